@@ -1,5 +1,7 @@
 """An experiment whose rates are made up, to test how claims are judged by them."""
 
+from collections.abc import Sequence
+
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.points import points
 from skipline.experiment.runner import Finished
@@ -76,13 +78,16 @@ RUN: dict[str, object] = {
 }
 
 
-def finished(entry: Entry) -> list[Finished]:
-    """Two repeats of each point; rates are size / 10 and 2 more, on top 1 where the mode is off."""
+def finished(entry: Entry, mores: Sequence[float] = (0.0, 2.0)) -> list[Finished]:
+    """A repeat of each point for each of `mores`: rates are size / 10 and this much more.
+
+    Where the mode is off they are 1 higher still.
+    """
     done = []
     for point in points(entry):
         rate = float(point.axes["size"]) / 10 + (point.axes["mode"] == "off")
         repeats = []
-        for more in (0.0, 2.0):
+        for more in mores:
             metrics: dict[str, object] = {
                 "rx_mpps": {"value": rate + more, "ci95": 0.5, "unit": "Mpps"},
                 "latency_ns": {"value": {"p99": 1.0, "p99.9": 2000.0}, "unit": "ns"},

@@ -26,7 +26,7 @@ def judged(directory: Path, value: str, more: str = "") -> tuple[str, str, bool]
     rows = table.comparisons(table.simulated(entry.experiment, whole))
     (verdict,) = claim_verdicts.of_experiment(entry, done, rows)
     (check,) = verdict.checks
-    assert verdict.holds == check.holds
+    assert (verdict.word == "holds") == check.holds
     return check.got, check.basis, check.holds
 
 

@@ -54,6 +54,11 @@ class Evidence:
         return [judgement for judgement in self.judgements if judgement.verdict == "fails"]
 
     @property
+    def undecided(self) -> list[Judgement]:
+        """The claims of which the seeds decide."""
+        return [judgement for judgement in self.judgements if judgement.verdict == "undecided"]
+
+    @property
     def undocumented(self) -> list[str]:
         """Failing claims without a section in docs/failing-claims.md."""
         return failing_claims.without_section(self.explained, [j.row.id for j in self.failing])

@@ -7,15 +7,22 @@ from pydantic import BaseModel, ConfigDict
 
 from skipline.evidence.collection import Collection
 from skipline.evidence.recorded_tests import Said
-from skipline.experiment.claim import ClaimCheckVerdict
+from skipline.experiment.claim import ClaimCheckVerdict, joined
 from skipline.experiment.claims_table import ClaimRow
 from skipline.experiment.outcome import Summary
 
-Judged = Literal["holds", "weak", "fails", "not judged", "not run here"]
+Judged = Literal["holds", "weak", "undecided", "fails", "not judged", "not run here"]
 Shown = Literal["predicted", "fitted", "test"]
 # What holds in each null model too is weak. What only tests show is not run here where they have
 # not run on the sources that are here.
-VERDICTS: tuple[Judged, ...] = ("holds", "weak", "fails", "not judged", "not run here")
+VERDICTS: tuple[Judged, ...] = (
+    "holds",
+    "weak",
+    "undecided",
+    "fails",
+    "not judged",
+    "not run here",
+)
 BASES: tuple[Shown, ...] = ("predicted", "fitted", "test")
 # In cells of tables more checks than these are counted, not listed.
 _FEW_CHECKS = 2
@@ -67,7 +74,7 @@ class Judgement(BaseModel):
     def short(self) -> str:
         """What the model gives, for a cell of a table."""
         if len(self.checks) > _FEW_CHECKS:
-            good = sum(check.holds for check in self.checks)
+            good = sum(check.word == "holds" for check in self.checks)
             return f"{good} of {len(self.checks)} checks"
         if self.checks:
             return ", ".join(check.got for check in self.checks)
@@ -121,8 +128,7 @@ def _verdict(
             return "not run here", None
         return "fails" if failed else "holds", "test"
     fitted = any(check.basis == "fitted" for check in checks)
-    holds = all(check.holds for check in checks) and not failed
-    return "holds" if holds else "fails", "fitted" if fitted else "predicted"
+    return "fails" if failed else joined(checks), "fitted" if fitted else "predicted"
 
 
 def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
@@ -141,7 +147,7 @@ def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
             "simulated": sum(bool(j.checks) for j in group),
             "simulated hold": sum(bool(j.checks) and j.verdict == "holds" for j in group),
             "checks": sum(len(j.checks) for j in group),
-            "checks held": sum(check.holds for j in group for check in j.checks),
+            "checks held": sum(check.word == "holds" for j in group for check in j.checks),
         }
         for name, group in groups.items()
     }

@@ -9,14 +9,16 @@ from rich.text import Text
 from skipline.evidence.evidence import Evidence
 from skipline.evidence.failing_claims import FILE
 from skipline.evidence.verdicts import BASES, VERDICTS, Judgement
+from skipline.experiment.claim import got_text
 from skipline.experiment.view import basis_text, verdict_text
 
 
 def overview(evidence: Evidence, page: Path, *, verbose: bool) -> RenderableType:
-    """Show all claims, what failed, counts per source, and where the page is."""
+    """Show all claims, what failed or is undecided, counts per source, and where the page is."""
     parts: list[RenderableType] = [_claims(evidence.judgements), ""]
-    if evidence.failing:
-        parts += [_failing(evidence.failing), ""]
+    open_claims = evidence.failing + evidence.undecided
+    if open_claims:
+        parts += [_failing(open_claims), ""]
     parts += [_counts(evidence), ""]
     if evidence.not_run:
         parts += [Text(evidence.not_run), ""]
@@ -56,16 +58,17 @@ def _claims(judgements: list[Judgement]) -> Table:
 
 def _failing(judgements: list[Judgement]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("Checks that fail", no_wrap=True, style="cyan")
-    for name in ("", "expected", "got", "experiment"):
+    table.add_column("Checks that do not hold", no_wrap=True, style="cyan")
+    for name in ("", "expected", "got", "verdict", "experiment"):
         table.add_column(name)
     for judgement in judgements:
         for check in judgement.checks:
-            if not check.holds:
-                cells = (check.text, check.expected, check.got, check.experiment)
+            if check.word != "holds":
+                verdict = verdict_text(check.word)
+                cells = (check.text, check.expected, got_text(check), verdict, check.experiment)
                 table.add_row(judgement.row.id, *cells)
         for test in judgement.failed_tests:
-            table.add_row(judgement.row.id, test, "passes", "failed", "")
+            table.add_row(judgement.row.id, test, "passes", "failed", verdict_text("fails"), "")
     return table
 
 

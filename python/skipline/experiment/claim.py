@@ -1,5 +1,6 @@
 """Claims of a publication in an experiment's TOML, and how they came out."""
 
+from collections.abc import Sequence
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -8,6 +9,8 @@ from skipline.experiment.axis import Table, Value
 
 # Whether measured values of a point chose a parameter of the model.
 Basis = Literal["fitted", "predicted"]
+# Undecided: the runs with other seeds differ by more than the verdict allows.
+Word = Literal["holds", "undecided", "fails"]
 
 
 class ClaimCheck(Table):
@@ -96,7 +99,11 @@ class Claim(Table):
 
 
 class ClaimCheckVerdict(BaseModel):
-    """How one check came out."""
+    """How one check came out.
+
+    `half_width` is that of the 95 % interval of `value` over the runs with different seeds, None
+    below five of them. `decided` is whether the verdict would be the same anywhere within it.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -105,6 +112,7 @@ class ClaimCheckVerdict(BaseModel):
     expected: str
     got: str
     value: float | None
+    half_width: float | None = None
     target: float | None
     low: float | None
     high: float | None
@@ -112,6 +120,22 @@ class ClaimCheckVerdict(BaseModel):
     source: str
     basis: Basis
     holds: bool
+    decided: bool = True
+
+    @property
+    def word(self) -> Word:
+        """The verdict."""
+        if not self.decided:
+            return "undecided"
+        return "holds" if self.holds else "fails"
+
+
+def joined(checks: Sequence[ClaimCheckVerdict]) -> Word:
+    """Return the verdict on all of them: one that fails decides, whatever the others do."""
+    words = {check.word for check in checks}
+    if "fails" in words:
+        return "fails"
+    return "undecided" if "undecided" in words else "holds"
 
 
 class NullVerdict(BaseModel):
@@ -126,7 +150,7 @@ class NullVerdict(BaseModel):
 class ClaimVerdict(BaseModel):
     """How a claim came out in one experiment: it holds when all its checks do.
 
-    `nulls` were tried for claims that hold.
+    `nulls` were tried for claims that do not fail.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -137,9 +161,9 @@ class ClaimVerdict(BaseModel):
     nulls: list[NullVerdict] = []
 
     @property
-    def holds(self) -> bool:
-        """Whether all checks hold."""
-        return all(check.holds for check in self.checks)
+    def word(self) -> Word:
+        """The verdict on all checks."""
+        return joined(self.checks)
 
     @property
     def refuted_by(self) -> str:
@@ -150,6 +174,13 @@ class ClaimVerdict(BaseModel):
     def basis(self) -> Basis:
         """Predicted if no check is fitted."""
         return "fitted" if any(check.basis == "fitted" for check in self.checks) else "predicted"
+
+
+def got_text(check: ClaimCheckVerdict) -> str:
+    """Write what a check gives, with its interval where one is known."""
+    if not check.half_width:
+        return check.got
+    return f"{check.got} ± {_number(check.half_width)}"
 
 
 def number_text(value: float, unit: str = "") -> str:

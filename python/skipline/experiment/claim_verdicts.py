@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from skipline._core import InputError
-from skipline.experiment import nulls
+from skipline.experiment import intervals, nulls
 from skipline.experiment.axis import Axis
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.claim import (
@@ -13,6 +13,7 @@ from skipline.experiment.claim import (
     ClaimCheck,
     ClaimCheckVerdict,
     ClaimVerdict,
+    joined,
     number_text,
 )
 from skipline.experiment.expression import ExpressionError, ExpressionValue, calls, evaluate
@@ -70,12 +71,25 @@ def of_experiment(
 
 
 def _claim(entry: Entry, claim: Claim, readings: Readings) -> ClaimVerdict:
-    checks = _checks(entry, claim, readings)
+    checks = intervals.with_intervals(
+        _checks(entry, claim, readings),
+        [partial(_run, entry, claim, readings, run) for run in range(readings.runs)],
+    )
     found = []
-    if all(check.holds for check in checks):
+    if joined(checks) != "fails":
         holds = partial(_holds, entry, claim, readings)
         found = nulls.judge(claim, entry.experiment.axis, readings.points, holds)
     return ClaimVerdict(id=claim.id, note=claim.note, checks=checks, nulls=found)
+
+
+def _run(
+    entry: Entry, claim: Claim, readings: Readings, run: int
+) -> list[ClaimCheckVerdict] | None:
+    """Judge the checks by one run of each point; None if some number does not exist in it."""
+    try:
+        return _checks(entry, claim, readings.of_run(run))
+    except (InputError, ZeroDivisionError):
+        return None
 
 
 def _holds(entry: Entry, claim: Claim, readings: Readings, as_at: nulls.AsAt) -> bool | None:

@@ -81,12 +81,29 @@ class Readings:
             for done in finished
         }
         self._rows = rows
+        self._finished = finished
         self._numbers = {_key(done.point.axes): _numbers(done) for done in finished}
         self._basis: dict[_PointKey, Basis] = {
             _key(done.point.axes): done.point.basis for done in finished
         }
         self.read_fitted = False
         self._as_at: Mapping[str, Value] = {}
+        self._run: int | None = None
+
+    @property
+    def runs(self) -> int:
+        """How many runs with different seeds each point has."""
+        return min(len(done.results) for done in self._finished)
+
+    def of_run(self, run: int) -> "Readings":
+        """Return readings of one run of each point, those with the same seed."""
+        other = copy.copy(self)
+        other._run = run
+        other._numbers = {
+            _key(done.point.axes): _numbers(Finished(done.point, [done.results[run]]))
+            for done in self._finished
+        }
+        return other
 
     @property
     def points(self) -> Sequence[Mapping[str, Value]]:
@@ -202,7 +219,7 @@ class Readings:
         return [abs(error) for error, _ in errors]
 
     def _predicted(self, row: Comparison) -> float:
-        if not self._as_at:
+        if not self._as_at and self._run is None:
             return row.predicted
         times = {metric.name: metric.times for metric in self._entry.experiment.metric}
         return times[row.metric] * self._number(row.metric, row.axes)[0]

@@ -11,7 +11,7 @@ from skipline import terminal
 from skipline.experiment import together
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.checks import BASES, ErrorVerdict
-from skipline.experiment.claim import ClaimVerdict
+from skipline.experiment.claim import ClaimVerdict, got_text
 from skipline.experiment.definition import Axis
 from skipline.experiment.outcome import Outcome, Summary
 from skipline.experiment.points import Point, combinations
@@ -149,15 +149,20 @@ def claims_table(claims: Sequence[ClaimVerdict]) -> Table:
     for claim in claims:
         for index, check in enumerate(claim.checks):
             identifier = Text(claim.id if index == 0 else "", style="cyan")
-            verdict = verdict_text("holds" if check.holds else "fails")
+            verdict = verdict_text(check.word)
             basis = basis_text(check.basis)
-            table.add_row(identifier, check.text, check.expected, check.got, verdict, basis)
+            table.add_row(identifier, check.text, check.expected, got_text(check), verdict, basis)
     return table
 
 
 def verdict_text(verdict: str) -> Text:
     """Write a verdict in its colour."""
-    styles = {"holds": "bold green", "weak": "yellow", "fails": "bold red"}
+    styles = {
+        "holds": "bold green",
+        "weak": "yellow",
+        "undecided": "yellow",
+        "fails": "bold red",
+    }
     return Text(
         verdict.upper() if verdict == "fails" else verdict, style=styles.get(verdict, "dim")
     )

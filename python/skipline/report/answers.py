@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from skipline import quantity
 from skipline.evidence.evidence import Evidence
 from skipline.experiment.checks import ErrorVerdict
-from skipline.experiment.claim import ClaimVerdict
+from skipline.experiment.claim import ClaimVerdict, got_text
 from skipline.experiment.outcome import Outcome
 from skipline.result import Result
 from skipline.result_view import readable
@@ -13,6 +13,9 @@ from skipline.result_view import readable
 # A loss of a smaller share is not worth a sentence of its own.
 _LEAST_SHARE_PERCENT = 0.01
 _SSD = (("ssd_read_gbytes_per_s", "read from"), ("ssd_write_gbytes_per_s", "written to"))
+
+# What needs a word comes first.
+_RANK = {"fails": 0, "undecided": 1, "holds": 2}
 
 
 def of_run(result: Result) -> str:
@@ -94,14 +97,20 @@ def of_experiment(outcome: Outcome) -> str:
 
 
 def _claims(claims: Sequence[ClaimVerdict]) -> str:
-    failing = [claim.id for claim in claims if not claim.holds]
-    held, count = len(claims) - len(failing), len(claims)
+    failing = [claim.id for claim in claims if claim.word == "fails"]
+    undecided = [claim.id for claim in claims if claim.word == "undecided"]
+    held, count = len(claims) - len(failing) - len(undecided), len(claims)
     if count == 1:
-        return f"The claim {claims[0].id} {'fails' if failing else 'holds'}"
-    if not failing:
+        word = claims[0].word
+        return f"The claim {claims[0].id} {'is undecided' if word == 'undecided' else word}"
+    if held == count:
         return f"All {count} claims hold"
-    word = "fails" if len(failing) == 1 else "fail"
-    return f"{held} of {count} claims hold, {_series(failing)} {word}"
+    parts = [f"{held} of {count} claims hold"]
+    if failing:
+        parts.append(f"{_series(failing)} {'fails' if len(failing) == 1 else 'fail'}")
+    if undecided:
+        parts.append(f"{_series(undecided)} {'is' if len(undecided) == 1 else 'are'} undecided")
+    return ", ".join(parts)
 
 
 def _error(verdict: ErrorVerdict) -> str:
@@ -120,8 +129,8 @@ def _error(verdict: ErrorVerdict) -> str:
 def _first_number(claims: Sequence[ClaimVerdict]) -> str:
     """Say what the first check with a number gives, of those that fail if one does."""
     numbers = [(c.id, check) for c in claims for check in c.checks if check.value is not None]
-    for claim, check in sorted(numbers, key=lambda number: number[1].holds):
-        return f"{claim}, {check.text}: {check.got}, expected {check.expected}"
+    for claim, check in sorted(numbers, key=lambda number: _RANK[number[1].word]):
+        return f"{claim}, {check.text}: {got_text(check)}, expected {check.expected}"
     return ""
 
 
@@ -149,6 +158,8 @@ def of_evidence(evidence: Evidence) -> str:
         sentence += f" ({', '.join(by_source)})"
     if whole["weak"]:
         sentence += f"; {whole['weak']} {'is' if whole['weak'] == 1 else 'are'} weak"
+    if whole["undecided"]:
+        sentence += f"; {whole['undecided']} {'is' if whole['undecided'] == 1 else 'are'} undecided"
     if failing:
         sentence += f"; {len(failing)} {'fails' if len(failing) == 1 else 'fail'}"
     rest = whole["claims"] - _judged(whole)
@@ -156,7 +167,7 @@ def of_evidence(evidence: Evidence) -> str:
 
 
 def _judged(counted: dict[str, int]) -> int:
-    return counted["holds"] + counted["weak"] + counted["fails"]
+    return sum(counted[word] for word in ("holds", "weak", "undecided", "fails"))
 
 
 def _series(names: Sequence[str]) -> str:

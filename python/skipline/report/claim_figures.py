@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from skipline.experiment.claim import ClaimCheckVerdict, ClaimVerdict
+from skipline.experiment.claim import ClaimCheckVerdict, ClaimVerdict, got_text
 from skipline.report.chart_style import (
     FAILS,
     MEASURED,
@@ -122,14 +122,14 @@ def _record(text: str, check: ClaimCheckVerdict, low: float, high: float) -> dic
         "check": text,
         "label": _lines(text),
         "expected": check.expected,
-        "got": check.got,
+        "got": got_text(check),
         "value": check.value,
         "target": check.target,
         "low": low if check.low is None else max(check.low, low),
         "high": high if check.high is None else min(check.high, high),
         "basis": check.basis,
         "holds": check.holds,
-        "verdict": "holds" if check.holds else "fails",
+        "verdict": check.word,
     }
 
 

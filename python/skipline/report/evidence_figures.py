@@ -16,6 +16,7 @@ _OUTCOMES = {
     "holds, fitted": CATEGORIES[5],
     "holds, test": CATEGORIES[2],
     "weak": CATEGORIES[4],
+    "undecided": CATEGORIES[3],
     "fails": FAILS,
     "not judged here": SOFT,
 }
@@ -65,4 +66,4 @@ def by_source(judgements: Sequence[Judgement]) -> Panel:
 def _outcome(judgement: Judgement) -> str:
     if judgement.verdict == "holds":
         return f"holds, {judgement.basis}"
-    return judgement.verdict if judgement.verdict in ("weak", "fails") else "not judged here"
+    return judgement.verdict if judgement.verdict in _OUTCOMES else "not judged here"

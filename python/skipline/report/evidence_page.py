@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from skipline.evidence.evidence import Evidence, ExperimentRun
 from skipline.evidence.failing_claims import FILE, Section
 from skipline.evidence.verdicts import JudgedCheck, Judgement
+from skipline.experiment.claim import got_text
 from skipline.report import answers, evidence_figures
 from skipline.report.document import Attributes, Document, Markup, card, cards, details, escape
 from skipline.report.experiment_page import (
@@ -32,7 +33,8 @@ def page(evidence: Evidence) -> str:
     document.add(
         "<p>A claim holds when all its checks do and it fails in a <b>null model</b>, where each "
         "point gives what it gives at one value of an axis. A claim that holds in all of them is "
-        "<b>weak</b>. <b>Predicted</b>: no published number that the check reads helped to choose "
+        "<b>weak</b>; one that other seeds would judge otherwise is <b>undecided</b>. "
+        "<b>Predicted</b>: no published number that the check reads helped to choose "
         "a parameter. <b>Fitted</b>: at least one did. <b>Test</b>: a mechanism that a test of the "
         "repository shows.</p>"
     )
@@ -65,8 +67,8 @@ def _add_figure(document: Document, evidence: Evidence) -> None:
 def _headlines(evidence: Evidence) -> list[str]:
     entries = []
     for source, counted in sorted(evidence.counts.items(), key=lambda item: item[0] != "all"):
-        judged = counted["holds"] + counted["weak"] + counted["fails"]
-        others = ("weak", "not judged", "not run here")
+        judged = sum(counted[word] for word in ("holds", "weak", "undecided", "fails"))
+        others = ("weak", "undecided", "not judged", "not run here")
         open_claims = "".join(f", {counted[name]} {name}" for name in others if counted[name])
         entries.append(
             card(
@@ -90,9 +92,9 @@ def _add_failing(document: Document, evidence: Evidence) -> None:
         document.add(f'<article data-claim="{escape(row.id)}">')
         document.add(f"<h3>{_claim_link(row.id)}: {escape(row.statement)}</h3>")
         wrong = [
-            [check.text, check.expected, check.got, check.basis]
+            [check.text, check.expected, got_text(check), check.basis]
             for check in judgement.checks
-            if not check.holds
+            if check.word == "fails"
         ]
         wrong += [[test, "passes", "failed", "test"] for test in judgement.failed_tests]
         caption = f"Checks of {row.id} that fail: expected by the source, got by simulation."
@@ -156,8 +158,8 @@ def _claim_row(judgement: Judgement) -> list[object]:
 
 def _got(judgement: Judgement) -> Markup:
     """Write what the model gives: failing checks openly, many holding ones on a click."""
-    fails = [check for check in judgement.checks if not check.holds]
-    holds = [check for check in judgement.checks if check.holds]
+    fails = [check for check in judgement.checks if check.word != "holds"]
+    holds = [check for check in judgement.checks if check.word == "holds"]
     parts = [_check_list(fails)] if fails else []
     if len(holds) > _FEW_CHECKS:
         parts.append(details(f"{len(holds)} checks hold", _check_list(holds)))
@@ -178,8 +180,8 @@ def _check_list(checks: Sequence[JudgedCheck]) -> str:
 
 
 def _coloured(check: JudgedCheck) -> str:
-    mood = "" if check.holds else "bad-text"
-    return f'<span class="{mood}">{escape(check.got)}</span>'
+    mood = {"holds": "", "undecided": "dim", "fails": "bad-text"}[check.word]
+    return f'<span class="{mood}">{escape(got_text(check))}</span>'
 
 
 def _shown_by(judgement: Judgement) -> Markup:

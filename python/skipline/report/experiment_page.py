@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from skipline import quantity
 from skipline.experiment.checks import BASES, ErrorVerdict, GroupError
-from skipline.experiment.claim import ClaimVerdict
+from skipline.experiment.claim import ClaimVerdict, got_text
 from skipline.experiment.outcome import Outcome
 from skipline.experiment.table import Comparison, Simulated
 from skipline.experiment.trivial import TrivialScore
@@ -93,8 +93,8 @@ def _claims_table(document: Document, claims: Sequence[ClaimVerdict]) -> str:
     for claim in claims:
         for index, check in enumerate(claim.checks):
             name = claim_name(claim.id) if index == 0 else ""
-            verdict = verdict_markup("holds" if check.holds else "fails")
-            numbers = [check.expected, check.got, verdict, check.basis]
+            verdict = verdict_markup(check.word)
+            numbers = [check.expected, got_text(check), verdict, check.basis]
             rows.append([name, check.text, *numbers, check.source])
     header = ["claim", "check", "expected", "got", "verdict", "basis", "source"]
     caption = "Checks of the claims: expected by the source, got by simulation."
