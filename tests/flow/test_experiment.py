@@ -138,10 +138,11 @@ def _name_own_parts(folder: Path) -> None:
     own = 'platform = "platform.toml"\nnic = "nic.toml"'
     scenario.write_text(scenario.read_text().replace('platform = "skylake-gold-6140"', own))
     platform = resources.read_text("platforms/skylake-gold-6140.toml")
-    assert '\nslice_function = { value = "skx-18"' in platform
-    table = '{ value = "table.toml", source = "made up", confidence = "derived" }'
-    platform = platform.replace('"skx-18"', '"table"')
-    platform = platform.replace("\nslice_function", f"\nslice_table = {table}\nslice_function")
+    facts = 'source = "made up", confidence = "derived"'
+    function = f'slice_function = {{ value = "table", {facts} }}'
+    table = f'slice_table = {{ value = "table.toml", {facts} }}'
+    assert "\n[llc]\n" in platform
+    platform = platform.replace("\n[llc]\n", f"\n[llc]\n{function}\n{table}\n")
     (folder / "platform.toml").write_text(platform)
     base = [line % 18 for line in range(32)]
     (folder / "table.toml").write_text(

@@ -75,6 +75,7 @@ pub const CHANGES: &[Change] = &[
     ("dynamic_ways.grow_above_misses_per_us", &[DYNAMIC, MANY_BLOCKS], &["0.01", "1000"]),
     ("dynamic_ways.grow_above_misses_per_us", &[DYNAMIC, LARGE_READS], &["0.01", "1000"]),
     ("dynamic_ways.max_ways", &[DYNAMIC, GROWS], &["3"]),
+    ("dynamic_ways.max_ways", &[DYNAMIC, GROWS, LARGE_RING], &["3"]),
     ("dynamic_ways.max_ways", &[DYNAMIC, GROWS, MANY_BLOCKS], &["3"]),
     ("dynamic_ways.min_ways", &[DYNAMIC], &["4"]),
     ("dynamic_ways.period_us", &[], &["3.0"]),
