@@ -58,7 +58,7 @@ def test_what_the_prose_says_of_the_ring_is_so(
     runs, choices = first_half_hour[1]["runs"], first_half_hour[1]["choices"]
     rates = {ring: run.scalar("pcie_write_hit_rate") for ring, run in runs.items()}
     assert list(rates.values()) == sorted(rates.values(), reverse=True)
-    assert rates[1024] > 85 and rates[4096] < 40
+    assert rates[1024] > 85 and 35 < rates[4096] < 45
     whole, small, ways = (choices[name] for name in ("as it is", "ring of 256", "six ways"))
     for better in (small, ways):
         assert better.scalar("pcie_write_hit_rate") > 95
