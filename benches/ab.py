@@ -128,7 +128,7 @@ def build(revision: str) -> Build:
         shutil.copytree(
             ROOT / "python", tree / "python", ignore=shutil.ignore_patterns("_core*.so")
         )
-        for folder in ("platforms", "devices", "software", "experiments"):
+        for folder in ("platforms", "devices", "software", "testbeds", "experiments"):
             shutil.copytree(ROOT / folder, tree / folder)
     shutil.copyfile(module, tree / "python" / "skipline" / "_core.abi3.so")
     return Build(revision, tree)

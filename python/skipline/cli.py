@@ -33,6 +33,7 @@ COMMANDS = (
     "experiment",
     "host",
     "platforms",
+    "testbeds",
     "examples",
     "completion",
 )

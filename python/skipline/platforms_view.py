@@ -10,7 +10,7 @@ from rich.text import Text
 from skipline import _core, csv_text
 from skipline.platforms import Fact, facts
 
-_CONFIDENCE_STYLE = {"seen": "green", "derived": "cyan", "memory": "yellow", "fitted": "magenta"}
+CONFIDENCE_STYLE = {"seen": "green", "derived": "cyan", "memory": "yellow", "fitted": "magenta"}
 
 
 def overview() -> RenderableType:
@@ -36,8 +36,8 @@ def details(name_or_path: str, known: Iterable[Fact]) -> RenderableType:
     table.columns[1].justify = "right"
     for fact in known:
         source = fact.source + (f" (fitted on {fact.fitted_on})" if fact.fitted_on else "")
-        confidence = Text(fact.confidence, style=_CONFIDENCE_STYLE.get(fact.confidence, ""))
-        table.add_row(fact.key, _plain(fact.value), confidence, _shown(fact.origin), source)
+        confidence = Text(fact.confidence, style=CONFIDENCE_STYLE.get(fact.confidence, ""))
+        table.add_row(fact.key, plain(fact.value), confidence, _shown(fact.origin), source)
     return table
 
 
@@ -51,5 +51,6 @@ def _shown(origin: str | None) -> str:
     return "own" if origin is None else origin.removesuffix(".toml")
 
 
-def _plain(value: object) -> str:
+def plain(value: object) -> str:
+    """Write the value of a fact."""
     return json.dumps(value) if isinstance(value, list | dict | bool) else str(value)

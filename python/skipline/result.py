@@ -86,7 +86,7 @@ class Metric(BaseModel):
 
 
 class FittedParameter(BaseModel):
-    """A platform parameter that was chosen by fitting, and the data that it was fitted on."""
+    """A parameter of platform or testbed that was fitted, and the data that it was fitted on."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -98,6 +98,43 @@ class FittedParameter(BaseModel):
     def value_text(self) -> str:
         """The value as people write it."""
         return f"{self.value:g}" if isinstance(self.value, float) else str(self.value)
+
+
+class TestbedSetting(BaseModel):
+    """A scenario key that the experiments of a testbed share, and where its value is from."""
+
+    model_config = ConfigDict(frozen=True)
+
+    key: str
+    value: Any
+    source: str
+    confidence: str
+    fitted_on: str | None = None
+
+    @property
+    def whole_source(self) -> str:
+        """Where the value is from, and what it was fitted on."""
+        return self.source + (f" (fitted on {self.fitted_on})" if self.fitted_on else "")
+
+
+class Testbed(BaseModel):
+    """The testbed that a scenario names, and the settings that it takes from there.
+
+    `measurements` are what `fitted_on` begins with where the testbed's own chose a value.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    title: str
+    platform: str
+    measurements: list[str]
+    settings: list[TestbedSetting]
+
+    def chose(self, parameter: FittedParameter) -> bool:
+        """Tell whether measurements of this testbed were among those that chose a parameter."""
+        chosen_on = parameter.fitted_on.split("; ")
+        return any(one.startswith(own) for one in chosen_on for own in self.measurements)
 
 
 class Eviction(BaseModel):
@@ -217,6 +254,7 @@ class Result(BaseModel):
     line_ops: int
     line_ops_per_s: float
     real_time_factor: float
+    testbed: Testbed | None = None
     fitted_parameters: list[FittedParameter] = []
     notes: list[str] = []
     unsettled: list[str] = []
@@ -230,6 +268,12 @@ class Result(BaseModel):
     line_trace: list[TraceEvent] | None = None
     descriptor_trace: DescriptorTrace | None = None
     miss_kinds: dict[str, MissKinds] | None = None
+
+    @property
+    def chosen_here(self) -> list[FittedParameter]:
+        """The fitted parameters that measurements of the scenario's own testbed chose."""
+        testbed = self.testbed
+        return [one for one in self.fitted_parameters if testbed and testbed.chose(one)]
 
     @property
     def title(self) -> str:

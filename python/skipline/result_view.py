@@ -164,7 +164,8 @@ def run_facts(result: Result) -> list[str]:
         "which moves hit rates near the capacity of the DDIO ways by several points.",
         f"Platform {result.platform}, seed {result.seed}, version {result.version}. "
         f"Slice function: {result.slice_function}.",
-        f"Parameters of the platform that were fitted: {fitted_names(result) or 'none'}.",
+        *_testbed_facts(result),
+        f"Fitted parameters: {fitted_names(result) or 'none'}.",
     ]
 
 
@@ -174,8 +175,16 @@ def _pace(slowdown: float) -> str:
     return f"{1 / slowdown:,.1f} × faster"
 
 
+def _testbed_facts(result: Result) -> list[str]:
+    """Say what the scenario takes from its testbed."""
+    if result.testbed is None:
+        return []
+    keys = ", ".join(setting.key for setting in result.testbed.settings)
+    return [f"Taken from testbed {result.testbed.name}: platform{', ' if keys else ''}{keys}."]
+
+
 def fitted_names(result: Result) -> str:
-    """Name the fitted parameters; `skipline platforms show` has the data they were fitted on."""
+    """Name the fitted parameters; platforms and testbeds say which data they were fitted on."""
     return ", ".join(parameter.key for parameter in result.fitted_parameters)
 
 

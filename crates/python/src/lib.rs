@@ -130,6 +130,18 @@ fn platform_names() -> Vec<String> {
     builtin::platform_names()
 }
 
+/// Names of the testbeds that are part of the program.
+#[pyfunction]
+fn testbed_names() -> Vec<String> {
+    builtin::testbed_names()
+}
+
+/// A testbed by name or path, as JSON: its settings with value, source and confidence.
+#[pyfunction]
+fn testbed(name_or_path: Text) -> PyResult<String> {
+    as_json(&builtin::testbed("testbeds", &name_or_path.0).map_err(|e| bad_input(&e))?)
+}
+
 /// A platform by name or path, as JSON; every leaf has value, source and confidence. `named_in` is the
 /// scenario that names it: its folder is looked into first.
 #[pyfunction]
@@ -197,6 +209,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolve_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(platform_names, module)?)?;
     module.add_function(wrap_pyfunction!(platform, module)?)?;
+    module.add_function(wrap_pyfunction!(testbed_names, module)?)?;
+    module.add_function(wrap_pyfunction!(testbed, module)?)?;
     module.add_function(wrap_pyfunction!(schema_of, module)?)?;
     module.add_function(wrap_pyfunction!(reference_of_metrics, module)?)?;
     module.add_function(wrap_pyfunction!(builtin_file, module)?)?;

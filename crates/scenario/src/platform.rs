@@ -128,7 +128,7 @@ pub struct Platform {
 /// A parameter that was chosen by fitting.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FittedParameter {
-    /// Path of the key in the platform file.
+    /// Path of the key in the file of the platform, or of the scenario.
     pub key: String,
     /// Its value.
     pub value: serde_json::Value,
@@ -137,9 +137,11 @@ pub struct FittedParameter {
 }
 
 /// Other kinds of file, by a key that only they have among files without caches.
-const OTHER_KINDS: [(&str, &str); 5] = [
+const OTHER_KINDS: [(&str, &str); 7] = [
+    ("settings", "a testbed; a scenario names it with the key `testbed`"),
     ("experiments", "a calibration; to look for parameters: skipline calibrate FILE"),
     ("platform", "a scenario; to simulate it: skipline run FILE"),
+    ("testbed", "a scenario; to simulate it: skipline run FILE"),
     ("scenario", "an experiment; to simulate it: skipline experiment run FILE"),
     ("nic", "the file of a device; a scenario names it with the key `nic`"),
     ("ssd", "the file of a device; a scenario names it with the key `ssd`"),

@@ -6,7 +6,7 @@ pub use replay::{ReplayResult, ReplayedPhaseResult};
 
 use crate::metrics::Description;
 use crate::platform::FittedParameter;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Testbed};
 use model::miss_kinds::{AccessCounts, MissKind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -47,7 +47,10 @@ pub struct RunResult {
     pub line_ops_per_s: f64,
     /// Simulated seconds per second of wall-clock time.
     pub real_time_factor: f64,
-    /// Platform parameters that were chosen by fitting.
+    /// The testbed, with the settings that the scenario takes from it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub testbed: Option<Testbed>,
+    /// Parameters of platform and testbed that were chosen by fitting.
     pub fitted_parameters: Vec<FittedParameter>,
     /// What people should know of the input, and of tenants that have not settled.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -10,11 +10,13 @@ mod event;
 mod recorded;
 mod split;
 mod tenant;
+mod testbed;
 
 pub use controller::{ControllerKeys, ControllerKind};
 pub use event::EventKeys;
 pub(crate) use split::inherits;
 pub use tenant::{InitialContent, MAIN, MemoryNode, PageSize, Tenant, TenantKeys};
+pub use testbed::{Testbed, TestbedSetting};
 
 use crate::apps::Application;
 use crate::co_runner::CoRunnerKeys;
@@ -45,6 +47,9 @@ pub struct Scenario {
     /// Keys of the file that have no effect because of keys of the command line.
     #[serde(skip)]
     pub(crate) overridden: Vec<StatedInert>,
+    /// The testbed that the file names, with the settings that it takes from there.
+    #[serde(skip)]
+    pub testbed: Option<Testbed>,
 }
 
 /// Keys of a scenario that hold for the whole machine.
@@ -56,7 +61,12 @@ pub struct MachineKeys {
     /// The question that it answers.
     #[serde(default)]
     pub question: String,
-    /// Name of a known platform, or path of a platform file.
+    /// Name of a known testbed, or path of its file: platform and settings that its experiments share, of
+    /// which the scenario takes those that it does not state and that act on its application.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::testbed")]
+    pub testbed: Option<String>,
+    /// Name of a known platform, or path of a platform file. The testbed's own by default.
     #[schemars(schema_with = "schema::platform")]
     pub platform: String,
     /// Replaced facts of the platform, for what-if questions: key of the platform file
@@ -147,7 +157,7 @@ impl Scenario {
         for (key, _) in overrides {
             split::refuse_device_key("--set", key)?;
         }
-        let mut scenario = split::scenario(file, document::parse(file, text, overrides)?)?;
+        let mut scenario = testbed::scenario(file, document::parse(file, text, overrides)?)?;
         if !overrides.is_empty() {
             scenario.overridden = overridden(&scenario, file, text, overrides);
         }
@@ -238,7 +248,7 @@ fn overridden(
     text: &str,
     overrides: &[(String, String)],
 ) -> Vec<StatedInert> {
-    let alone = document::parse(file, text, &[]).and_then(|table| split::scenario(file, table));
+    let alone = document::parse(file, text, &[]).and_then(|table| testbed::scenario(file, table));
     let alone = alone.map(|alone| stated_inert(&alone)).unwrap_or_default();
     let is_override = |found: &StatedInert| {
         let place = found.tenant.checked_sub(1).map(|number| format!("tenant.{number}."));

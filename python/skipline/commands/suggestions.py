@@ -49,6 +49,13 @@ def platforms(_context: click.Context, _parameter: click.Parameter, typed: str) 
     return _items(_core.platform_names(), typed, _TOML)
 
 
+def testbeds(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
+    """Complete a testbed: a known name, or a file on disk."""
+    from skipline import _core
+
+    return _items(_core.testbed_names(), typed, _TOML)
+
+
 def examples(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """Complete the name of an example."""
     from skipline import examples as known

@@ -21,7 +21,7 @@ HOW = "make claim-tests"
 # What decides how a test ends: the simulator, its facts, the tests themselves.
 _SOURCES = (
     *("Cargo.lock", "Cargo.toml", "pyproject.toml", "crates", "python", "tests", "native"),
-    *("platforms", "devices", "software", "experiments", "examples"),
+    *("platforms", "devices", "software", "testbeds", "experiments", "examples"),
 )
 _MADE = {"__pycache__", "build", "target", ".pytest_cache", ".hypothesis"}
 _MADE_FILES = (".so", ".pyc", "/skipline-host")

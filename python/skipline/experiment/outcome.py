@@ -22,7 +22,7 @@ from skipline.experiment.definition import Experiment
 from skipline.experiment.runner import Finished
 from skipline.experiment.table import Comparison, Simulated
 from skipline.nearest import did_you_mean
-from skipline.result import FittedParameter
+from skipline.result import FittedParameter, Testbed
 
 OUTCOME_FILE = "outcome.json"
 TABLE_FILE = "results.parquet"
@@ -44,6 +44,7 @@ class Summary(BaseModel):
     seed: int
     version: str
     command: str
+    testbeds: list[Testbed]
     fitted_parameters: list[FittedParameter]
     verdicts: list[checks.ErrorVerdict]
     claims: list[ClaimVerdict]
@@ -116,6 +117,7 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
         version=results[0].version,
         command=f"skipline experiment run {name}"
         + (f" --seed {seed_given}" if seed_given is not None else ""),
+        testbeds=_testbeds([result.testbed for result in results if result.testbed]),
         fitted_parameters=_union([result.fitted_parameters for result in results]),
         verdicts=[checks.error_verdict(check, rows) for check in experiment.check],
         claims=claim_verdicts.of_experiment(entry, finished, rows),
@@ -183,3 +185,14 @@ def read(directory: Path) -> Outcome:
 
 def _union(lists: list[list[FittedParameter]]) -> list[FittedParameter]:
     return list({entry.key: entry for entries in lists for entry in entries}.values())
+
+
+def _testbeds(used: list[Testbed]) -> list[Testbed]:
+    """Return each testbed once, with all settings that some point takes from it."""
+    found: dict[str, Testbed] = {}
+    for testbed in used:
+        before = found.get(testbed.name, testbed).settings
+        known = {setting.key for setting in before}
+        more = [setting for setting in testbed.settings if setting.key not in known]
+        found[testbed.name] = testbed.model_copy(update={"settings": [*before, *more]})
+    return list(found.values())

@@ -86,6 +86,12 @@ class Readings:
         self._basis: dict[_PointKey, Basis] = {
             _key(done.point.axes): done.point.basis for done in finished
         }
+        # Where measurements of a testbed chose a parameter, nothing on it is predicted freely,
+        # whatever the point itself is.
+        self._is_fitted = {
+            _key(done.point.axes): done.point.basis == "fitted" or bool(done.results[0].chosen_here)
+            for done in finished
+        }
         self.read_fitted = False
         self._as_at: Mapping[str, Value] = {}
         self._run: int | None = None
@@ -212,7 +218,7 @@ class Readings:
         ]
         if not chosen:
             raise ExpressionError("no number to compare with")
-        self.read_fitted |= any(row.basis == "fitted" for row in chosen)
+        self.read_fitted |= any(self._is_fitted[_key(row.axes)] for row in chosen)
         errors = ((self._predicted(row) - row.measured, row.measured) for row in chosen)
         if relative:
             return [abs(100 * error / base) if base else 0.0 for error, base in errors]
@@ -230,7 +236,7 @@ class Readings:
         key = _key({**point, **self._as_at})
         if key not in self._numbers:
             raise ExpressionError(f"no point at {_text(point)}")
-        self.read_fitted |= self._basis[key] == "fitted"
+        self.read_fitted |= self._is_fitted[key]
         numbers = self._numbers[key]
         if str(metric) not in numbers:
             hint = did_you_mean(str(metric), numbers)

@@ -1,13 +1,14 @@
 """An experiment in the terminal: definition, table, verdicts."""
 
 import itertools
+import tomllib
 from collections.abc import Sequence
 
 from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import terminal
+from skipline import resources, terminal
 from skipline.experiment import together
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.checks import BASES, ErrorVerdict
@@ -52,6 +53,8 @@ def definition(entry: Entry, points: list[Point]) -> RenderableType:
     table.add_row("question", experiment.question)
     table.add_row("source", experiment.source)
     table.add_row("scenario", entry.scenario_path)
+    for name in testbeds(points):
+        table.add_row("testbed", name)
     for axis in experiment.axis:
         table.add_row(f"axis {axis.key}", ", ".join(str(value) for value in axis.coordinates))
     for key, value in experiment.fixed.items():
@@ -74,6 +77,13 @@ def definition(entry: Entry, points: list[Point]) -> RenderableType:
         for demand in claim.check:
             table.add_row(f"claim {claim.id}", f"{demand.text}: {demand.expectation}")
     return Group(Text(experiment.title, style="bold cyan"), table)
+
+
+def testbeds(points: list[Point]) -> list[str]:
+    """Return the testbeds that the scenarios of points name, each once."""
+    scenarios = dict.fromkeys(point.scenario for point in points)
+    tables = (tomllib.loads(resources.read_text(path)) for path in scenarios)
+    return list(dict.fromkeys(table["testbed"] for table in tables if "testbed" in table))
 
 
 def overview(outcomes: list[Outcome], notes: list[tuple[str, str]]) -> RenderableType:
@@ -188,7 +198,7 @@ def furthest_off(joint: Together) -> list[Text]:
 def _fitted_table(summaries: list[Summary]) -> RenderableType:
     fitted = {p.key: p for summary in summaries for p in summary.fitted_parameters}
     if not fitted:
-        return "No parameter of the platform was fitted."
+        return "No parameter was fitted."
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("Fitted parameter", "value", "fitted on"):
         table.add_column(name, justify="right" if name == "value" else "left")

@@ -13,7 +13,7 @@ from skipline.experiment.trivial import TrivialScore
 from skipline.report import answers, captions, claim_figures, figures
 from skipline.report.chart_style import basis_legend, legend
 from skipline.report.document import Document, Markup, Panel, card, cards, details, escape
-from skipline.report.fitted import fitted_table
+from skipline.report.fitted import fitted_table, testbed_table
 
 
 def page(outcome: Outcome) -> str:
@@ -224,9 +224,13 @@ def _add_fitted(document: Document, outcome: Outcome) -> None:
     document.heading(
         "Fitted parameters",
         "One set of parameters for all points. Those that no source gives were chosen to match "
-        "measured data.",
+        "measured data. A claim is predicted only if no measurement of its own testbed chose one.",
     )
-    document.add(fitted_table(document, outcome.summary.fitted_parameters))
+    summary = outcome.summary
+    document.add(fitted_table(document, summary.fitted_parameters, summary.testbeds))
+    for testbed in summary.testbeds:
+        document.add(f"<h3>Testbed {escape(testbed.name)}</h3>")
+        document.add(testbed_table(document, testbed))
 
 
 def _add_numbers(document: Document, outcome: Outcome) -> None:

@@ -1,17 +1,43 @@
-"""The table of fitted parameters, the same on every page."""
+"""The tables of testbed settings and of fitted parameters, the same on every page."""
 
 from collections.abc import Sequence
 
+from skipline.platforms_view import plain
 from skipline.report.document import Document
-from skipline.result import FittedParameter
+from skipline.result import FittedParameter, Testbed
 
 
-def fitted_table(document: Document, parameters: Sequence[FittedParameter]) -> str:
-    """Return the fitted parameters of a platform with the data that each was fitted on."""
+def fitted_table(
+    document: Document, parameters: Sequence[FittedParameter], testbeds: Sequence[Testbed] = ()
+) -> str:
+    """Return the fitted parameters with the data that each was fitted on.
+
+    Where there are testbeds a column says which were chosen on measurements of them.
+    """
     if not parameters:
-        return "<p>No parameter of the platform was fitted.</p>"
-    rows = [[entry.key, entry.value_text, entry.fitted_on] for entry in parameters]
-    caption = "Parameters of the platform that were chosen to match measured data."
-    return document.table(
-        ["fitted parameter", "value", "fitted on"], rows, caption, [1], stacked=True
-    )
+        return "<p>No parameter was fitted.</p>"
+    rows: list[list[object]] = [
+        [entry.key, entry.value_text, entry.fitted_on, *_own(entry, testbeds)]
+        for entry in parameters
+    ]
+    caption = "Parameters of platform and testbed that were chosen to match measured data."
+    header = ["fitted parameter", "value", "fitted on", *(["data"] if testbeds else [])]
+    return document.table(header, rows, caption, [1], stacked=True)
+
+
+def _own(parameter: FittedParameter, testbeds: Sequence[Testbed]) -> list[str]:
+    if not testbeds:
+        return []
+    chosen = any(testbed.chose(parameter) for testbed in testbeds)
+    return ["this testbed's" if chosen else "other"]
+
+
+def testbed_table(document: Document, testbed: Testbed) -> str:
+    """Return what the experiments of a testbed share."""
+    rows: list[list[object]] = [
+        [entry.key, plain(entry.value), entry.confidence, entry.whole_source]
+        for entry in testbed.settings
+    ]
+    caption = f"Settings of testbed {testbed.name}, which its experiments share: {testbed.title}."
+    header = ["setting", "value", "confidence", "source"]
+    return document.table(header, rows, caption, [1], stacked=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from skipline import descriptor_replay_view, quantity, result_view
 from skipline.report import answers, run_figures, settings
 from skipline.report.document import Document, Markup, card, cards, escape
-from skipline.report.fitted import fitted_table
+from skipline.report.fitted import fitted_table, testbed_table
 from skipline.result import Entry, Result
 from skipline.result_view import groups, readable, run_facts
 
@@ -39,7 +39,10 @@ def page(result: Result) -> str:
     for line in run_facts(result):
         if line not in notes:
             document.add(f"<p>{escape(line)}</p>")
-    document.add(fitted_table(document, result.fitted_parameters))
+    testbeds = [result.testbed] if result.testbed else []
+    document.add(fitted_table(document, result.fitted_parameters, testbeds))
+    for testbed in testbeds:
+        document.add(testbed_table(document, testbed))
     return document.render()
 
 

@@ -2,20 +2,25 @@
 
 use crate::input::error::{InputError, suggest};
 use crate::platform::{NicDevice, Platform, ReplacedFacts, SsdDevice};
+use crate::scenario::Testbed;
 use facts::{Kind, Resolved};
 use include_dir::{Dir, include_dir};
 use std::path::Path;
 
 static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
 static EXAMPLES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../examples");
+static TESTBEDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../testbeds");
 
-/// Folders of scenarios and experiments.
-const FOLDERS: [(&str, &Dir<'_>); 2] = [("experiments", &EXPERIMENTS), ("examples", &EXAMPLES)];
+/// The folder of testbeds that are referred to by name.
+const OF_TESTBEDS: &str = "testbeds";
+/// Folders of scenarios, experiments and what they share.
+const FOLDERS: [(&str, &Dir<'_>); 3] =
+    [("experiments", &EXPERIMENTS), ("examples", &EXAMPLES), (OF_TESTBEDS, &TESTBEDS)];
 
 /// Stands for a scenario's file where a command or a call names a platform.
 pub const BY_COMMAND: &str = "platforms";
 
-/// The text of a file of facts or under experiments/ or examples/, if it is embedded.
+/// The text of a file of facts or under experiments/, examples/ or testbeds/, if it is embedded.
 #[must_use]
 pub fn file(path: &str) -> Option<&'static str> {
     let in_folder = |&(name, folder)| Some((folder, path.strip_prefix(name)?.strip_prefix('/')?));
@@ -68,8 +73,10 @@ fn names_of(kind: Kind) -> Vec<String> {
 /// # Errors
 /// If there is neither.
 pub fn read(path: &str) -> Result<String, InputError> {
-    let is_scenario =
-        |path: &String| FOLDERS.iter().any(|(folder, _)| path.starts_with(&format!("{folder}/")));
+    let is_scenario = |path: &String| {
+        let in_folder = |(folder, _): &(&str, _)| path.starts_with(&format!("{folder}/"));
+        FOLDERS.iter().any(in_folder) && !path.starts_with(OF_TESTBEDS)
+    };
     read_one_of(path, || files().into_iter().filter(is_scenario).collect())
 }
 
@@ -173,6 +180,41 @@ pub fn nic_with(
             value: wanted.into(),
             allowed: format!("known NICs: {}", nic_names().join(", ")),
         }),
+    }
+}
+
+/// Names of all embedded testbeds, sorted.
+#[must_use]
+pub fn testbed_names() -> Vec<String> {
+    let stems = TESTBEDS.files().filter_map(|file| file.path().file_stem()?.to_str());
+    let mut names: Vec<String> = stems.map(String::from).collect();
+    names.sort();
+    names
+}
+
+/// The testbed that `wanted` names: a path ending in .toml (relative to the scenario's folder, then to
+/// the current one), or the name of a known one.
+///
+/// # Errors
+/// If there is no such testbed, or its file is invalid.
+pub fn testbed(scenario_file: &str, wanted: &str) -> Result<Testbed, InputError> {
+    let path = testbed_path(scenario_file, wanted);
+    let text = std::fs::read_to_string(&path).ok().or_else(|| file(&path).map(String::from));
+    let text = text.ok_or_else(|| InputError::OutOfRange {
+        file: scenario_file.into(),
+        key: "testbed".into(),
+        value: wanted.into(),
+        allowed: format!("no such file or name; {}", suggest(wanted, &testbed_names())),
+    })?;
+    Testbed::read(wanted, &path, &text)
+}
+
+/// The path of the testbed that a scenario names.
+pub(crate) fn testbed_path(scenario_file: &str, wanted: &str) -> String {
+    if is_path(wanted) {
+        beside(scenario_file, wanted)
+    } else {
+        format!("{OF_TESTBEDS}/{wanted}.toml")
     }
 }
 

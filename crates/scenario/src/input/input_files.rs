@@ -8,7 +8,7 @@ use crate::scenario::Tenant;
 use facts::Kind;
 
 /// Paths of all files that a job from `scenario_file` was read from, as the run itself finds them, each
-/// once: scenario, platform and its slice table, each tenant's devices and capture, and the files that
+/// once: scenario, testbed, platform and its slice table, each tenant's devices and capture, and the files that
 /// these inherit from, including costs of software. Where there is no file at such a path, the embedded
 /// one of that name was read.
 #[must_use]
@@ -19,7 +19,10 @@ pub fn input_files(scenario_file: &str, job: &Job) -> Vec<String> {
     let table =
         platforms.first().and_then(|platform| job.platform().llc.slice_table_file(platform));
     let own = scenario.tenants().flat_map(|tenant| files_of_tenant(scenario_file, tenant));
-    let all = [scenario_file.into()].into_iter().chain(platforms).chain(table).chain(own);
+    let testbed = scenario.machine.testbed.as_deref();
+    let testbed = testbed.map(|named| builtin::testbed_path(scenario_file, named));
+    let all =
+        [scenario_file.into()].into_iter().chain(testbed).chain(platforms).chain(table).chain(own);
     let mut files: Vec<String> = Vec::new();
     for file in all {
         if !files.contains(&file) {

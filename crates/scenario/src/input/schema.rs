@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 #[must_use]
 pub fn of(kind: &str) -> Option<Value> {
     let mut schema = match kind {
-        "scenario" => schema_for!(Scenario).to_value(),
+        "scenario" => scenario_file(schema_for!(Scenario).to_value()),
         "platform" => platform_file(schema_for!(Platform).to_value()),
         // The result as written: keys that a file may omit are present.
         "result" => {
@@ -29,6 +29,11 @@ pub fn of(kind: &str) -> Option<Value> {
 /// The schema of a key that names a platform.
 pub(crate) fn platform(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": name_or_path(&builtin::platform_names()) })
+}
+
+/// The schema of a key that may name a testbed.
+pub(crate) fn testbed(_: &mut SchemaGenerator) -> Schema {
+    optional_name(&builtin::testbed_names())
 }
 
 /// The schema of a key that may name a NIC.
@@ -58,6 +63,13 @@ fn name_or_path(known: &[String]) -> Vec<Value> {
 /// The values of a key that may be absent.
 pub(crate) fn or_none(values: &[u32]) -> Vec<Option<u32>> {
     values.iter().copied().map(Some).chain([None]).collect()
+}
+
+/// The schema of a scenario file: a testbed names a platform, too.
+fn scenario_file(mut schema: Value) -> Value {
+    take_required(&mut schema);
+    schema["anyOf"] = json!([names("platform"), names("testbed")]);
+    schema
 }
 
 /// Tables whose facts come from the machine's card, if it names one.

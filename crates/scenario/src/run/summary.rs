@@ -7,7 +7,9 @@ use super::{Ended, Job, latency, limits, replays};
 use crate::assemble::{self, ScenarioMachine};
 use crate::metrics::latency::{LATENCY, ONE_WAY};
 use crate::metrics::{self, Declaration};
+use crate::platform::FittedParameter;
 use crate::result::{MetricResult, MissKindCounts, RunResult, StoppedBy, TimelinePoint};
+use crate::scenario::Testbed;
 use model::fabric::Resource;
 use model::reading::Reading;
 use model::tracer::Tracer;
@@ -51,7 +53,8 @@ impl Job {
             line_ops,
             line_ops_per_s: line_ops as f64 / wall_s,
             real_time_factor: simulated.as_seconds() / wall_s,
-            fitted_parameters: self.platform.fitted(),
+            testbed: self.scenario.testbed.clone(),
+            fitted_parameters: self.fitted(),
             notes: self.notes(&unsettled),
             unsettled,
             answer: finished.answer(),
@@ -65,6 +68,12 @@ impl Job {
             descriptor_trace: None,
             miss_kinds: self.miss_kinds(&measured),
         }
+    }
+
+    /// What was chosen by fitting, of the platform and of the testbed's settings.
+    fn fitted(&self) -> Vec<FittedParameter> {
+        let settings = self.scenario.testbed.iter().flat_map(Testbed::fitted);
+        self.platform.fitted().into_iter().chain(settings).collect()
     }
 
     /// Batches of the warm-up, and those that count. A run that ended by itself counts whole.

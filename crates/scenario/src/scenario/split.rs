@@ -57,7 +57,7 @@ pub(super) fn scenario(file: &str, table: Table) -> Result<Scenario, InputError>
         .collect::<Result<_, _>>()?;
     let stated = dotted_keys(&main);
     let main = Tenant::read(file, main, stated)?;
-    Ok(Scenario { machine, main, tenant, overridden: Vec::new() })
+    Ok(Scenario { machine, main, tenant, overridden: Vec::new(), testbed: None })
 }
 
 /// Refuses a key such as `nic.tx_rate_gbps`: a scenario names its devices, and states changes of their

@@ -43,4 +43,5 @@ mod small_fabric;
 mod ssd;
 mod steered_laws;
 mod tenants;
+mod testbeds;
 mod vhost_switch;

@@ -1,0 +1,61 @@
+"""`skipline testbeds list | show`."""
+
+import click
+
+from skipline import _core, terminal
+from skipline.commands import options, suggestions
+from skipline.commands.command import Group
+from skipline.commands.options import Format
+
+
+@click.group(
+    cls=Group,
+    invoke_without_command=True,
+    examples=["skipline testbeds", "skipline testbeds show atc20-skylake"],
+)
+@click.pass_context
+def testbeds(context: click.Context) -> None:
+    """What the experiments on one machine share, each value with its source."""
+    if context.invoked_subcommand is None:
+        _list()
+
+
+@testbeds.command("list", examples=["skipline testbeds list"])
+def list_all() -> None:
+    """List the known testbeds."""
+    _list()
+
+
+def _list() -> None:
+    from skipline import testbeds_view
+
+    terminal.show(testbeds_view.overview())
+
+
+@testbeds.command(
+    "show",
+    examples=[
+        "skipline testbeds show atc20-skylake",
+        "skipline testbeds show mine.toml --format json",
+        "skipline testbeds show ispass20-xeon --format csv > settings.csv",
+    ],
+)
+@click.argument(
+    "name",
+    metavar="NAME",
+    help="Name of a known testbed, or a TOML file.",
+    shell_complete=suggestions.testbeds,
+)
+@options.output
+def show(name: str, output: Format) -> None:
+    """Show a testbed's platform and settings with confidence and source."""
+    if output is Format.JSON:
+        terminal.emit(_core.testbed(name))
+        return
+    from skipline import testbeds_view
+
+    testbed = testbeds_view.read(name)
+    if output is Format.CSV:
+        terminal.emit(testbeds_view.as_csv(testbed))
+    else:
+        terminal.show(testbeds_view.details(testbed))
