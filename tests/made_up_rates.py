@@ -1,9 +1,10 @@
 """An experiment whose rates are made up, to test how claims are judged by them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from skipline.experiment.catalogue import Entry
-from skipline.experiment.points import points
+from skipline.experiment.points import of_null_models, points
 from skipline.experiment.runner import Finished
 from skipline.result import Result
 
@@ -77,15 +78,22 @@ RUN: dict[str, object] = {
     "real_time_factor": 1,
 }
 
+NONE: Mapping[str, object] = MappingProxyType({})
 
-def finished(entry: Entry, mores: Sequence[float] = (0.0, 2.0)) -> list[Finished]:
+
+def finished(
+    entry: Entry, mores: Sequence[float] = (0.0, 2.0), more_facts: Mapping[str, object] = NONE
+) -> list[Finished]:
     """A repeat of each point for each of `mores`: rates are size / 10 and this much more.
 
-    Where the mode is off they are 1 higher still.
+    Where the mode is off they are 1 higher still; in simulated null models they are 0 and `mores`.
     """
     done = []
-    for point in points(entry):
+    own = points(entry)
+    for point in [*own, *of_null_models(entry, own)]:
         rate = float(point.axes["size"]) / 10 + (point.axes["mode"] == "off")
+        if point.null:
+            rate = 0.0
         repeats = []
         for more in mores:
             metrics: dict[str, object] = {
@@ -94,6 +102,6 @@ def finished(entry: Entry, mores: Sequence[float] = (0.0, 2.0)) -> list[Finished
                 "low:rx_mpps": {"value": 3.0, "unit": "Mpps"},
                 "nothing": {"value": None, "unit": "ns"},
             }
-            repeats.append(Result.model_validate(RUN | {"metrics": metrics}))
+            repeats.append(Result.model_validate(RUN | {"metrics": metrics} | dict(more_facts)))
         done.append(Finished(point, repeats))
     return done

@@ -4,7 +4,7 @@
 
 use crate::error::Error;
 use crate::instructions::{self, Instructions};
-use crate::queues::{Mode, Queue};
+use crate::queues::{Mode, Queue, VERSION_1};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::Opcode;
 use std::fs::File;
@@ -81,7 +81,8 @@ impl Portal {
     /// `write`, whose answer would look like that of a full queue [kernel: drivers/dma/idxd/cdev.c].
     #[must_use]
     pub fn takes(&self, opcode: Opcode) -> bool {
-        self.queue.takes(opcode) && (opcode != Opcode::Batch || self.is_mapped())
+        let is_let_through = self.is_mapped() || self.queue.version > VERSION_1;
+        self.queue.takes(opcode) && (opcode != Opcode::Batch || is_let_through)
     }
 
     /// Whether descriptors get to it by an instruction, and not by a system call.

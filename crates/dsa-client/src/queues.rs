@@ -40,6 +40,8 @@ pub struct Queue {
     pub node: Option<u32>,
     /// Operations that it takes: bit n for opcode n.
     pub operations: u64,
+    /// Version of its device: 0x100 for DSA 1.0.
+    pub version: u64,
     /// General capabilities of its device (GENCAP).
     pub gen_cap: u64,
     /// Its directory in sysfs.
@@ -108,6 +110,7 @@ fn read(sysfs: &Path, device: u32, queue: u32) -> Result<Option<Queue>, Error> {
         node: u32::try_from(node).ok(),
         // Kernels hide the batch operation of some devices from op_cap, though they have it.
         operations: own & allowed | Opcode::Batch.bit(),
+        version: hexadecimal(&device_directory, "version").unwrap_or(VERSION_1),
         gen_cap: hexadecimal(&device_directory, "gen_cap")?,
         device: device_name,
         name,
@@ -115,6 +118,9 @@ fn read(sysfs: &Path, device: u32, queue: u32) -> Result<Option<Queue>, Error> {
         device_directory,
     }))
 }
+
+/// The version of a device that does not show its own.
+pub(crate) const VERSION_1: u64 = 0x100;
 
 /// Operations of Sapphire Rapids, for kernels that do not show `op_cap` [idxd-config issue 8].
 const ALL_OPERATIONS: u64 = dsa::hardware::capabilities::Capabilities::VERSION_1.op_cap;

@@ -147,6 +147,7 @@ def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
             "simulated": sum(bool(j.checks) for j in group),
             "simulated hold": sum(bool(j.checks) and j.verdict == "holds" for j in group),
             "checks": sum(len(j.checks) for j in group),
+            "checks weak alone": sum(check.is_weak for j in group for check in j.checks),
             "checks held": sum(check.word == "holds" for j in group for check in j.checks),
         }
         for name, group in groups.items()

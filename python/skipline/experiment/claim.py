@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from skipline.experiment.axis import Table, Value
+from skipline.experiment.axis import Setting, Table, Value
 
 # Whether measured values of a point chose a parameter of the model.
 Basis = Literal["fitted", "predicted"]
@@ -83,10 +83,24 @@ class ClaimCheck(Table):
 
 
 class Null(Table):
-    """A null model: each point gives what it gives at these coordinates, and the claim fails."""
+    """A null model, in which the claim must fail.
+
+    Each point gives what it gives at the coordinates `as_at`, or what it gives with the settings
+    `set`, which are simulated for this; `at` limits these to some points, the others stay.
+    """
 
     name: str
-    as_at: dict[str, Value]
+    as_at: dict[str, Value] = Field(default={})
+    set: dict[str, Setting] = Field(default={})
+    at: dict[str, Value] = Field(default={})
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        if bool(self.as_at) == bool(self.set):
+            raise ValueError(f"null '{self.name}': give as_at or set")
+        if self.at and not self.set:
+            raise ValueError(f"null '{self.name}': at goes with set")
+        return self
 
 
 class Claim(Table):
@@ -100,6 +114,9 @@ class Claim(Table):
 
 class ClaimCheckVerdict(BaseModel):
     """How one check came out.
+
+    `refuted_by` is a null model in which it fails; a check without one holds there too: alone it
+    would be weak. It is None where no null model was tried.
 
     `half_width` is that of the 95 % interval of `value` over the runs with different seeds, None
     below five of them. `decided` is whether the verdict would be the same anywhere within it.
@@ -121,6 +138,12 @@ class ClaimCheckVerdict(BaseModel):
     basis: Basis
     holds: bool
     decided: bool = True
+    refuted_by: str | None = None
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether it holds in each null model too."""
+        return self.word == "holds" and self.refuted_by == ""
 
     @property
     def word(self) -> Word:

@@ -40,7 +40,7 @@ def check_before(entry: Entry) -> None:
                 raise InputError(_place(entry, claim, check, error)) from error
         for null in claim.null:
             try:
-                for name, value in null.as_at.items():
+                for name, value in (null.as_at | null.at).items():
                     coordinate_on(_axis_of(entry, name), value)
             except ExpressionError as error:
                 raise InputError(
@@ -66,7 +66,8 @@ def of_experiment(
     """Return the verdicts of all claims of an experiment, in its order."""
     if not entry.experiment.claim:
         return []
-    readings = Readings(entry, finished, rows)
+    readings = Readings(entry, [done for done in finished if not done.point.null], rows)
+    readings.add_worlds([done for done in finished if done.point.null])
     return [_claim(entry, claim, readings) for claim in entry.experiment.claim]
 
 
@@ -75,11 +76,14 @@ def _claim(entry: Entry, claim: Claim, readings: Readings) -> ClaimVerdict:
         _checks(entry, claim, readings),
         [partial(_run, entry, claim, readings, run) for run in range(readings.runs)],
     )
-    found = []
-    if joined(checks) != "fails":
-        holds = partial(_holds, entry, claim, readings)
-        found = nulls.judge(claim, entry.experiment.axis, readings.points, holds)
-    return ClaimVerdict(id=claim.id, note=claim.note, checks=checks, nulls=found)
+    answer = partial(_in_world, entry, claim, readings)
+    models, of_checks = nulls.judge(claim, entry.experiment.axis, readings.points, answer)
+    checks = [
+        check.model_copy(update={"refuted_by": model})
+        for check, model in zip(checks, of_checks, strict=True)
+    ]
+    tried = [] if joined(checks) == "fails" else models
+    return ClaimVerdict(id=claim.id, note=claim.note, checks=checks, nulls=tried)
 
 
 def _run(
@@ -92,10 +96,12 @@ def _run(
         return None
 
 
-def _holds(entry: Entry, claim: Claim, readings: Readings, as_at: nulls.AsAt) -> bool | None:
-    """Tell whether a claim holds where each point is as another one."""
+def _in_world(
+    entry: Entry, claim: Claim, readings: Readings, world: nulls.World
+) -> list[bool] | None:
+    """Tell which checks hold in a world of a null model."""
     try:
-        return all(check.holds for check in _checks(entry, claim, readings.as_at(as_at)))
+        return [check.holds for check in _checks(entry, claim, readings.in_world(world))]
     except (InputError, ZeroDivisionError):
         return None
 

@@ -99,6 +99,8 @@ class Outcome:
 def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> Outcome:
     """Judge the finished points of an experiment."""
     experiment = entry.experiment
+    everything = finished
+    finished = [done for done in everything if not done.point.null]
     results = [result for done in finished for result in done.results]
     whole = table.build(entry.identifier, experiment, finished)
     _require_metrics(entry, whole)
@@ -120,14 +122,14 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
         testbeds=_testbeds([result.testbed for result in results if result.testbed]),
         fitted_parameters=_union([result.fitted_parameters for result in results]),
         verdicts=[checks.error_verdict(check, rows) for check in experiment.check],
-        claims=claim_verdicts.of_experiment(entry, finished, rows),
+        claims=claim_verdicts.of_experiment(entry, everything, rows),
         way_bytes=way_bytes,
         trivial=trivial.scores(aims, backlogs),
         points=len(finished),
         runs=len(results),
         unsettled_runs=sum(not result.settled for result in results),
         line_ops=sum(result.line_ops for result in results),
-        wall_s=sum(result.wall_s for result in results),
+        wall_s=sum(result.wall_s for done in everything for result in done.results),
     )
     return Outcome(summary, whole)
 

@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from skipline import resources
 from skipline._core import InputError
@@ -26,6 +26,8 @@ class Point:
     settings: dict[str, Setting]
     basis: Basis
     measured: dict[str, Measured]
+    null: str = ""
+    """The null model that the point is simulated for; empty for those of the experiment."""
 
     @property
     def label(self) -> str:
@@ -35,10 +37,11 @@ class Point:
     @property
     def stem(self) -> str:
         """Name of the point's file: the label where file systems take it, else with a digest."""
-        plain = "".join(letter if _is_safe(letter) else "_" for letter in self.label)
-        if plain == self.label and len(plain) <= _LONGEST_STEM:
+        label = f"{self.label},null={self.null}" if self.null else self.label
+        plain = "".join(letter if _is_safe(letter) else "_" for letter in label)
+        if plain == label and len(plain) <= _LONGEST_STEM:
             return plain
-        digest = hashlib.sha256(self.label.encode()).hexdigest()[:12]
+        digest = hashlib.sha256(label.encode()).hexdigest()[:12]
         return f"{plain[:_LONGEST_STEM]}-{digest}"
 
     @property
@@ -64,6 +67,22 @@ def points(entry: Entry) -> list[Point]:
     if not found:
         raise InputError(f"{entry.path}: include and skip leave no point")
     return found
+
+
+def of_null_models(entry: Entry, own: Sequence[Point]) -> list[Point]:
+    """Return the points that null models of the claims simulate, each once."""
+    found: dict[tuple[str, str], Point] = {}
+    for null in (null for claim in entry.experiment.claim for null in claim.null if null.set):
+        for point in own:
+            if not matches(point.axes, [null.at]):
+                continue
+            changed = replace(point, settings=point.settings | null.set, null=null.name)
+            known = found.setdefault((null.name, point.label), changed)
+            if known.settings != changed.settings:
+                raise InputError(
+                    f"{entry.path}: null '{null.name}': another one of this name sets other keys"
+                )
+    return list(found.values())
 
 
 def combinations(experiment: Experiment) -> list[dict[str, Value]]:

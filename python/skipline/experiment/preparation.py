@@ -8,7 +8,7 @@ from skipline import _core, atomic
 from skipline._core import InputError
 from skipline.experiment import claim_verdicts, claims_table, outcome, trivial
 from skipline.experiment.catalogue import Entry
-from skipline.experiment.points import points
+from skipline.experiment.points import of_null_models, points
 from skipline.experiment.runner import Batch
 from skipline.experiment.store import PointStore
 
@@ -25,7 +25,8 @@ class Prepared(NamedTuple):
 
 def prepare(entry: Entry, seed: int | None, directory: Path) -> Prepared:
     """Find out before the run, not after it, what is wrong with an experiment or its directory."""
-    found = points(entry)
+    own = points(entry)
+    found = [*own, *of_null_models(entry, own)]
     _check_seeds(seed, entry.experiment.repeats)
     claims_table.check(entry)
     claim_verdicts.check_before(entry)

@@ -16,6 +16,8 @@ from skipline.experiment.table import Comparison, address, gathered
 from skipline.nearest import did_you_mean
 
 _PointKey = tuple[tuple[str, Value], ...]
+# Mean and half interval of each number of a point.
+_Numbers = dict[str, tuple[float | None, float | None]]
 # Calls that read something, and the keywords that are no axis.
 READINGS: dict[str, set[str]] = {
     "at": set(),
@@ -93,8 +95,10 @@ class Readings:
             for done in finished
         }
         self.read_fitted = False
+        # Whether numbers are those of the table: neither of one run nor of a null model.
+        self._is_whole = True
         self._as_at: Mapping[str, Value] = {}
-        self._run: int | None = None
+        self._worlds: dict[str, dict[_PointKey, _Numbers]] = {}
 
     @property
     def runs(self) -> int:
@@ -104,7 +108,7 @@ class Readings:
     def of_run(self, run: int) -> "Readings":
         """Return readings of one run of each point, those with the same seed."""
         other = copy.copy(self)
-        other._run = run
+        other._is_whole = False
         other._numbers = {
             _key(done.point.axes): _numbers(Finished(done.point, [done.results[run]]))
             for done in self._finished
@@ -116,10 +120,24 @@ class Readings:
         """The coordinates of all points."""
         return self._points
 
-    def as_at(self, coordinates: Mapping[str, Value]) -> "Readings":
-        """Return readings of a model in which each point gives what it gives at `coordinates`."""
+    def add_worlds(self, finished: Sequence[Finished]) -> None:
+        """Take the points that were simulated for null models."""
+        for done in finished:
+            numbers = self._worlds.setdefault(done.point.null, {})
+            numbers[_key(done.point.axes)] = _numbers(done)
+
+    def in_world(self, world: Mapping[str, Value] | str) -> "Readings":
+        """Return readings of a null model.
+
+        In it each point gives what it gives at the coordinates `world`, or those points that were
+        simulated for the model of this name what they gave there.
+        """
         other = copy.copy(self)
-        other._as_at = coordinates
+        other._is_whole = False
+        if isinstance(world, str):
+            other._numbers = self._numbers | self._worlds[world]
+        else:
+            other._as_at = world
         return other
 
     @property
@@ -225,7 +243,7 @@ class Readings:
         return [abs(error) for error, _ in errors]
 
     def _predicted(self, row: Comparison) -> float:
-        if not self._as_at and self._run is None:
+        if self._is_whole:
             return row.predicted
         times = {metric.name: metric.times for metric in self._entry.experiment.metric}
         return times[row.metric] * self._number(row.metric, row.axes)[0]
@@ -281,9 +299,9 @@ class Readings:
         return chosen[0]
 
 
-def _numbers(done: Finished) -> dict[str, tuple[float | None, float | None]]:
+def _numbers(done: Finished) -> _Numbers:
     """Return mean over the repeats and half interval of each number of a point."""
-    found: dict[str, tuple[float | None, float | None]] = {}
+    found: _Numbers = {}
     for repeats in gathered(done):
         values = [float(repeat.value) for repeat in repeats if repeat.value is not None]
         mean = sum(values) / len(values) if values else None

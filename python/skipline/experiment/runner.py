@@ -32,7 +32,7 @@ class Batch(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """The finished points of a batch; `reused` of them were kept from before."""
+    """The finished points of a batch; `reused` of the experiment's own were kept from before."""
 
     finished: list[Finished]
     reused: int
@@ -129,5 +129,7 @@ def _ran(number: int, batch: Batch, results: dict[Task, Result], missing: list[T
         for index, point in enumerate(batch.points)
     ]
     new = [task for task in missing if task.batch == number]
-    reused = len(batch.points) - len({task.point for task in new})
+    simulated = {task.point for task in new}
+    own = (index for index, point in enumerate(batch.points) if not point.null)
+    reused = sum(index not in simulated for index in own)
     return Ran(finished, reused, sum(results[task].wall_s for task in new))

@@ -33,7 +33,8 @@ def page(evidence: Evidence) -> str:
     document.add(
         "<p>A claim holds when all its checks do and it fails in a <b>null model</b>, where each "
         "point gives what it gives at one value of an axis. A claim that holds in all of them is "
-        "<b>weak</b>; one that other seeds would judge otherwise is <b>undecided</b>. "
+        "<b>weak</b>, and so is a check <i>alone</i>; one that other seeds would judge otherwise "
+        "is <b>undecided</b>. "
         "<b>Predicted</b>: no published number that the check reads helped to choose "
         "a parameter. <b>Fitted</b>: at least one did. <b>Test</b>: a mechanism that a test of the "
         "repository shows.</p>"
@@ -175,8 +176,14 @@ def _got(judgement: Judgement) -> Markup:
 
 
 def _check_list(checks: Sequence[JudgedCheck]) -> str:
-    items = "".join(f"<li>{escape(check.text)}: {_coloured(check)}</li>" for check in checks)
+    items = "".join(
+        f"<li>{escape(check.text)}: {_coloured(check)}{_weak_alone(check)}</li>" for check in checks
+    )
     return f'<ul class="checks">{items}</ul>'
+
+
+def _weak_alone(check: JudgedCheck) -> str:
+    return ' <span class="dim">(weak alone)</span>' if check.is_weak else ""
 
 
 def _coloured(check: JudgedCheck) -> str:

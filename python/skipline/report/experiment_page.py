@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from skipline import quantity
 from skipline.experiment.checks import BASES, ErrorVerdict, GroupError
-from skipline.experiment.claim import ClaimVerdict, got_text
+from skipline.experiment.claim import ClaimCheckVerdict, ClaimVerdict, got_text
 from skipline.experiment.outcome import Outcome
 from skipline.experiment.table import Comparison, Simulated
 from skipline.experiment.trivial import TrivialScore
@@ -95,10 +95,15 @@ def _claims_table(document: Document, claims: Sequence[ClaimVerdict]) -> str:
             name = claim_name(claim.id) if index == 0 else ""
             verdict = verdict_markup(check.word)
             numbers = [check.expected, got_text(check), verdict, check.basis]
-            rows.append([name, check.text, *numbers, check.source])
-    header = ["claim", "check", "expected", "got", "verdict", "basis", "source"]
+            rows.append([name, check.text, *numbers, null_text(check), check.source])
+    header = ["claim", "check", "expected", "got", "verdict", "basis", "fails in", "source"]
     caption = "Checks of the claims: expected by the source, got by simulation."
     return document.table(header, rows, caption, stacked=True)
+
+
+def null_text(check: ClaimCheckVerdict) -> str:
+    """Name the null model in which a check fails."""
+    return "no null model: weak alone" if check.is_weak else check.refuted_by or "–"
 
 
 def claim_name(identifier: str, anchor: str = "") -> Markup:

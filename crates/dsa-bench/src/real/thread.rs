@@ -9,6 +9,7 @@ use crate::choices::{Operand, Wait};
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::point::Point;
+use dsa::hardware::Opcode;
 use dsa_client::client::{Client, Options as ClientOptions};
 use dsa_client::outcome::Answer as Outcome;
 use dsa_client::portal::Portal;
@@ -69,6 +70,7 @@ pub(crate) fn ask(
         };
         of_threads.push(number);
     }
+    refuse_batches(&portals, point)?;
     let none = ClientOptions { queues: Some(Vec::new()), ..ClientOptions::default() };
     let ask = Ask {
         options,
@@ -97,6 +99,19 @@ pub(crate) fn ask(
         ended.collect::<Result<Vec<Count>, Failure>>()
     })?;
     Ok(answer(point, &counts))
+}
+
+/// Refuses batches that a queue would never take: it would look full for ever.
+fn refuse_batches(portals: &[Portal], point: &Point) -> Result<(), Failure> {
+    match portals.iter().find(|portal| point.batch > 1 && !portal.takes(Opcode::Batch)) {
+        None => Ok(()),
+        Some(portal) => Err(Failure::Failed(format!(
+            "-b {}: {} gets its descriptors by write(), through which the driver lets no batches of DSA \
+             1.0: allowed: -b 1, or let programs map its portal (root, CAP_SYS_RAWIO)",
+            point.batch,
+            portal.queue().name
+        ))),
+    }
 }
 
 impl Ask<'_> {

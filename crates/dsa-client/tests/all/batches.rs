@@ -7,7 +7,8 @@ use dsa_client::batch::Batch;
 use dsa_client::client::{Client, Options, Path};
 use dsa_client::error::Error;
 use dsa_client::operation::Operation;
-use dsa_client::portal::Submission;
+use dsa_client::portal::{Portal, Submission};
+use dsa_client::queues::{Mode, Queue};
 use dsa_client::statistics::Reason;
 use dsa_client::thresholds::Thresholds;
 
@@ -142,4 +143,32 @@ fn lists_without_the_instructions_are_done_member_by_member() {
     assert!(to == from);
     assert_eq!(client.statistics().by_device(Opcode::Move).count, 7);
     assert_eq!(client.statistics().by_device(Opcode::Batch).count, 0);
+}
+
+/// Nothing of /dev/null can be mapped, as of a queue whose portal is not for this program.
+#[test]
+fn batches_go_through_write_from_version_2_on() {
+    let devices = tempfile::tempdir().expect("there is room");
+    std::os::unix::fs::symlink("/dev/null", devices.path().join("wq0.0")).expect("is new");
+    let takes = |version: u64, how: Submission| {
+        let queue = Queue {
+            name: "wq0.0".into(),
+            device: "dsa0".into(),
+            label: String::new(),
+            mode: Mode::Dedicated,
+            entries: 16,
+            most_transfer_bytes: 1 << 20,
+            most_batch: 32,
+            node: None,
+            operations: Opcode::Batch.bit(),
+            version,
+            gen_cap: 0,
+            directory: devices.path().into(),
+            device_directory: devices.path().into(),
+        };
+        Portal::open(queue, devices.path(), how).expect("can be opened").takes(Opcode::Batch)
+    };
+    for how in [Submission::Write, Submission::Automatic] {
+        assert!(!takes(0x100, how) && takes(0x200, how), "{how:?}");
+    }
 }
