@@ -27,9 +27,9 @@ export PATH := $(abspath $(BIN)):$(HOME)/.cargo/bin:$(PATH)
 # Tests start the command line a thousand times: what it imports is compiled once.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONDONTWRITEBYTECODE
 
-# What the compiled module is made of; the files of facts, experiments and examples are built into it.
+# What the compiled module is made of; the files of facts, testbeds, experiments and examples are built into it.
 CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
-  $(shell find crates platforms devices software experiments examples -type f -not -path '*/target/*' 2>/dev/null)
+  $(shell find crates platforms devices software testbeds experiments examples -type f -not -path '*/target/*' 2>/dev/null)
 WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
   $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 

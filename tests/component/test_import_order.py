@@ -26,7 +26,7 @@ ORDER = (
         "trace_calls",
     ),
     ("budget", "examples", "identity", "result"),
-    ("budget_view", "replay", "simulation", "store"),
+    ("budget_view", "replay", "simulation", "store", "testbeds_view"),
     ("demo", "descriptor_replay_view", "diff", "result_view", "story_view", "sweeps"),
     ("advise", "replay_view"),
     ("experiment",),

@@ -30,11 +30,12 @@ def _read(path: str) -> dict[str, Any]:
 
 
 def _scenarios() -> list[str]:
-    """Return the scenarios among the files of the program: they name a platform."""
+    """Return the scenarios among the files of the program: they name a platform or a testbed."""
     folders = ("examples/", "experiments/")
     named = [path for path in _core.builtin_files() if path.startswith(folders)]
     files = [path for path in named if path.endswith(".toml")]
-    return [path for path in files if "platform" in _read(path) and "calibration" not in path]
+    machine = {"platform", "testbed"}
+    return [path for path in files if machine & _read(path).keys() and "calibration" not in path]
 
 
 def test_every_experiment_of_the_program_fits_its_schema() -> None:

@@ -22,7 +22,7 @@ PARAMETERS = [
 ]
 
 
-def testbed(*measurements: str) -> dict[str, object]:
+def a_testbed(*measurements: str) -> dict[str, object]:
     """A testbed with measurements of these names."""
     return {
         "name": "mine",
@@ -43,7 +43,7 @@ def test_a_claim_is_predicted_only_if_its_testbed_chose_nothing(
     check = 'at("rx_mpps", size=64, mode="on") > 1'
     (tmp_path / "e.toml").write_text(f"{EXPERIMENT}{CLAIM}value = '{check}'\n")
     entry = catalogue.load((tmp_path / "e.toml").as_posix())
-    facts = {"testbed": testbed(*measurements), "fitted_parameters": PARAMETERS}
+    facts = {"testbed": a_testbed(*measurements), "fitted_parameters": PARAMETERS}
     done = finished(entry, more_facts=facts)
     (verdict,) = claim_verdicts.of_experiment(entry, done, [])
     assert verdict.basis == basis
