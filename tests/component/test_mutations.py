@@ -1,0 +1,109 @@
+"""Does a mutation change what it names, and nothing where a machine lacks it?"""
+
+from pathlib import Path
+
+import pytest
+
+import mutations
+from command_line import REPOSITORY
+from mutations import Mutation, Mutations, mutated
+from skipline import toml_model
+from skipline.experiment import catalogue
+from skipline.experiment.points import Point, points
+
+EXPERIMENT = """title = "t"
+question = "q"
+source = "s"
+scenario = "s.toml"
+[[axis]]
+key = "rx_descriptors"
+values = [128]
+label = "ring"
+role = "x"
+[[metric]]
+name = "throughput_gbps"
+label = "rate"
+[[claim]]
+id = "c-1"
+[[claim.check]]
+text = "the wire is half full"
+value = 'at("throughput_gbps") > 50'
+[[claim.check]]
+text = "something moves"
+value = 'at("throughput_gbps") > 1'
+"""
+SCENARIO = """platform = "skylake-gold-6140"
+rx_descriptors = 128
+run.batch_packets = 512
+run.max_batches = 10
+"""
+FILE = """experiments = ["e.toml"]
+at_least = 1
+[[mutation]]
+name = "a slow wire"
+set = { "hardware.nic.line_rate_gbps" = 25.0, "hardware.nic.tx_rate_gbps" = 24.0 }
+times = { offered_gbps = 0.2 }
+[[mutation]]
+name = "engines that are not there"
+times = { "hardware.dsa.dispatch_ns" = 9.0 }
+"""
+
+
+def point(**settings: int | str) -> Point:
+    """A point of the first testbed of ATC'20."""
+    (first, *_) = points(catalogue.find("pktsize-desc"))
+    return Point(first.axes, first.scenario, first.settings | settings, "predicted", {})
+
+
+def test_a_factor_is_of_what_the_point_has() -> None:
+    more = Mutation(name="m", times={"ddio_ways": 1.5, "hardware.dram.path_ns": 2.0})
+    assert mutated(point(ddio_ways=2), more).settings["ddio_ways"] == 3
+    assert mutated(point(), more).settings["hardware.dram.path_ns"] == pytest.approx(101.2)
+    of_its_own = mutated(point(**{"hardware.dram.path_ns": "40"}), more)
+    assert of_its_own.settings["hardware.dram.path_ns"] == pytest.approx(80)
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    [
+        Mutation(name="no DSA", times={"hardware.dsa.dispatch_ns": 2.0}),
+        Mutation(name="no ring", set={"hardware.ring.hop_uncore_cycles": 2.0}),
+        Mutation(name="as it is", set={"rng_calls": 0}, times={"cores": 1.0}),
+        Mutation(name="beyond the cache", times={"ddio_ways": 9.0}),
+        Mutation(name="none of none", times={"rng_calls": 2.0}),
+    ],
+    ids=lambda mutation: mutation.name,
+)
+def test_a_point_without_the_key_stays(mutation: Mutation) -> None:
+    one = point(ddio_ways=2)
+    assert mutated(one, mutation) is one
+
+
+def test_each_mutation_reaches_an_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(REPOSITORY)
+    known = toml_model.load(Mutations, Path(mutations.FILE).read_text(), mutations.FILE)
+    assert len(known.mutation) >= 20
+    assert known.at_least >= 18
+    firsts = [points(catalogue.find(name))[-1] for name in known.experiments]
+    idle = [
+        one.name for one in known.mutation if all(mutated(first, one) is first for first in firsts)
+    ]
+    assert idle == []
+
+
+def test_who_notices_what_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("e.toml", EXPERIMENT), ("s.toml", SCENARIO), ("m.toml", FILE)):
+        Path(name).write_text(text)
+    assert mutations.main(["m.toml"]) == 0
+    wire, engines, last = capsys.readouterr().out.splitlines()
+    assert wire == "a slow wire (1 of 1 points): c-1"
+    assert engines == "engines that are not there (0 of 1 points): nobody"
+    assert last.startswith(
+        "1 of 2 changes are noticed; at least 1 have to be. 2 checks of 1 claims"
+    )
+    assert mutations.main(["m.toml", "engines that are not there"]) == 1
+    kept = sorted(path.name for path in Path("reports/mutations/e").iterdir())
+    assert kept == ["a-slow-wire", "engines-that-are-not-there", "none"]

@@ -1,0 +1,181 @@
+"""Changes the model a little, twenty times, and tells which claims notice.
+
+    python tests/mutations.py [FILE] [NAME...]
+
+A change that no claim notices could be made, or be wrong, without anybody's knowing. A claim
+notices one if a check of it comes out otherwise than without; checks that come out otherwise with
+other seeds, too, notice nothing. Ends with 1 if fewer changes are noticed than FILE asks for.
+Points are kept in reports/mutations: an interrupted run goes on where it stopped.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import Field
+
+from skipline import _core, platforms, terminal, toml_model
+from skipline._core import InputError
+from skipline.experiment import catalogue, claim_verdicts, table
+from skipline.experiment.axis import Setting, Table
+from skipline.experiment.catalogue import Entry
+from skipline.experiment.points import Point, points
+from skipline.experiment.runner import Batch, Finished, Runner
+from skipline.experiment.store import PointStore
+
+FILE = "tests/mutations.toml"
+FOLDER = Path("reports/mutations")
+# With whose seeds checks have to come out alike to count.
+SEEDS = range(1, 3)
+_FACTS = "hardware."
+
+# Whether each check holds, by claim and text.
+Checks = dict[tuple[str, str], bool]
+
+
+class Mutation(Table):
+    """A change of the model: settings, and factors of what points have."""
+
+    name: str
+    set: dict[str, Setting] = Field(default={})
+    times: dict[str, float] = Field(default={})
+
+
+class Mutations(Table):
+    """The file: what to change, where to look, how many changes have to be noticed."""
+
+    experiments: list[str] = Field(min_length=1)
+    at_least: int
+    mutation: list[Mutation] = Field(min_length=1)
+
+
+class Noticed(NamedTuple):
+    """Which checks notice a change, of how many points that it reaches."""
+
+    name: str
+    checks: list[tuple[str, str]]
+    reached: int
+    points: int
+
+    @property
+    def claims(self) -> list[str]:
+        """The claims that notice it."""
+        return list(dict.fromkeys(claim for claim, _ in self.checks))
+
+
+def mutated(point: Point, mutation: Mutation) -> Point:
+    """Return a point with a change, or as it is if its machine or application lacks the key."""
+    resolved = json.loads(_core.check_scenario(point.scenario, point.overrides))
+    changed: dict[str, Setting] = dict(point.settings) | {
+        key: value
+        for key, value in mutation.set.items()
+        if not key.startswith(_FACTS) or _fact(key, point, resolved) is not None
+    }
+    for key, factor in mutation.times.items():
+        had = _fact(key, point, resolved) if key.startswith(_FACTS) else resolved.get(key)
+        if isinstance(had, int | float) and had:
+            product = had * factor
+            changed[key] = round(product) if isinstance(had, int) else product
+    other = replace(point, settings=changed)
+    try:
+        told = json.loads(_core.check_scenario(other.scenario, other.overrides))
+    except InputError:
+        return point
+    return point if told == resolved else other
+
+
+def _fact(key: str, point: Point, resolved: Mapping[str, Any]) -> Any:
+    """Return a fact of a point's platform, or what the point has in its place."""
+    name = key.removeprefix(_FACTS)
+    if name in resolved.get("hardware", {}):
+        return resolved["hardware"][name]
+    found = platforms.facts(resolved["platform"], point.scenario)
+    return next((fact.value for fact in found if fact.key == name), None)
+
+
+def checks_of(entry: Entry, finished: Sequence[Finished]) -> Checks:
+    """Judge all checks of an experiment by its points."""
+    whole = table.build(entry.identifier, entry.experiment, list(finished))
+    rows = table.comparisons(table.simulated(entry.experiment, whole))
+    verdicts = claim_verdicts.of_experiment(entry, finished, rows)
+    return {(one.id, check.text): check.holds for one in verdicts for check in one.checks}
+
+
+class Judge:
+    """Simulates all experiments with a change, and judges their checks."""
+
+    def __init__(self, entries: Sequence[Entry], folder: Path, jobs: int) -> None:
+        self._entries = [(entry, without_null_models(entry)) for entry in entries]
+        self._folder, self._jobs = folder, jobs
+
+    def checks(self, mutation: Mutation, seed: int) -> tuple[Checks, int, int]:
+        """Return the checks, how many points the change reaches, and of how many."""
+        batches: list[Batch] = []
+        seeds = range(seed, seed + 1)
+        for entry, _ in self._entries:
+            own = points(entry)
+            other = [mutated(point, mutation) for point in own]
+            changed = [after for before, after in zip(own, other, strict=True) if after != before]
+            kept = [before for before, after in zip(own, other, strict=True) if after == before]
+            for some, name in ((kept, "none"), (changed, mutation.name)):
+                store = PointStore(self._folder / entry.identifier / name.replace(" ", "-"))
+                batches.append(Batch(some, seeds, store))
+        with terminal.progress_bar(mutation.name) as bar:
+            ran = Runner(batches).run(self._jobs, bar)
+        found: Checks = {}
+        for (entry, bare), kept_ran, changed_ran in zip(
+            self._entries, ran[::2], ran[1::2], strict=True
+        ):
+            done = {one.point.label: one for one in kept_ran.finished + changed_ran.finished}
+            found |= checks_of(bare, [done[point.label] for point in points(entry)])
+        counts = [len(batch.points) for batch in batches]
+        return found, sum(counts[1::2]), sum(counts)
+
+
+def without_null_models(entry: Entry) -> Entry:
+    """Return an experiment whose claims are judged as they are, by one seed."""
+    claims = [claim.model_copy(update={"null": []}) for claim in entry.experiment.claim]
+    return entry._replace(experiment=entry.experiment.model_copy(update={"claim": claims}))
+
+
+def main(words: Sequence[str]) -> int:
+    """Try all changes, or those of these names."""
+    path = words[0] if words else FILE
+    known = toml_model.load(Mutations, Path(path).read_text(), path)
+    chosen = [one for one in known.mutation if not words[1:] or one.name in words[1:]]
+    entries = [catalogue.find(name) for name in known.experiments]
+    judge = Judge(entries, FOLDER, os.cpu_count() or 1)
+    before = [judge.checks(Mutation(name="none"), seed)[0] for seed in SEEDS]
+    settled = {check for check in before[0] if len({seen[check] for seen in before}) == 1}
+    found = []
+    for mutation in chosen:
+        after, reached, count = judge.checks(mutation, SEEDS[0])
+        differ = [check for check in settled if after[check] != before[0][check]]
+        found.append(Noticed(mutation.name, sorted(differ), reached, count))
+        print(told(found[-1]), flush=True)
+    noticed = sum(bool(one.checks) for one in found)
+    unsettled = len(before[0]) - len(settled)
+    print(
+        f"{noticed} of {len(found)} changes are noticed; at least {known.at_least} have to be. "
+        f"{len(settled)} checks of {len({claim for claim, _ in settled})} claims looked, "
+        f"{unsettled} that other seeds turn over did not."
+    )
+    return 0 if noticed >= min(known.at_least, len(found)) else 1
+
+
+def told(one: Noticed) -> str:
+    """Say who notices a change."""
+    claims = ", ".join(one.claims) or "nobody"
+    return f"{one.name} ({one.reached} of {one.points} points): {claims}"
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
