@@ -12,7 +12,7 @@ def fitted_table(
 ) -> str:
     """Return the fitted parameters with the data that each was fitted on.
 
-    Where there are testbeds a column says which were chosen on measurements of them.
+    Where there are testbeds a column says whether measurements of them chose it, or other ones.
     """
     if not parameters:
         return "<p>No parameter was fitted.</p>"
@@ -21,7 +21,7 @@ def fitted_table(
         for entry in parameters
     ]
     caption = "Parameters of platform and testbed that were chosen to match measured data."
-    header = ["fitted parameter", "value", "fitted on", *(["data"] if testbeds else [])]
+    header = ["fitted parameter", "value", "fitted on", *(["testbed"] if testbeds else [])]
     return document.table(header, rows, caption, [1], stacked=True)
 
 
@@ -29,7 +29,7 @@ def _own(parameter: FittedParameter, testbeds: Sequence[Testbed]) -> list[str]:
     if not testbeds:
         return []
     chosen = any(testbed.chose(parameter) for testbed in testbeds)
-    return ["this testbed's" if chosen else "other"]
+    return ["its own" if chosen else "other"]
 
 
 def testbed_table(document: Document, testbed: Testbed) -> str:
