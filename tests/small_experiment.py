@@ -70,7 +70,11 @@ def write_small_experiment(
         for ring in (256, 512)
     )
     (directory / "scenario").mkdir(exist_ok=True)
-    (directory / "scenario" / "l2fwd.toml").write_text(resources.read_text(L2FWD))
+    (directory / "scenario" / "l2fwd.toml").write_text(
+        resources.read_text(L2FWD).replace(
+            'testbed = "atc20-skylake"', 'platform = "skylake-gold-6140"'
+        )
+    )
     (directory / "measured.csv").write_text(_MEASURED.format(offered=offered) + batches)
     (directory / "two-rings.toml").write_text(_EXPERIMENT.format() + claims)
     return "two-rings.toml"

@@ -7,7 +7,13 @@ from skipline import _core, resources, toml_model
 from skipline.experiment import catalogue, claims_table
 
 # What tells one kind of file from the others: a key, looked for in this order.
-_KINDS = {"experiments": "calibration", "platform": "scenario", "scenario": "experiment"}
+_KINDS = {
+    "settings": "testbed",
+    "experiments": "calibration",
+    "platform": "scenario",
+    "testbed": "scenario",
+    "scenario": "experiment",
+}
 # Folders of facts, which are of none of these kinds.
 _FACTS = ("platforms/", "devices/", "software/")
 

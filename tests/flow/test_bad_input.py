@@ -59,7 +59,10 @@ def assert_refused(done: Outcome, *told: str) -> None:
         ("traffic.pcap=missing.pcap", ["missing.pcap"]),
         ("block_io.depth=4", ["`block_io.depth`", "no effect", "another application"]),
         ("ssd=p4800x", ["`ssd`", "no effect", "uses no SSD"]),
-        ("hardware.cpu.core_ghz=2", ["`hardware.cpu.core_ghz`", "no effect", "core_ghz"]),
+        (
+            "hardware.ddio.default_ways=3",
+            ["`hardware.ddio.default_ways`", "no effect", "ddio_ways"],
+        ),
         ("page_size=4", ["`page_size`", '"2M", "1G"']),
         ("rx_descriptors", ["--set", "rx_descriptors", "key=value"]),
         ("=5", ["--set", "=5", "key=value"]),
@@ -135,7 +138,7 @@ def test_a_fact_has_no_numbered_parts(skipline: Skipline) -> None:
 
 def test_a_file_that_is_there_is_blamed_by_its_path(skipline: Skipline, tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
-    scenario = resources.read_text(L2FWD).replace("skylake-gold-6140", "latin.toml")
+    scenario = resources.read_text(L2FWD) + 'platform = "latin.toml"\n'
     (tmp_path / "below" / "s.toml").write_text(scenario)
     (tmp_path / "below" / "latin.toml").write_bytes(b"# \xfc")
     done = skipline("run", "below/s.toml")

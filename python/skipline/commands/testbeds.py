@@ -20,7 +20,9 @@ def testbeds(context: click.Context) -> None:
         _list()
 
 
-@testbeds.command("list", examples=["skipline testbeds list"])
+@testbeds.command(
+    "list", examples=["skipline testbeds list", "skipline testbeds list | grep skylake"]
+)
 def list_all() -> None:
     """List the known testbeds."""
     _list()

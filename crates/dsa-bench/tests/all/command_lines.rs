@@ -10,7 +10,7 @@ const PLATFORM: &str = "sapphire-rapids-56";
 const COPIES: &str = "experiments/asplos24/copy-scenario.toml";
 /// What only says how long a run takes, or what it is for; sets of buffers, and keys with which the mover
 /// that is asked has nothing to do.
-const APART: [&str; 5] = ["run", "title", "question", "stated", "name"];
+const APART: [&str; 6] = ["testbed", "run", "title", "question", "stated", "name"];
 
 /// The scenario of a file with every default filled in, as JSON, without what is apart.
 fn resolved(text: &str, settings: &[(&str, &str)]) -> serde_json::Value {
