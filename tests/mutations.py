@@ -98,11 +98,21 @@ def _fact(key: str, point: Point, resolved: Mapping[str, Any]) -> Any:
 
 
 def checks_of(entry: Entry, finished: Sequence[Finished]) -> Checks:
-    """Judge all checks of an experiment by its points."""
+    """Judge all checks of an experiment by its points; where a number is missing, none holds."""
     whole = table.build(entry.identifier, entry.experiment, list(finished))
     rows = table.comparisons(table.simulated(entry.experiment, whole))
-    verdicts = claim_verdicts.of_experiment(entry, finished, rows)
-    return {(one.id, check.text): check.holds for one in verdicts for check in one.checks}
+    found: Checks = {}
+    for claim in entry.experiment.claim:
+        experiment = entry.experiment.model_copy(update={"claim": [claim]})
+        try:
+            (one,) = claim_verdicts.of_experiment(
+                entry._replace(experiment=experiment), finished, rows
+            )
+        except (InputError, ZeroDivisionError):
+            found |= {(claim.id, check.text): False for check in claim.check}
+        else:
+            found |= {(claim.id, check.text): check.holds for check in one.checks}
+    return found
 
 
 class Judge:

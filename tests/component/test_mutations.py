@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import made_up_rates
 import mutations
 from command_line import REPOSITORY
 from mutations import Mutation, Mutations, mutated
@@ -89,6 +90,16 @@ def test_each_mutation_reaches_an_experiment(monkeypatch: pytest.MonkeyPatch) ->
         one.name for one in known.mutation if all(mutated(first, one) is first for first in firsts)
     ]
     assert idle == []
+
+
+def test_a_check_without_its_number_does_not_hold(tmp_path: Path) -> None:
+    zero = 'at("latency_ns.p99.9", size=64, mode="on") - 2000'
+    text = f"{made_up_rates.EXPERIMENT}{made_up_rates.CLAIM}value = '{zero} == 0'\n"
+    other = made_up_rates.CLAIM.replace("c-1", "c-2") + f"value = '1 / ({zero}) > 0'\n"
+    (tmp_path / "e.toml").write_text(text + other)
+    entry = catalogue.load((tmp_path / "e.toml").as_posix())
+    found = mutations.checks_of(entry, made_up_rates.finished(entry))
+    assert found == {("c-1", "a check"): True, ("c-2", "a check"): False}
 
 
 def test_who_notices_what_is_told(
