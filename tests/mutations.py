@@ -157,6 +157,9 @@ def main(words: Sequence[str]) -> int:
     path = words[0] if words else FILE
     known = toml_model.load(Mutations, Path(path).read_text(), path)
     chosen = [one for one in known.mutation if not words[1:] or one.name in words[1:]]
+    if missing := set(words[1:]) - {one.name for one in chosen}:
+        names = ", ".join(one.name for one in known.mutation)
+        raise InputError(f"{path}: no mutation '{min(missing)}'; there are: {names}")
     entries = [catalogue.find(name) for name in known.experiments]
     judge = Judge(entries, FOLDER, os.cpu_count() or 1)
     before = [judge.checks(Mutation(name="none"), seed)[0] for seed in SEEDS]

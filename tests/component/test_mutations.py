@@ -8,7 +8,7 @@ import made_up_rates
 import mutations
 from command_line import REPOSITORY
 from mutations import Mutation, Mutations, mutated
-from skipline import toml_model
+from skipline import InputError, toml_model
 from skipline.experiment import catalogue
 from skipline.experiment.points import Point, points
 
@@ -116,5 +116,7 @@ def test_who_notices_what_is_told(
         "1 of 2 changes are noticed; at least 1 have to be. 2 checks of 1 claims"
     )
     assert mutations.main(["m.toml", "engines that are not there"]) == 1
+    with pytest.raises(InputError, match="no mutation 'nobody'; there are: a slow wire, engines"):
+        mutations.main(["m.toml", "nobody"])
     kept = sorted(path.name for path in Path("reports/mutations/e").iterdir())
     assert kept == ["a-slow-wire", "engines-that-are-not-there", "none"]
