@@ -2,6 +2,7 @@
 
 use crate::Context;
 use crate::failure::Failure;
+use crate::hold::stop_flag;
 use crate::number::within;
 use crate::out_file::OutFile;
 use crate::output::emit;
@@ -14,8 +15,7 @@ use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use units::narrow::fit;
 
@@ -137,10 +137,7 @@ fn measured(
     let time = Duration::from_secs(args.seconds);
     let plan = Plan::new(root, &processor, args.cpu, time)
         .map_err(|error| Failure::bad_input(error.to_string()))?;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| failed(&error))?;
-    }
+    let stop = stop_flag()?;
     let mut unwritten = None;
     let mut bar = ProgressLine::new();
     let outcome = measure(&plan, processor, |progress| {

@@ -1,11 +1,13 @@
 //! Settings that are held for a while and put back whatever happens: `run`, and `tune --for`.
 //!
 //! The machine's lock is held all the time, and the journal has had the old values since before the
-//! first write: after a kill of the tool itself `skipline-host restore` puts them back.
+//! first write: after a kill of the tool itself its guard puts them back, or `skipline-host restore`.
 
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use host::tune::{
@@ -91,16 +93,31 @@ pub fn is_ignored(signal: i32) -> bool {
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
+/// Signals that end a program which has something to put back.
+///
+/// What nohup has ignored stays so. Shells ignore SIGINT and SIGQUIT in what they start with `&`, where
+/// they still have to end what is held.
+pub fn ending_signals() -> impl Iterator<Item = i32> {
+    let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+    [SIGINT, SIGTERM, SIGQUIT].into_iter().chain(hangup)
+}
+
+/// Set by the signals that end a program.
+pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in ending_signals() {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(Failure::failed)?;
+    }
+    Ok(stop)
+}
+
 /// Signals that end what is held, caught from now on.
 pub struct Signals(UnixStream);
 
 impl Signals {
     pub fn catch() -> Result<Self, Failure> {
         let (read, write) = UnixStream::pair().map_err(Failure::failed)?;
-        // What nohup has ignored stays so. Shells ignore SIGINT and SIGQUIT in what they start with `&`,
-        // where they still have to end what is held.
-        let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
-        for signal in [SIGINT, SIGTERM, SIGQUIT].into_iter().chain(hangup) {
+        for signal in ending_signals() {
             let write = write.try_clone().map_err(Failure::failed)?;
             signal_hook::low_level::pipe::register(signal, write).map_err(Failure::failed)?;
         }

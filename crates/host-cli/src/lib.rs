@@ -8,6 +8,7 @@
 mod calibrate;
 mod doctor;
 mod failure;
+mod guard;
 mod hold;
 mod monitor;
 mod number;
@@ -115,6 +116,8 @@ enum Command {
 /// What all commands need.
 struct Context {
     host: Host,
+    /// The tree that stands in for the machine, as the user gave it.
+    asked_root: Option<PathBuf>,
     /// As the user gave it.
     asked_state_dir: Option<String>,
     /// Whether to wait for locks.
@@ -174,7 +177,12 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         None => Host::real(),
     };
     let host = opened.map_err(|error| Failure::bad_input(format!("--root: {error}")))?;
-    let context = Context { host, asked_state_dir: arguments.state_dir, waits: arguments.wait };
+    let context = Context {
+        host,
+        asked_root: arguments.root,
+        asked_state_dir: arguments.state_dir,
+        waits: arguments.wait,
+    };
     match arguments.command {
         Command::Status(arguments) => status::run(&arguments, &context),
         Command::Doctor(arguments) => doctor::run(&arguments, &context),

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::Context;
 use crate::failure::{Ending, Failure};
-use crate::output::{Format, Paint, emit, emit_json};
+use crate::guard;
+use crate::output::{Format, Paint, emit, emit_error, emit_json};
 
 /// Put back every value that tune changed, newest first
 ///
@@ -29,6 +30,10 @@ pub struct Arguments {
     /// Only show what would be done, by the values that the controls hold now
     #[arg(long)]
     dry_run: bool,
+
+    /// Wait for a holder of settings at standard input, and put back only if it was killed
+    #[arg(long, hide = true)]
+    after_holder: bool,
 
     /// For people or for programs
     #[arg(long, value_enum, default_value_t)]
@@ -72,6 +77,12 @@ fn find(context: &Context) -> Result<Found, Failure> {
 }
 
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
+    if arguments.after_holder {
+        if !guard::holder_was_killed()? {
+            return Ok(());
+        }
+        emit_error("skipline-host was killed while it held settings; putting them back\n");
+    }
     let Found { state_dir, journal, elsewhere } = find(context)?;
     let mut restored = Vec::new();
     let mut ended = Ok(());

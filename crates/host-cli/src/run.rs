@@ -17,6 +17,7 @@ use signal_hook::consts::{SIGINT, SIGQUIT};
 
 use crate::Context;
 use crate::failure::Failure;
+use crate::guard::Guard;
 use crate::hold::{check_nothing_pending, check_reaches_all, is_ignored, put_back};
 use crate::number::small;
 use crate::output::{Paint, emit, emit_error};
@@ -28,8 +29,9 @@ use crate::tune::{State, crash, ending, lock, mask, refused, request, view};
 /// read back as by tune; if one is not as asked all are put back and COMMAND is not run. They are put
 /// back when COMMAND ends, however it ends, and its exit code is passed on (128 + signal after a signal;
 /// 126 or 127 if it cannot be started). SIGTERM and SIGHUP are passed on to COMMAND; Ctrl-C reaches it from
-/// the terminal. If skipline-host itself is killed, `skipline-host restore` puts the values back. No other
-/// skipline-host can change this machine meanwhile. What skipline-host says goes to standard error.
+/// the terminal. If skipline-host itself is killed, a second process puts them back once COMMAND has ended,
+/// and if that is killed too, `skipline-host restore` does. No other skipline-host can change this machine
+/// meanwhile. What skipline-host says goes to standard error.
 #[derive(Args)]
 pub struct Arguments {
     /// Let I/O writes allocate in the N top ways of the LLC, as tune ddio-ways
@@ -53,6 +55,9 @@ pub struct Arguments {
     /// Only at the root port above this device
     #[arg(long, value_name = "BDF", requires = "ddio")]
     device: Option<Bdf>,
+    /// Switch it although no measurement of this part's switch is published
+    #[arg(long, requires = "ddio")]
+    unmeasured: bool,
     /// Let I/O allocate in the L3 under a mask of its own, as tune io-alloc
     #[arg(long, value_name = "on|off|MASK", value_parser = request)]
     io_alloc: Option<IoAllocRequest>,
@@ -76,6 +81,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let planner = Planner::new(&context.host).map_err(refused)?;
     let planner = planner.keeping_unknown_bits(arguments.keep_unknown_bits);
     let planner = planner.taking_any_mask(arguments.untried_mask);
+    let planner = planner.taking_unmeasured(arguments.unmeasured);
     let has_ways = arguments.ddio_ways.is_some() || arguments.ddio_mask.is_some();
     if !has_ways && (arguments.socket.is_some() || arguments.keep_unknown_bits) {
         let which = if arguments.socket.is_some() { "--socket" } else { "--keep-unknown-bits" };
@@ -105,14 +111,17 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let plan = planned()?;
     check_nothing_pending(context, &state)?;
     let forwarding = Forwarding::catch()?;
-    let held = hold(context, &state, &plan);
+    let guard = Guard::start(context)?;
+    let held = hold(context, &state, &plan).and_then(|()| guard.share());
     let ended = held.and_then(|()| forwarding.run(&arguments.command));
     // Whatever happened before.
     let restored = put_back(context, &state).inspect_err(|_| {
         // A value that is not put back matters more than why it ended.
         let why = ended.as_ref().err().map(Failure::message).filter(|why| !why.is_empty());
         emit_error(&why.map(|why| format!("error: {why}\n")).unwrap_or_default());
-    })?;
+    });
+    guard.dismiss();
+    let restored = restored?;
     let lines = restored.iter().map(|one| format!("  {}: put back\n", one.place));
     emit_error(&lines.collect::<String>());
     let status = ended?;

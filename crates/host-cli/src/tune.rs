@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::Context;
 use crate::failure::{Ending, Failure};
+use crate::guard::Guard;
 use crate::hold::{Signals, check_nothing_pending, check_reaches_all, duration, put_back};
 use crate::number::within;
 use crate::output::{Format, Paint, emit, emit_error, emit_json};
@@ -84,6 +85,22 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
         check_nothing_pending(context, &state)?;
     }
     let mut signals = arguments.r#for.map(|_| Signals::catch()).transpose()?;
+    let guard = arguments.r#for.map(|_| Guard::start(context)).transpose()?;
+    let ended = change(arguments, context, &state, (&planner, &plan), &mut signals);
+    if let Some(guard) = guard {
+        guard.dismiss();
+    }
+    ended
+}
+
+/// Makes the change, tells what became of it, and holds it if that was asked.
+fn change(
+    arguments: &Arguments,
+    context: &Context,
+    state: &StateDirectory<'_>,
+    (planner, plan): (&Planner<'_>, &Plan),
+    signals: &mut Option<Signals>,
+) -> Result<(), Failure> {
     let window = Duration::from_millis(arguments.window);
     let monitor = arguments
         .verify
@@ -93,15 +110,15 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let (host, done) = (&context.host, &mut applied);
     let ended = match &monitor {
         Some(monitor) => {
-            apply_measured(host, &state, &plan, (monitor, window), done, &mut watch).map(Some)
+            apply_measured(host, state, plan, (monitor, window), done, &mut watch).map(Some)
         }
-        None => apply(host, &state, &plan, done, &mut watch).map(|()| None),
+        None => apply(host, state, plan, done, &mut watch).map(|()| None),
     };
     let around = ended.map_err(|error| {
         let was_written = applied.iter().any(|one| one.outcome.was_written());
-        let failure = cut_short(arguments, &plan, &applied, &error);
+        let failure = cut_short(arguments, plan, &applied, &error);
         match arguments.r#for {
-            Some(_) => put_back_after((failure, was_written), context, &state),
+            Some(_) => put_back_after((failure, was_written), context, state),
             None => failure,
         }
     })?;
@@ -109,12 +126,12 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
         let touched = touched_sockets(host, &applied);
         judged(around, &applied, touched.as_deref(), arguments.window)
     });
-    let shown = show(arguments, &plan, Some(&applied), verification.as_ref());
-    match (arguments.r#for, &mut signals) {
+    let shown = show(arguments, plan, Some(&applied), verification.as_ref());
+    match (arguments.r#for, signals) {
         (Some(time), Some(signals)) => {
             // A change whose report cannot be written is not held.
             let is_held = ending(&applied, &plan.left_out, None).is_none() && shown.is_ok();
-            let ended = held_for(context, &state, signals, is_held.then_some(time));
+            let ended = held_for(context, state, signals, is_held.then_some(time));
             // A value that is not put back matters more than a report.
             ended?;
             shown?;

@@ -5,10 +5,11 @@
 
 mod changes;
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
@@ -243,6 +244,24 @@ impl Root {
         })
     }
 
+    /// What lies above a directory of the tool's own, and why it cannot be trusted: another user could
+    /// put another directory in its place. Where users share a directory, its sticky bit keeps each from
+    /// the others' entries.
+    pub(crate) fn distrust_above(&self, path: &str) -> Option<(PathBuf, String)> {
+        let above = self.shown(path);
+        let above = above.parent()?;
+        let real = above.ancestors().find_map(|it| it.canonicalize().ok())?;
+        let top = self.path.canonicalize().ok()?;
+        let below = |it: &&Path| self.real || (it.starts_with(&top) && **it != *top);
+        let as_named = above.ancestors().filter(|it| self.real || **it != *self.path);
+        let as_named = as_named.take_while(|it| self.real || it.starts_with(&self.path));
+        as_named.chain(real.ancestors().filter(below)).find_map(|it| {
+            let found = it.symlink_metadata().ok()?;
+            let what = objection(&found)?;
+            Some((it.to_path_buf(), what))
+        })
+    }
+
     /// Whether something can be opened at this path.
     #[must_use]
     pub fn exists(&self, path: &str) -> bool {
@@ -254,6 +273,18 @@ impl Root {
             inside(&self.directory, path, flags, Mode::empty(), resolve).is_ok()
         }
     }
+}
+
+/// Why others could rename what a directory holds, or point a link elsewhere.
+fn objection(found: &Metadata) -> Option<String> {
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    if found.uid() != 0 && found.uid() != user.as_raw() {
+        return Some(format!("belongs to user {}", found.uid()));
+    }
+    let of_others = found.gid() != 0 && found.gid() != group.as_raw();
+    let can_write = found.mode() & 0o002 != 0 || (found.mode() & 0o020 != 0 && of_others);
+    let is_open = can_write && found.mode() & 0o1000 == 0 && !found.is_symlink();
+    is_open.then(|| format!("can be written by others (mode {:o})", found.mode() & 0o7777))
 }
 
 /// Opens what lies below `directory`, wherever links point.

@@ -16,7 +16,7 @@ use crate::error::FileError;
 
 pub use events::{EventTable, Metric, Role, TableEvent};
 pub use format::{EventWords, FormatError, Formats};
-pub use frequency::{FrequencyRange, frequency};
+pub use frequency::{FrequencyRange, NoClock, frequency};
 pub use perf::PerfEvents;
 pub use running::RunningCounters;
 pub use units::{UncoreBox, boxes, count_boxes};

@@ -24,7 +24,7 @@ pub(crate) struct Machine {
     #[serde(default)]
     resctrl: BTreeMap<String, String>,
     /// Least, most, current.
-    uncore_mhz: Option<[u64; 3]>,
+    uncore_mhz: Option<UncoreMhz>,
     /// Page size in KiB: for each node pages and free ones.
     #[serde(default)]
     hugepages: BTreeMap<String, Vec<[u64; 2]>>,
@@ -49,6 +49,23 @@ struct Cpu {
     #[serde(default = "one")]
     nodes_per_socket: u32,
     flags: String,
+}
+
+/// The clock of all dies, or of each die of a socket.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum UncoreMhz {
+    Alike([u64; 3]),
+    ByDie(Vec<[u64; 3]>),
+}
+
+impl UncoreMhz {
+    fn of_die(&self, die: u32) -> [u64; 3] {
+        match self {
+            Self::Alike(clock) => *clock,
+            Self::ByDie(clocks) => clocks[die as usize],
+        }
+    }
 }
 
 fn one() -> u32 {
@@ -201,8 +218,11 @@ impl Machine {
             tree.line(&format!("sys/devices/system/node/node{node}/cpulist"), cpus)?;
         }
         for socket in 0..self.cpu.sockets {
-            if let Some([least, most, now]) = self.uncore_mhz {
-                let folder = format!("{CPUS}/intel_uncore_frequency/package_{socket:02}_die_00");
+            let Some(clock) = &self.uncore_mhz else { continue };
+            for die in 0..self.cache.per_socket {
+                let folder =
+                    format!("{CPUS}/intel_uncore_frequency/package_{socket:02}_die_{die:02}");
+                let [least, most, now] = clock.of_die(die);
                 tree.line(&format!("{folder}/min_freq_khz"), least * 1000)?;
                 tree.line(&format!("{folder}/max_freq_khz"), most * 1000)?;
                 tree.line(&format!("{folder}/current_freq_khz"), now * 1000)?;

@@ -10,9 +10,6 @@ use host::error::FileError;
 use host::slices::MemoryError;
 use units::SliceId;
 
-use crate::failure::Failure;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-
 /// Why no more answers come.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
@@ -34,15 +31,6 @@ pub enum AskError {
 
 /// Questions without one answer after which a machine is taken for silent.
 const SILENCE: u64 = 2000;
-
-/// Set by SIGINT, SIGTERM, and SIGHUP, which a lost connection sends.
-pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(Failure::failed)?;
-    }
-    Ok(stop)
-}
 
 /// An oracle of the recovery over any way to ask.
 pub struct Asking<A> {

@@ -13,10 +13,11 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 
-use super::asking::{ProgressLine, stop_flag};
+use super::asking::ProgressLine;
 use super::{MemoryArguments, no_counters, no_memory, of_another_part, read};
 use crate::Context;
 use crate::failure::Failure;
+use crate::hold::stop_flag;
 use crate::number::{small, within};
 use crate::out_file::OutFile;
 use crate::output::{Format, Paint, emit, emit_json};

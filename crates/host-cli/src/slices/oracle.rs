@@ -12,11 +12,12 @@ use host::slices::{
 };
 use host::tune::Plan;
 
-use super::asking::{AskError, stop_flag};
+use super::asking::AskError;
 use super::view::Report;
 use super::{MemoryArguments, no_counters};
 use crate::Context;
 use crate::failure::Failure;
+use crate::hold::stop_flag;
 use crate::number::{small, within};
 use crate::output::bytes;
 use units::narrow::fit;

@@ -46,7 +46,8 @@ pub enum Control {
     /// Switch DDIO on or off at root ports (Intel Haswell to Cascade Lake)
     ///
     /// Sets Use_Allocating_Flow_Wr of the root port above the device (perfctrlsts_0). All devices below
-    /// that port change with it.
+    /// that port change with it. Haswell and Broadwell, where only datasheets describe it, take
+    /// --unmeasured.
     Ddio {
         /// on or off
         #[arg(value_enum)]
@@ -54,6 +55,9 @@ pub enum Control {
         /// Only the root port above this device, like 17:00.0 or 0000:17:00.0
         #[arg(long, value_name = "BDF")]
         device: Option<Bdf>,
+        /// Write it although no measurement of this part's switch is published
+        #[arg(long)]
+        unmeasured: bool,
     },
     /// Let I/O allocate in the L3 under a mask of its own (AMD SDCIAE)
     ///
@@ -117,7 +121,8 @@ impl Control {
             Self::DdioMask { keep_unknown_bits, untried_mask, .. } => {
                 planner.keeping_unknown_bits(*keep_unknown_bits).taking_any_mask(*untried_mask)
             }
-            _ => planner,
+            Self::Ddio { unmeasured, .. } => planner.taking_unmeasured(*unmeasured),
+            Self::IoAlloc { .. } | Self::Cat { .. } => planner,
         }
     }
 }
@@ -127,7 +132,7 @@ pub fn plan(control: &Control, planner: &Planner<'_>) -> Result<Plan, PlanError>
     match control {
         Control::DdioWays { ways, socket, .. } => planner.ddio_ways(*ways, socket.map(PackageId)),
         Control::DdioMask { mask, socket, .. } => planner.ddio_mask(*mask, socket.map(PackageId)),
-        Control::Ddio { state, device } => planner.ddio(*state == State::On, *device),
+        Control::Ddio { state, device, .. } => planner.ddio(*state == State::On, *device),
         Control::IoAlloc { request } => planner.io_alloc(*request),
         Control::Cat { group, mask, cache } => planner.cat(group, *mask, *cache),
     }

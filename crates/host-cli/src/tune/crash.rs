@@ -8,7 +8,8 @@ use std::ops::ControlFlow;
 use host::tune::Step;
 use rustix::process::{Signal, getpid, kill_process};
 
-const VARIABLE: &str = "SKIPLINE_CRASH_AFTER";
+/// The variable that names the step.
+pub const VARIABLE: &str = "SKIPLINE_CRASH_AFTER";
 
 /// What to do at each step.
 pub fn as_told(machine_is_real: bool) -> impl FnMut(Step) -> ControlFlow<()> {

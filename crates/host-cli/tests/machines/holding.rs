@@ -72,20 +72,45 @@ fn a_command_that_cannot_be_started_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_kill_of_the_tool_itself_leaves_the_journal_for_restore() {
+fn after_a_kill_of_the_tool_itself_its_guard_puts_back_once_the_command_has_ended() {
     let machine = OnMachine::new("skylake", &[]);
     let before = machine.content();
-    assert_eq!(run_shell(&machine, "kill -KILL $PPID").code, None);
-    assert!(machine.content() != before);
-    assert_eq!(machine.run(&["restore"]).code, Some(0));
+    // The guard has standard error to its end, so that the run is read until then.
+    let mark = machine.path().join("run/mark").display().to_string();
+    let held = machine.path().join("run/held").display().to_string();
+    let registers = machine.path().join("registers.state").display().to_string();
+    let script = format!("kill -KILL $PPID; cp {registers} {held}; touch {mark}");
+    let run = run_shell(&machine, &script);
+    assert_eq!(run.code, None, "{}", run.err);
+    assert!(run.err.contains("killed while it held settings; putting them back"), "{}", run.err);
+    assert!(std::path::Path::new(&mark).exists(), "the command ran on");
+    let held = fs::read_to_string(held).expect("what the command saw");
+    assert!(held.contains("0xc8b"), "the settings were held to its end: {held}");
     is_as_before(&machine, &before);
     // Also while it puts back, and while it writes.
     for step in ["journalled", "written", "recorded"] {
         let arguments = [&SETTINGS[..], &["--", "true"]].concat();
         assert_eq!(machine.run_and_crash(step, &arguments).code, None, "{step}");
-        assert_eq!(machine.run(&["restore"]).code, Some(0), "{step}");
+        is_as_before(&machine, &before);
+        let hour = ["tune", "ddio-ways", "4", "--apply", "--for", "1h"];
+        assert_eq!(machine.run_and_crash(step, &hour).code, None, "{step}");
         is_as_before(&machine, &before);
     }
+}
+
+#[test]
+fn after_a_kill_of_the_guard_too_the_journal_is_left_for_restore() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.content();
+    // The guard is the other child of the tool.
+    let script = "for child in $(cat /proc/$PPID/task/*/children); do
+        [ $child = $$ ] || kill -KILL $child
+    done
+    kill -KILL $PPID";
+    assert_eq!(run_shell(&machine, script).code, None);
+    assert!(machine.content() != before);
+    assert_eq!(machine.run(&["restore"]).code, Some(0));
+    is_as_before(&machine, &before);
 }
 
 #[test]

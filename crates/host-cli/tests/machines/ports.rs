@@ -154,7 +154,7 @@ fn status_shows_every_port_that_tune_would_change() {
             assert_eq!(run.code, Some(0), "{}", run.err);
             serde_json::from_str(&run.out).expect("one JSON object")
         };
-        let plan = json(&["tune", "ddio", "off"]);
+        let plan = json(&["tune", "ddio", "off", "--unmeasured"]);
         let changes = plan["plan"]["changes"].as_array().expect("changes");
         let planned: BTreeSet<String> =
             changes.iter().map(|change| change["target"]["function"].to_string()).collect();
@@ -185,7 +185,7 @@ fn ddio_off_clears_one_bit_and_says_so_with_its_source() {
     {
         let machine = OnMachine::new(name, &[]);
         put(&machine, port, &[(0x180, 0x0f00_0080)]);
-        let change = ["tune", "ddio", "off", "--device", device];
+        let change = ["tune", "ddio", "off", "--unmeasured", "--device", device];
         let words = said(&machine, &change);
         assert!(words.contains("new 0xf000000 "), "{words}");
         assert!(words.contains("this clears Use_Allocating_Flow_Wr (bit 7) and nothing else"));
@@ -292,4 +292,23 @@ fn dead_bridges_are_left_out_only_where_they_may_have_the_switch() {
     let run = machine.run(&["tune", "ddio", "off", "--apply"]);
     assert_eq!(run.code, Some(3), "{}{}", run.out, run.err);
     assert!(run.err.contains(&expected), "{}", run.err);
+}
+
+#[test]
+fn a_switch_that_nobody_has_measured_is_written_only_when_asked_for_by_name() {
+    let machine = OnMachine::new("haswell", &[]);
+    let before = machine.content();
+    for change in [
+        &["tune", "ddio", "off"][..],
+        &["tune", "ddio", "off", "--apply"],
+        &["run", "--ddio", "off", "--apply", "--", "true"],
+    ] {
+        let run = machine.run(change);
+        assert_eq!(run.code, Some(3), "{change:?}: {}", run.out);
+        assert!(run.err.contains("remedy: --unmeasured writes it all the same"), "{}", run.err);
+        assert!(machine.content() == before, "{change:?}");
+    }
+    let run = machine.run(&["run", "--ddio", "off", "--unmeasured", "--apply", "--", "true"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(machine.content() == before);
 }

@@ -65,22 +65,24 @@ fn registers_count_as_well_as_the_kernel_and_are_put_back() {
 }
 
 #[test]
-fn ctrl_c_leaves_no_table_and_puts_the_boxes_back() {
-    let machine = Mapped::new("skylake", &["no-uncore-driver"]);
-    machine.noise(0.0, 0.999);
-    let before = machine.machine.content();
-    let mut child = start(&machine);
-    let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
-    kill_process(pid, Signal::INT).expect("a signal");
-    let status = child.wait().expect("its end");
-    let mut err = String::new();
-    child.stderr.take().expect("standard error").read_to_string(&mut err).expect("text");
-    assert_eq!(status.code(), Some(130), "{err}");
-    assert!(err.contains("interrupted after") && err.contains("no table was written"), "{err}");
-    assert!(!machine.table().exists());
-    assert!(machine.machine.content() == before);
-    let restored = machine.machine.run(&["restore"]);
-    assert!(restored.out.starts_with("Nothing to put back"), "{}", restored.out);
+fn a_signal_leaves_no_table_and_puts_the_boxes_back() {
+    for signal in [Signal::INT, Signal::QUIT, Signal::TERM, Signal::HUP] {
+        let machine = Mapped::new("skylake", &["no-uncore-driver"]);
+        machine.noise(0.0, 0.999);
+        let before = machine.machine.content();
+        let mut child = start(&machine);
+        let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
+        kill_process(pid, signal).expect("a signal");
+        let status = child.wait().expect("its end");
+        let mut err = String::new();
+        child.stderr.take().expect("standard error").read_to_string(&mut err).expect("text");
+        assert_eq!(status.code(), Some(130), "{signal:?}: {err}");
+        assert!(err.contains("interrupted after") && err.contains("no table was written"), "{err}");
+        assert!(!machine.table().exists());
+        assert!(machine.machine.content() == before);
+        let restored = machine.machine.run(&["restore"]);
+        assert!(restored.out.starts_with("Nothing to put back"), "{}", restored.out);
+    }
 }
 
 #[test]

@@ -84,3 +84,28 @@ fn a_list_that_another_user_can_write_is_not_believed() {
     assert!(run.err.contains("can be written by others (mode 666)"), "{}", run.err);
     assert!(machine.content() == before);
 }
+
+#[test]
+fn a_directory_that_another_user_could_replace_keeps_no_journal() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.content();
+    let change = |directory: &str| {
+        machine.run(&["tune", "ddio-ways", "4", "--apply", "--state-dir", directory])
+    };
+    let make = |directory: &str, mode: u32| {
+        let path = machine.path().join(directory);
+        fs::create_dir_all(path.join("own")).expect("a directory");
+        fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("its mode");
+    };
+    make("var/open", 0o777);
+    std::os::unix::fs::symlink("open", machine.path().join("var/link")).expect("a link");
+    for directory in ["var/open/own", "var/open/own/deep", "var/link/own"] {
+        let run = change(directory);
+        assert_eq!(run.code, Some(3), "{directory}: {}{}", run.out, run.err);
+        assert!(run.err.contains("can be written by others (mode 777)"), "{}", run.err);
+        assert!(machine.content() == before, "{directory}");
+    }
+    // As /tmp is: no user can rename what is another's.
+    make("var/sticky", 0o1777);
+    assert_eq!(change("var/sticky/own").code, Some(0));
+}

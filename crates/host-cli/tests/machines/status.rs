@@ -1,5 +1,7 @@
 //! What does the status screen say on each machine, and what does it say when reads fail?
 
+use std::fs;
+
 use crate::on_machine::OnMachine;
 
 const MACHINES: [&str; 6] =
@@ -90,4 +92,31 @@ fn this_very_machine_gets_a_screen() {
     assert_eq!(output.status.code(), Some(0));
     let status: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(!status["sockets"].as_array().expect("sockets").is_empty());
+}
+
+#[test]
+fn a_clock_that_does_not_answer_or_is_one_die_s_is_not_shown() {
+    let dead = OnMachine::new("haswell", &[]);
+    let registers = |socket: u32| format!("\"socket{socket}.0x621\": {}", u64::MAX);
+    let text = format!("{{{}, {}}}", registers(0), registers(1));
+    fs::write(dead.path().join("registers.state"), text).expect("registers");
+    let run = dead.run(&["status"]);
+    assert!(run.out.contains("  Uncore      1.2 to "), "no clock now: {}", run.out);
+    assert!(!run.out.contains("GHz now"), "{}", run.out);
+
+    let dies = OnMachine::new("cascade-lake-ap", &[]);
+    assert_eq!(dies.run(&["status"]).out.matches("1.8 GHz now").count(), 2);
+    let die = "sys/devices/system/cpu/intel_uncore_frequency/package_00_die_01";
+    fs::write(dies.path().join(die).join("max_freq_khz"), "800000\n").expect("a clock");
+    let run = dies.run(&["status"]);
+    assert_eq!(run.out.matches("1.8 GHz now").count(), 1, "socket 1's: {}", run.out);
+    let words = run.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected =
+        "its dies differ: die 0 1800 now, 1200 to 2400 MHz; die 1 1800 now, 1200 to 800 MHz";
+    assert!(words.contains(expected), "{words}");
+    fs::remove_dir_all(dies.path().join("sys/devices/system/cpu/intel_uncore_frequency"))
+        .expect("no driver");
+    let run = dies.run(&["status"]);
+    let words = run.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("MSR 0x620 is that of one of its 2 dies"), "{words}");
 }

@@ -17,7 +17,8 @@ fn check(words: &serde_json::Value, command: &clap::Command) {
         list.map(|one| one["name"].as_str().expect("a name").to_owned()).collect()
     };
     assert_eq!(words["name"], command.get_name());
-    let options = command.get_arguments().filter_map(clap::Arg::get_long);
+    let shown = command.get_arguments().filter(|option| !option.is_hide_set());
+    let options = shown.filter_map(clap::Arg::get_long);
     let options: Vec<String> = options.map(|name| format!("--{name}")).collect();
     assert_eq!(names("options"), options, "{}", command.get_name());
     let below: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();

@@ -260,8 +260,8 @@ fn off(status: &Status) -> String {
             "No device is below a root port that is known to have the switch. ".to_owned()
         }
         (Some(_), Some(device)) => format!(
-            "At one root port: `skipline-host tune ddio off --device {} --apply --verify`; a manual \
-             describes the switch, and no measurement of it on {} is published. ",
+            "At one root port: `skipline-host tune ddio off --unmeasured --device {} --apply --verify`; a \
+             datasheet describes the switch, and no measurement of it on {} is published. ",
             device.bdf, generation.name
         ),
         (Some(_), None) => "No device is below a root port that has the switch. ".to_owned(),

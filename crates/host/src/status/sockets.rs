@@ -5,11 +5,11 @@ use serde::Serialize;
 use super::{Notes, PortStatus};
 use crate::controls::{Target, check_one_die};
 use crate::cpu::{CpuId, Generation, LastLevelCache, PackageId, Proof, Socket, node_cpus};
-use crate::error::{FileError, Problem};
+use crate::error::Problem;
 use crate::machine::Host;
 use crate::root::Root;
 use crate::slices::nodes_of_socket;
-use crate::uncore::{EventTable, FrequencyRange, count_boxes, frequency};
+use crate::uncore::{EventTable, FrequencyRange, NoClock, count_boxes, frequency};
 use crate::unread::Unread;
 
 /// The ways that I/O allocates in.
@@ -129,8 +129,7 @@ fn uncore(
     if !generation?.is_intel() {
         return None;
     }
-    let read = frequency(&host.root, host.registers.as_ref(), socket.id, socket.first_cpu());
-    match read {
+    match frequency(&host.root, host.registers.as_ref(), socket) {
         Ok(range) => Some(range),
         Err(error) => {
             notes.add(uncore_unread(socket.id, &error));
@@ -139,15 +138,16 @@ fn uncore(
     }
 }
 
-fn uncore_unread(socket: PackageId, error: &FileError) -> Unread {
+fn uncore_unread(socket: PackageId, error: &NoClock) -> Unread {
     let what = format!("uncore frequency of socket {socket}");
-    match error.problem {
-        Problem::Missing => Unread::new(
+    match error {
+        NoClock::File(file) if file.problem == Problem::Missing => Unread::new(
             what,
-            error.to_string(),
+            file.to_string(),
             "modprobe intel_uncore_frequency (Linux 5.6 or newer), or modprobe msr",
         ),
-        _ => Unread::of(what, error),
+        NoClock::File(file) => Unread::of(what, file),
+        NoClock::Dies(reason) => Unread::absent(what, reason),
     }
 }
 

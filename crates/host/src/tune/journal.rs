@@ -229,8 +229,12 @@ fn directory(path: &str) -> Result<&str, StateError> {
     is_own.then_some(path).ok_or_else(|| StateError::BadDirectory(path.to_owned()))
 }
 
-/// Checks owner, mode and kind of the directory and the journal in it, those that there are.
+/// Checks owner, mode and kind of the directory, the journal in it and what lies above, those that there
+/// are.
 fn check_trust(root: &Root, directory: &str) -> Result<(), StateError> {
+    if let Some((path, what)) = root.distrust_above(directory) {
+        return Err(StateError::Distrusted { path: path.display().to_string(), what });
+    }
     check_trusted(root, directory)?;
     check_trusted(root, &format!("{directory}/{JOURNAL}"))
 }

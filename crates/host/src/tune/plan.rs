@@ -133,6 +133,7 @@ pub struct Planner<'a> {
     sockets: Vec<Socket>,
     keeps_unknown_bits: bool,
     takes_any_mask: bool,
+    takes_unmeasured: bool,
 }
 
 impl<'a> Planner<'a> {
@@ -151,6 +152,7 @@ impl<'a> Planner<'a> {
             sockets,
             keeps_unknown_bits: false,
             takes_any_mask: false,
+            takes_unmeasured: false,
         })
     }
 
@@ -165,6 +167,12 @@ impl<'a> Planner<'a> {
     #[must_use]
     pub fn taking_any_mask(self, takes_any_mask: bool) -> Self {
         Self { takes_any_mask, ..self }
+    }
+
+    /// The same, but root ports are switched also where no measurement of their switch is published.
+    #[must_use]
+    pub fn taking_unmeasured(self, takes_unmeasured: bool) -> Self {
+        Self { takes_unmeasured, ..self }
     }
 
     /// The generation, if it is known.

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::cpu::{CpuId, PackageId};
+use crate::cpu::{CpuId, Socket};
 use crate::error::{FileError, Problem};
 use crate::registers::Registers;
 use crate::root::Root;
@@ -28,31 +28,71 @@ pub struct FrequencyRange {
     pub from: &'static str,
 }
 
+/// Why no clock of a socket can be told.
+#[derive(Debug, thiserror::Error)]
+pub enum NoClock {
+    /// a file or register cannot be read
+    #[error("{0}")]
+    File(#[from] FileError),
+    /// each die has a clock of its own
+    #[error("{0}")]
+    Dies(String),
+}
+
 /// The uncore clock of a socket: from sysfs, else from the register.
 ///
 /// # Errors
-/// If neither can be read.
+/// If neither can be read, or the socket's dies have different clocks.
 pub fn frequency(
     root: &Root,
     registers: &dyn Registers,
-    socket: PackageId,
-    cpu: CpuId,
-) -> Result<FrequencyRange, FileError> {
-    let folder = format!("{FOLDER}/package_{socket:02}_die_00");
-    if root.exists(&folder) {
-        let mhz = |name: &str| Ok(root.read_number(&format!("{folder}/{name}"))? / 1000);
-        return Ok(FrequencyRange {
-            least_mhz: mhz("min_freq_khz")?,
-            most_mhz: mhz("max_freq_khz")?,
-            now_mhz: mhz("current_freq_khz").ok(),
-            from: "intel_uncore_frequency",
-        });
+    socket: &Socket,
+) -> Result<FrequencyRange, NoClock> {
+    let dies = socket.caches.len().max(1);
+    let folder = |die: usize| format!("{FOLDER}/package_{:02}_die_{die:02}", socket.id);
+    if root.exists(&folder(0)) {
+        let clocks: Result<Vec<_>, _> =
+            (0..dies).map(|die| of_kernel(root, &folder(die))).collect();
+        return of_all_dies(clocks?);
     }
+    if dies > 1 {
+        return Err(NoClock::Dies(format!(
+            "MSR {RATIO_LIMIT:#x} is that of one of its {dies} dies; intel_uncore_frequency tells each"
+        )));
+    }
+    Ok(of_registers(registers, socket.first_cpu())?)
+}
+
+fn of_kernel(root: &Root, folder: &str) -> Result<FrequencyRange, FileError> {
+    let mhz = |name: &str| Ok(root.read_number(&format!("{folder}/{name}"))? / 1000);
+    Ok(FrequencyRange {
+        least_mhz: mhz("min_freq_khz")?,
+        most_mhz: mhz("max_freq_khz")?,
+        now_mhz: mhz("current_freq_khz").ok(),
+        from: "intel_uncore_frequency",
+    })
+}
+
+/// The clock that all dies have.
+fn of_all_dies(mut clocks: Vec<FrequencyRange>) -> Result<FrequencyRange, NoClock> {
+    if clocks.iter().all(|clock| *clock == clocks[0]) {
+        return Ok(clocks.swap_remove(0));
+    }
+    let in_words = |(die, clock): (usize, &FrequencyRange)| {
+        let now = clock.now_mhz.map(|now| format!("{now} now, ")).unwrap_or_default();
+        format!("die {die} {now}{} to {} MHz", clock.least_mhz, clock.most_mhz)
+    };
+    let all: Vec<String> = clocks.iter().enumerate().map(in_words).collect();
+    Err(NoClock::Dies(format!("its dies differ: {}", all.join("; "))))
+}
+
+fn of_registers(registers: &dyn Registers, cpu: CpuId) -> Result<FrequencyRange, FileError> {
     let limit = registers.read(cpu, RATIO_LIMIT)?;
     if limit == u64::MAX {
         return Err(FileError::new(format!("MSR {RATIO_LIMIT:#x}"), Problem::NoAnswer));
     }
-    let now = registers.read(cpu, RATIO_NOW).ok();
+    // All ones are no ratio: the register does not answer.
+    let now = registers.read(cpu, RATIO_NOW).ok().filter(|now| *now != u64::MAX);
     Ok(FrequencyRange {
         least_mhz: (limit >> 8 & 0x7f) * STEP_MHZ,
         most_mhz: (limit & 0x7f) * STEP_MHZ,

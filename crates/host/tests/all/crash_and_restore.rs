@@ -74,7 +74,7 @@ fn plan(planner: &Planner<'_>, action: &Action) -> Option<Result<Plan, PlanError
 /// One event, as a run of `skipline-host`: all files of the host are read again, and a crash ends the run.
 fn happen(root: &Path, (action, crash): &Event) {
     let host = Host::at(root).expect("the machine");
-    let planner = Planner::new(&host).expect("the CPU's model");
+    let planner = Planner::new(&host).expect("the CPU's model").taking_unmeasured(true);
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
     let mut steps = 0;
     let mut watch = |_: Step| {

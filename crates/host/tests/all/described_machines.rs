@@ -79,7 +79,7 @@ fn tried(machine: &str, root: &Path, ways: Option<u32>) -> [bool; 4] {
         fs::remove_file(root.join("registers.state")).ok();
     }
     let before = changeable(root);
-    let planner = Planner::new(&host).expect("the CPU's model");
+    let planner = Planner::new(&host).expect("the CPU's model").taking_unmeasured(true);
     let mut possible = [false; 4];
     for (index, plan) in plans(&planner, ways.unwrap_or(11)).into_iter().enumerate() {
         let Ok(plan) = plan else { continue };

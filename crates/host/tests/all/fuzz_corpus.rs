@@ -60,6 +60,11 @@ const LISTED: [&str; 4] =
     ["sys/bus/pci/operstate", "sys/bus/pci/state", "sys/fs/resctrl/.keep", "sys/class/iommu/"];
 
 #[test]
+fn each_file_that_is_fuzzed_has_a_place_on_some_machine() {
+    assert_eq!(tree::without_a_place(), Vec::<&str>::new());
+}
+
+#[test]
 fn every_kind_of_file_of_a_machine_is_among_those_that_are_fuzzed() {
     let fuzzed: BTreeSet<String> = tree::VICTIMS.iter().map(|path| kind(path)).collect();
     for name in fake_machines::machines().expect("the library") {

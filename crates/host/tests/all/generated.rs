@@ -108,9 +108,12 @@ pub struct Spec {
     pub extended: Answer,
     pub ports: Vec<Port>,
     pub groups: Option<Groups>,
-    pub uncore_mhz: Option<[u64; 3]>,
+    /// By die.
+    pub uncore_mhz: Option<Vec<[u64; 3]>>,
     /// MSR 0x620, which tells the clock's range where the kernel's files do not; none where it is a fault.
     pub ratio_limit: Option<u64>,
+    /// MSR 0x621, the clock now.
+    pub ratio_now: Option<u64>,
     /// Pages and free ones by node.
     pub huge_pages: Vec<[u64; 2]>,
 }
@@ -172,9 +175,13 @@ impl Spec {
     /// that do not answer.
     fn write_state(&self, root: &Path) {
         let values = self.masks.iter().enumerate();
-        let state: BTreeMap<String, u64> = values
+        let mut state: BTreeMap<String, u64> = values
             .map(|(socket, (ways, beside))| (format!("socket{socket}.0xc8b"), ways | beside))
             .collect();
+        for (address, value) in [(0x620, self.ratio_limit), (0x621, self.ratio_now)] {
+            let of_socket = |socket| Some((format!("socket{socket}.{address:#x}"), value?));
+            state.extend((0..self.sockets).filter_map(of_socket));
+        }
         let text = serde_json::to_string(&state).expect("values");
         fs::write(root.join("registers.state"), text).expect("registers");
         for (index, port) in self.ports.iter().enumerate().filter(|(_, port)| port.is_dead) {
@@ -305,6 +312,20 @@ fn server(sockets: u32, ways: u32) -> impl Strategy<Value = Server> {
     (mostly(), prop::bool::weighted(0.05), mostly(), masks, driver, answer(), on_write())
 }
 
+/// Clocks of the dies of a socket, alike or not.
+fn clocks(dies: u32) -> impl Strategy<Value = Vec<[u64; 3]>> {
+    let clock = [100u64..4000, 100u64..4000, 100u64..4000];
+    (prop::collection::vec(clock, dies as usize), any::<bool>()).prop_map(
+        |(mut clocks, are_alike)| {
+            if are_alike {
+                let first = clocks[0];
+                clocks.fill(first);
+            }
+            clocks
+        },
+    )
+}
+
 fn spec_of(part: impl Strategy<Value = usize>) -> impl Strategy<Value = Spec> {
     let size = (part, 1u32..5, 1u32..3, 1u32..3, 4u32..21);
     size.prop_flat_map(|(part, sockets, dies, nodes_per_socket, ways)| {
@@ -319,14 +340,15 @@ fn spec_of(part: impl Strategy<Value = usize>) -> impl Strategy<Value = Spec> {
             (extended, prop::collection::vec(port(nodes), 0..6), boxes::boxes()),
             prop::option::weighted(0.8, groups(ways, sockets * dies)),
             (
-                prop::option::of([100u64..4000, 100u64..4000, 100u64..4000]),
-                prop::option::of(any::<u64>()),
+                prop::option::of(clocks(dies)),
+                prop::option::of(prop_oneof![1 => Just(u64::MAX), 8 => any::<u64>()]),
+                prop::option::of(prop_oneof![1 => Just(u64::MAX), 3 => any::<u64>()]),
             ),
             prop::collection::vec([0u64..5000, 0u64..5000], nodes as usize),
         )
             .prop_map(
                 move |(first, (extended, ports, boxes), groups, uncore, huge_pages)| {
-                    let (uncore_mhz, ratio_limit) = uncore;
+                    let (uncore_mhz, ratio_limit, ratio_now) = uncore;
                     let (
                         is_named,
                         is_virtual,
@@ -355,6 +377,7 @@ fn spec_of(part: impl Strategy<Value = usize>) -> impl Strategy<Value = Spec> {
                         groups,
                         uncore_mhz,
                         ratio_limit,
+                        ratio_now,
                         huge_pages,
                     }
                 },

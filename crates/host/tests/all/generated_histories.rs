@@ -9,16 +9,19 @@ mod held;
 mod others;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use host::Host;
 use host::cpu::PackageId;
+use host::monitor::Monitor;
 use host::slices::{Counting, ProgramError, ProgrammedBoxes, SliceMachine};
 use host::tune::{
     ApplyError, DEFAULT_STATE, Journal, Plan, PlanError, Planner, RestoreOptions, StateDirectory,
-    Step, apply, never, restore,
+    Step, apply, apply_measured, never, restore,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -26,7 +29,10 @@ use proptest::test_runner::RngSeed;
 use crate::generated::{Answer, OnWrite, Spec, cases, spec_with_controls};
 use crate::watched::{Log, Place, Rules, watched};
 use actions::{Action, Event, Setting, event};
-use held::{WAYS, held, is_as_the_tool_left_it, is_journalled, is_of, is_unread, other_bits};
+use held::{
+    WAYS, held, is_as_the_tool_left_it, is_journalled, is_of, is_unread, masks_path, other_bits,
+    port_file,
+};
 use others::set_other_bits;
 
 fn plan(planner: &Planner<'_>, spec: &Spec, setting: &Setting) -> Result<Plan, PlanError> {
@@ -53,27 +59,63 @@ fn plan(planner: &Planner<'_>, spec: &Spec, setting: &Setting) -> Result<Plan, P
 
 type Ended = Result<(), ApplyError>;
 
-/// A change, held or not. Where the machine has no such control, or a held one is refused, nothing.
+/// What becomes of a change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Kept,
+    Held,
+    Measured,
+}
+
+/// A change. Where the machine has no such control, or a held one is refused, nothing.
 fn tune(
     (host, state): (&Host, &StateDirectory<'_>),
     spec: &Spec,
-    (setting, is_held): (&Setting, bool),
+    (setting, way): (&Setting, Way),
     watch: &mut dyn FnMut(Step) -> ControlFlow<()>,
 ) -> Ended {
     let pending = !state.read().expect("the journal").entries.is_empty();
     let keeps =
         matches!(setting, Setting::Ways { keeps: true, .. } | Setting::Mask { keeps: true, .. });
     let planner = Planner::new(host).expect("the model").keeping_unknown_bits(keeps);
-    let planner = planner.taking_any_mask(keeps);
+    let planner = planner.taking_any_mask(keeps).taking_unmeasured(true);
     let Ok(plan) = plan(&planner, spec, setting) else { return Ok(()) };
-    if is_held && pending {
-        return Ok(());
+    match way {
+        Way::Kept => apply(host, state, &plan, &mut Vec::new(), watch),
+        Way::Held if pending => Ok(()),
+        Way::Held => {
+            apply(host, state, &plan, &mut Vec::new(), watch)?;
+            restore(host, state, RestoreOptions::default(), &mut Vec::new(), watch)
+        }
+        Way::Measured => {
+            let monitor = Monitor::prepare(host, planner.generation(), planner.sockets());
+            let window = Duration::from_millis(1);
+            apply_measured(host, state, &plan, (&monitor, window), &mut Vec::new(), watch).map(drop)
+        }
     }
-    apply(host, state, &plan, &mut Vec::new(), watch)?;
-    match is_held {
-        true => restore(host, state, RestoreOptions::default(), &mut Vec::new(), watch),
-        false => Ok(()),
+}
+
+/// A boot: the kernel's files are as at first, and without kexec the registers too.
+fn boot(root: &Path, spec: &Spec, is_kexec: bool) {
+    let fresh = spec.expand();
+    let mut paths = vec!["sys/fs/resctrl/info/L3/io_alloc", "sys/fs/resctrl/info/L3/io_alloc_cbm"];
+    let groups = spec.groups.as_ref().map_or(0, |groups| groups.groups.len());
+    let masks: Vec<String> = (0..groups).map(masks_path).collect();
+    paths.extend(masks.iter().map(String::as_str));
+    let ports: Vec<PathBuf> =
+        (0..spec.ports.len()).map(|index| port_file(fresh.path(), spec, index)).collect();
+    let of_hardware = ports.iter().map(|path| path.strip_prefix(fresh.path()).expect("below it"));
+    let mut paths: Vec<&Path> = paths.into_iter().map(Path::new).collect();
+    if !is_kexec {
+        paths.extend(of_hardware);
+        paths.push(Path::new("registers.state"));
     }
+    for path in paths.into_iter().filter(|path| fresh.path().join(path).exists()) {
+        fs::copy(fresh.path().join(path), root.join(path)).expect("as at first");
+    }
+    let id = root.join("proc/sys/kernel/random/boot_id");
+    let before = fs::read_to_string(&id).expect("the boot");
+    fs::write(id, format!("{}+\n", before.trim())).expect("another boot");
 }
 
 /// Boxes count look-ups through registers, where they can, while `meanwhile` happens.
@@ -130,8 +172,15 @@ fn happen(root: &Path, spec: &Spec, (action, kill): &Event) -> Happened {
             Ok(())
         }
         Action::Restore => restore(&host, &state, all_of_it, &mut Vec::new(), &mut watch),
-        Action::Tune(setting) => tune((&host, &state), spec, (setting, false), &mut watch),
-        Action::Held(setting) => tune((&host, &state), spec, (setting, true), &mut watch),
+        Action::Boot { is_kexec } => {
+            boot(root, spec, *is_kexec);
+            Ok(())
+        }
+        Action::Tune(setting) => tune((&host, &state), spec, (setting, Way::Kept), &mut watch),
+        Action::Held(setting) => tune((&host, &state), spec, (setting, Way::Held), &mut watch),
+        Action::Measured(setting) => {
+            tune((&host, &state), spec, (setting, Way::Measured), &mut watch)
+        }
         Action::Count { socket, meanwhile } => {
             let socket = socket % spec.sockets;
             let mut meanwhile = || {
@@ -203,6 +252,18 @@ impl Expected {
         self.theirs.insert(control, value);
     }
 
+    /// What a boot has reset is nobody's value any more.
+    fn boot(&mut self, now: &BTreeMap<String, String>, is_kexec: bool) {
+        let is_reset = |control: &str| {
+            !is_kexec || control.starts_with("io_alloc") || control.starts_with("sys/fs/resctrl")
+        };
+        self.before.retain(|control, _| !is_reset(control));
+        self.contested.retain(|control, _| !is_reset(control));
+        self.theirs.retain(|control, _| !is_reset(control));
+        let reset = now.iter().filter(|(control, _)| is_reset(control));
+        self.before.extend(reset.map(|(control, value)| (control.clone(), value.clone())));
+    }
+
     /// Whether a control has a value that is not the tool's.
     fn is_back(&self, control: &str, value: &String) -> bool {
         let of_others = self.contested.get(control);
@@ -253,6 +314,10 @@ proptest! {
             let happened = happen(root, &spec, event);
             prop_assert_eq!(objection(&spec, &happened.log), None, "{:?}", event);
             let now = held(root, &spec);
+            if let Action::Boot { is_kexec } = event.0 {
+                expected.boot(&now, is_kexec);
+                continue;
+            }
             if let Action::Foreign(_) = event.0 {
                 if let Some(control) = happened.set_by_other {
                     expected.set_by_other(control, &now, &journal);

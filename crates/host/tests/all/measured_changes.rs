@@ -35,7 +35,7 @@ fn measured(
     kill: Option<usize>,
     applied: &mut Vec<Applied>,
 ) -> Result<Around, ApplyError> {
-    let planner = Planner::new(host).expect("the CPU's model");
+    let planner = Planner::new(host).expect("the CPU's model").taking_unmeasured(true);
     let monitor = Monitor::prepare(host, planner.generation(), planner.sockets());
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
     let mut steps = 0;

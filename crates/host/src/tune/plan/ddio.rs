@@ -14,6 +14,7 @@ impl Planner<'_> {
     pub fn ddio(&self, on: bool, device: Option<Bdf>) -> Result<Plan, PlanError> {
         let generation = self.known("tune ddio")?;
         let switch = port_switch(generation)?;
+        self.check_measured(generation, switch)?;
         let tree = Tree::read(&self.host.root)?;
         let mut warnings = warning(switch.proof, &generation.name, &switch.source);
         let ports: Vec<&Function> = match device {
@@ -43,6 +44,24 @@ impl Planner<'_> {
         let above = device.map(|device| format!(" --device {device}")).unwrap_or_default();
         let command = format!("tune ddio {state}{above}");
         Ok(Plan { left_out, ..Plan::new(&self.host.root, command, changes, warnings) })
+    }
+
+    /// A datasheet says what a bit is for; that devices' writes follow it nobody has seen.
+    fn check_measured(
+        &self,
+        generation: &Generation,
+        switch: &PortSwitch,
+    ) -> Result<(), PlanError> {
+        if switch.proof == Proof::Effective || self.takes_unmeasured {
+            return Ok(());
+        }
+        Err(PlanError::NoControl(format!(
+            "{} has no switch at its root ports that was ever seen to work, only a description ({}); for \
+             the whole machine: {}\n  remedy: --unmeasured writes it all the same, and --verify measures it",
+            generation.name,
+            switch.source,
+            generation.firmware_switch_in_words()
+        )))
     }
 
     fn switch_change(

@@ -115,11 +115,14 @@ impl Spec {
         if part.vendor != "GenuineIntel" || !part.is_known {
             return None;
         }
-        let of_register = || {
-            let value = self.ratio_limit.filter(|_| self.msr_driver == Answer::Ok)? >> 1;
-            Some([(value >> 8 & 0x7f) * 100, (value & 0x7f) * 100, 0])
+        let answers = |value: &u64| self.msr_driver == Answer::Ok && *value != u64::MAX;
+        let Some(clocks) = &self.uncore_mhz else {
+            // A register is that of one die.
+            let limit = self.ratio_limit.filter(answers).filter(|_| self.dies == 1)?;
+            let now = self.ratio_now.filter(answers).map_or(0, |now| (now & 0x7f) * 100);
+            return Some([(limit >> 8 & 0x7f) * 100, (limit & 0x7f) * 100, now]);
         };
-        self.uncore_mhz.or_else(of_register)
+        clocks.iter().all(|clock| *clock == clocks[0]).then_some(clocks[0])
     }
 
     /// Logical CPUs of a socket.

@@ -12,8 +12,8 @@ pub fn machine(spec: &Spec) -> String {
     let name = if spec.is_named { part.brand } else { "Some Workstation 1234" };
     let flags = if spec.is_virtual { "fpu hypervisor msr" } else { "fpu msr" };
     let mut text = String::new();
-    if let Some([least, most, now]) = spec.uncore_mhz {
-        put(&mut text, format_args!("uncore_mhz = [{least}, {most}, {now}]"));
+    if let Some(clocks) = &spec.uncore_mhz {
+        put(&mut text, format_args!("uncore_mhz = {clocks:?}"));
     }
     put(&mut text, format_args!("hugepages = {{ 2048 = {:?} }}", spec.huge_pages));
     put(
@@ -177,10 +177,11 @@ pub fn registers(spec: &Spec) -> String {
         word(spec.msr_read),
         write_of(spec.msr_write, spec.field() | 0xff << 24, spec.field() & 1)
     );
-    if let Some(value) = spec.ratio_limit {
-        // TOML's numbers have 63 bits.
-        let value = value >> 1;
-        put(&mut text, format_args!("[[msr.register]]\naddress = 0x620\nvalue = {value}"));
+    // Their values are those of `registers.state`: numbers of TOML have 63 bits.
+    for (address, value) in [("0x620", spec.ratio_limit), ("0x621", spec.ratio_now)] {
+        if value.is_some() {
+            put(&mut text, format_args!("[[msr.register]]\naddress = {address}\nvalue = 0"));
+        }
     }
     for (address, value, widened) in spec.box_registers() {
         let Some(boxes) = &spec.boxes else { continue };

@@ -62,7 +62,13 @@ pub enum Action {
         socket: u32,
         meanwhile: Option<u64>,
     },
+    /// `tune --verify`: the new value, the old one, and the new one again.
+    Measured(Setting),
     Restore,
+    /// A boot: registers are reset, or with kexec only what the kernel has.
+    Boot {
+        is_kexec: bool,
+    },
     /// Another program writes.
     Foreign(Foreign),
 }
@@ -112,7 +118,9 @@ pub fn event() -> impl Strategy<Value = Event> {
         6 => setting().prop_map(Action::Tune),
         3 => setting().prop_map(Action::Held),
         2 => (0u32..4, meanwhile).prop_map(|(socket, meanwhile)| Action::Count { socket, meanwhile }),
+        2 => setting().prop_map(Action::Measured),
         2 => Just(Action::Restore),
+        1 => any::<bool>().prop_map(|is_kexec| Action::Boot { is_kexec }),
         2 => foreign().prop_map(Action::Foreign),
     ];
     (action, prop::option::weighted(0.25, 0usize..20))

@@ -176,6 +176,7 @@ pub fn read(bytes: &[u8]) {
 
 fn act(host: &Host, [kind, detail, more, crash]: [u8; 4]) {
     let Ok(planner) = Planner::new(host) else { return };
+    let planner = planner.taking_unmeasured(true);
     let planner = planner.keeping_unknown_bits(more & 0x80 != 0).taking_any_mask(more & 0x40 != 0);
     let Ok(state) = StateDirectory::lock(&host.root, DEFAULT_STATE) else { return };
     let mut steps_left = crash;

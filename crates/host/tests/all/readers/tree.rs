@@ -1,6 +1,7 @@
 //! A machine some of whose files hold any bytes is read without a panic.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use host::Host;
@@ -71,7 +72,7 @@ pub const VICTIMS: [&str; 52] = [
     "measured.json",
 ];
 
-const MACHINES: [&str; 2] = ["cascade-lake", "turin"];
+const MACHINES: [&str; 3] = ["cascade-lake", "turin", "sapphire-rapids"];
 static KEPT: Kept = Kept::new();
 
 /// Up to four files: number, length, bytes.
@@ -88,13 +89,28 @@ pub fn read(bytes: &[u8]) {
             let length = usize::from(input.byte()) << (input.byte() % 6);
             let content = input.take(length);
             // A machine has not every kind of file: AMD has no uncore units.
-            let _ = fs::write(path, content);
+            if path.parent().is_some_and(Path::is_dir) {
+                fs::write(path, content).expect("a file of the machine");
+            }
         }
         if let Ok(host) = Host::at(root) {
             read_all(&host);
         }
         before.put_back();
     });
+}
+
+/// The files that no machine has a place for: nothing that is written there is ever read.
+pub fn without_a_place() -> Vec<&'static str> {
+    let mut left = VICTIMS.to_vec();
+    for name in MACHINES {
+        KEPT.with(name, |machine| {
+            let has_place =
+                |path: &str| machine.root().join(path).parent().is_some_and(Path::is_dir);
+            left.retain(|path| !has_place(path));
+        });
+    }
+    left
 }
 
 fn read_all(host: &Host) {
@@ -117,6 +133,7 @@ fn read_all(host: &Host) {
     let monitor = Monitor::prepare(host, generation, &sockets);
     let _ = monitor.sample(host, Duration::from_millis(100));
     if let Ok(planner) = Planner::new(host) {
+        let planner = planner.taking_unmeasured(true);
         let _ = planner.ddio_ways(4, None);
         let _ = planner.ddio(false, None);
         let _ = planner.ddio(false, Some("17:00.0".parse().expect("an address")));
