@@ -7,6 +7,7 @@ use crate::controls::{Target, check_one_die};
 use crate::cpu::{CpuId, Generation, LastLevelCache, PackageId, Proof, Socket, node_cpus};
 use crate::error::Problem;
 use crate::machine::Host;
+use crate::registers::Registers;
 use crate::root::Root;
 use crate::slices::nodes_of_socket;
 use crate::uncore::{EventTable, FrequencyRange, NoClock, count_boxes, frequency};
@@ -80,7 +81,7 @@ pub(super) fn read(
         caches: socket.caches.clone(),
         slices: slices(&host.root, generation, notes),
         io_ways: io_ways(host, socket, controls, notes),
-        uncore: uncore(host, socket, generation, notes),
+        uncore: uncore(host, socket, (generation, controls), notes),
         hugepages: hugepages(&host.root, socket),
         ports: Vec::new(),
     }
@@ -122,14 +123,15 @@ fn io_ways(
 fn uncore(
     host: &Host,
     socket: &Socket,
-    generation: Option<&Generation>,
+    (generation, controls): (Option<&Generation>, Option<&Generation>),
     notes: &mut Notes,
 ) -> Option<FrequencyRange> {
     // AMD's fabric clock is not behind these interfaces.
     if !generation?.is_intel() {
         return None;
     }
-    match frequency(&host.root, host.registers.as_ref(), socket) {
+    let registers = controls.map(|_| host.registers.as_ref() as &dyn Registers);
+    match frequency(&host.root, registers, socket) {
         Ok(range) => Some(range),
         Err(error) => {
             notes.add(uncore_unread(socket.id, &error));
@@ -147,7 +149,7 @@ fn uncore_unread(socket: PackageId, error: &NoClock) -> Unread {
             "modprobe intel_uncore_frequency (Linux 5.6 or newer), or modprobe msr",
         ),
         NoClock::File(file) => Unread::of(what, file),
-        NoClock::Dies(reason) => Unread::absent(what, reason),
+        NoClock::NotTold(reason) => Unread::absent(what, reason),
     }
 }
 

@@ -34,18 +34,18 @@ pub enum NoClock {
     /// a file or register cannot be read
     #[error("{0}")]
     File(#[from] FileError),
-    /// each die has a clock of its own
+    /// it would be that of one die, or of a register that may mean something else
     #[error("{0}")]
-    Dies(String),
+    NotTold(String),
 }
 
-/// The uncore clock of a socket: from sysfs, else from the register.
+/// The uncore clock of a socket: from sysfs, else from the register, on parts that are known to have it.
 ///
 /// # Errors
 /// If neither can be read, or the socket's dies have different clocks.
 pub fn frequency(
     root: &Root,
-    registers: &dyn Registers,
+    registers: Option<&dyn Registers>,
     socket: &Socket,
 ) -> Result<FrequencyRange, NoClock> {
     let dies = socket.caches.len().max(1);
@@ -56,10 +56,15 @@ pub fn frequency(
         return of_all_dies(clocks?);
     }
     if dies > 1 {
-        return Err(NoClock::Dies(format!(
+        return Err(NoClock::NotTold(format!(
             "MSR {RATIO_LIMIT:#x} is that of one of its {dies} dies; intel_uncore_frequency tells each"
         )));
     }
+    let registers = registers.ok_or_else(|| {
+        NoClock::NotTold(
+            "registers are read on servers that are known, and not in virtual machines".into(),
+        )
+    })?;
     Ok(of_registers(registers, socket.first_cpu())?)
 }
 
@@ -83,7 +88,7 @@ fn of_all_dies(mut clocks: Vec<FrequencyRange>) -> Result<FrequencyRange, NoCloc
         format!("die {die} {now}{} to {} MHz", clock.least_mhz, clock.most_mhz)
     };
     let all: Vec<String> = clocks.iter().enumerate().map(in_words).collect();
-    Err(NoClock::Dies(format!("its dies differ: {}", all.join("; "))))
+    Err(NoClock::NotTold(format!("its dies differ: {}", all.join("; "))))
 }
 
 fn of_registers(registers: &dyn Registers, cpu: CpuId) -> Result<FrequencyRange, FileError> {

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use host::Host;
 use host::doctor::examine;
+use host::monitor::Monitor;
 use host::status::{Status, explain};
 use host::tune::{
     DEFAULT_STATE, IoAllocRequest, Plan, PlanError, Planner, RestoreOptions, StateDirectory, apply,
@@ -114,6 +116,45 @@ fn every_machine_plans_what_its_part_has_and_nothing_else() {
     for (machine, ways, expected) in MACHINES {
         let directory = expanded(machine, &[]);
         assert_eq!(tried(machine, directory.path(), ways), expected, "{machine}");
+    }
+}
+
+/// Everything that is told about a machine and planned on it, after a change that is in the journal.
+fn told(root: &Path, ways: Option<u32>) -> String {
+    let host = Host::at(root).expect("the machine");
+    let status = Status::read(&host, DEFAULT_STATE);
+    let planner = Planner::new(&host).map(|planner| planner.taking_unmeasured(true));
+    let plans = planner.as_ref().map(|planner| plans(planner, ways.unwrap_or(11)));
+    let monitor = planner.as_ref().ok().map(|planner| {
+        let monitor = Monitor::prepare(&host, planner.generation(), planner.sockets());
+        format!("{:?}", monitor.sample(&host, Duration::from_millis(1)))
+    });
+    // What the plan does to the registers, and what the last restore made of it.
+    let applied = plans.as_ref().ok().into_iter().flatten().flatten().next().map(|plan| {
+        let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
+        let mut applied = Vec::new();
+        let ended = apply(&host, &state, plan, &mut applied, &mut never);
+        format!("{applied:?} {ended:?}")
+    });
+    format!("{status:?} {:?} {plans:?} {monitor:?} {applied:?}", examine(&host, DEFAULT_STATE))
+}
+
+#[test]
+fn each_failure_changes_what_is_told_on_some_machine() {
+    for failure in fake_machines::failures().expect("the library") {
+        // Another boot shows in what a restore does: `a_reboot_has_reset_the_registers_and_nothing_is_written`.
+        if failure == "rebooted" {
+            continue;
+        }
+        let machines = [("skylake", Some(11)), ("sapphire-rapids", Some(15)), ("turin", Some(16))];
+        let shows = machines.into_iter().any(|(machine, ways)| {
+            let [plain, failed] = [expanded(machine, &[]), expanded(machine, &[&failure])];
+            let same_place =
+                |text: String, root: &Path| text.replace(&root.display().to_string(), "ROOT");
+            same_place(told(plain.path(), ways), plain.path())
+                != same_place(told(failed.path(), ways), failed.path())
+        });
+        assert!(shows, "{failure} changes nothing");
     }
 }
 

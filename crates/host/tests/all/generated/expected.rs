@@ -40,10 +40,9 @@ impl Spec {
             && (self.shows_uncore || part.uncore.is_none())
     }
 
-    /// Parts without controls are not told from others of the same model.
+    /// Parts without registers that are written are not told from others of the same model.
     fn tells_by_name(&self) -> bool {
-        let part = self.part();
-        part.has_ways || !part.root_ports.is_empty()
+        self.part().uncore.is_some()
     }
 
     /// The mask of I/O ways of a socket.
@@ -117,8 +116,9 @@ impl Spec {
         }
         let answers = |value: &u64| self.msr_driver == Answer::Ok && *value != u64::MAX;
         let Some(clocks) = &self.uncore_mhz else {
-            // A register is that of one die.
-            let limit = self.ratio_limit.filter(answers).filter(|_| self.dies == 1)?;
+            // A register is that of one die, and of a server.
+            let is_read = self.dies == 1 && self.is_server();
+            let limit = self.ratio_limit.filter(answers).filter(|_| is_read)?;
             let now = self.ratio_now.filter(answers).map_or(0, |now| (now & 0x7f) * 100);
             return Some([(limit >> 8 & 0x7f) * 100, (limit & 0x7f) * 100, now]);
         };

@@ -71,7 +71,7 @@ pub const PARTS: [Part; 15] = [
         root_ports: SKYLAKE,
         ..intel("Cascade Lake", 0x55, 7, "Intel(R) Xeon(R) Silver 4210")
     },
-    intel("Cooper Lake", 0x55, 11, "Intel(R) Xeon(R) Gold 5320H"),
+    Part { uncore: Some(0x2014), ..intel("Cooper Lake", 0x55, 11, "Intel(R) Xeon(R) Gold 5320H") },
     Part {
         uncore: Some(0x09a2),
         has_ways: true,
