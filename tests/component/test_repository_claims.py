@@ -62,3 +62,37 @@ def test_every_section_on_a_failing_claim_is_of_a_listed_claim_and_complete() ->
     assert set(explained) <= known
     for claim, section in explained.items():
         assert tuple(section.fields) == failing_claims.FIELDS, claim
+
+
+# Their points take long: one seed more would cost half a minute or more of a core.
+FEW_SEEDS = {
+    "beside-xmem",
+    "cores-and-ways",
+    "haswell",
+    "huge-pages",
+    "instances",
+    "interference",
+    "message-passing",
+    "nvme-tcp",
+    "operations",
+    "pkt-rate",
+    "placement",
+    "process-time",
+    "redis",
+    "saturation",
+    "storage",
+    "transmit-dram",
+    "verification",
+    "ways",
+}
+
+
+def test_every_claim_has_an_interval_and_percentiles_have_ten_seeds() -> None:
+    few = set()
+    for path in catalogue.paths(FOLDER):
+        entry = catalogue.load(path)
+        checks = [check.value for claim in entry.experiment.claim for check in claim.check]
+        fewest = 10 if any("p99" in value for value in checks) else 5
+        if checks and entry.experiment.repeats < fewest:
+            few.add(entry.identifier)
+    assert few == FEW_SEEDS

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import statistics
 from pathlib import Path
 
 import polars as pl
@@ -238,12 +239,12 @@ def test_each_repeat_has_its_seed_and_the_mean_is_compared(
     skipline: Skipline, tmp_path: Path, experiment: str
 ) -> None:
     text = (tmp_path / experiment).read_text()
-    (tmp_path / experiment).write_text(text.replace("\nscenario", "\nrepeats = 5\nscenario", 1))
+    (tmp_path / experiment).write_text(text.replace("\nscenario", "\nrepeats = 20\nscenario", 1))
     done = skipline("experiment", "run", experiment, "--out", "out", "--seed", "7")
     assert done.code == 0, done.err
-    assert "seeds 7 to 11" in done.out
+    assert "seeds 7 to 26" in done.out
     hits = []
-    for seed in range(7, 12):
+    for seed in range(7, 27):
         kept = tmp_path / "out" / "points" / f"rx_descriptors=512,seed={seed}.json"
         result = json.loads(kept.read_text())["result"]
         assert result["seed"] == seed
@@ -251,12 +252,61 @@ def test_each_repeat_has_its_seed_and_the_mean_is_compared(
     table = pl.read_parquet(tmp_path / "out" / "results.parquet")
     row = table.filter(pl.col("rx_descriptors") == 512, pl.col("metric") == "pcie_write_hit_rate")
     (numbers,) = row.to_dicts()
-    assert numbers["predicted"] == pytest.approx(sum(hits) / 5)
+    assert numbers["predicted"] == pytest.approx(sum(hits) / 20)
     assert (numbers["predicted_min"], numbers["predicted_max"]) == (min(hits), max(hits))
-    assert numbers["predicted_runs"] == 5
+    assert numbers["predicted_median"] == pytest.approx(statistics.median(hits))
+    assert numbers["predicted_runs"] == 20
     too_high = skipline("experiment", "run", experiment, "--seed", str(2**64 - 1))
     assert too_high.code == 2
     assert "--seed 18446744073709551615: allowed: 0 to" in too_high.err
+
+
+def test_seeds_are_added_while_a_claim_is_undecided_and_no_longer(
+    skipline: Skipline, tmp_path: Path
+) -> None:
+    claim = """
+[[claim]]
+id = "x-01"
+[[claim.check]]
+text = "hits at 512"
+value = 'at("pcie_write_hit_rate", rx_descriptors=512)'
+at_least = {bound}
+"""
+
+    def run(bound: float, command: str = "") -> str:
+        name = write_small_experiment(tmp_path, claims=claim.format(bound=bound))
+        text = (tmp_path / name).read_text()
+        seeds = "\nrepeats = 5\nmost_repeats = 12\nscenario"
+        (tmp_path / name).write_text(text.replace("\nscenario", seeds, 1))
+        done = skipline("experiment", "run", name, "--out", "out", *command.split())
+        assert done.code == 0, done.err
+        return done.out
+
+    far = run(1.0)
+    assert "seeds 1 to 5" in far
+    rows = pl.read_parquet(tmp_path / "out" / "results.parquet").filter(
+        pl.col("rx_descriptors") == 512, pl.col("metric") == "pcie_write_hit_rate"
+    )
+    (mean,) = rows["predicted"]
+    # The mean of any number of the seeds lies close to it: they decide, however many they are.
+    undecided = run(mean)
+    assert "seeds 1 to 12" in undecided and "undecided" in undecided, undecided
+    assert "2 points simulated, 0 reused" in undecided
+    assert "0 points simulated, 2 reused" in run(mean)
+    # A bound that five seeds decide takes no more, although more are kept.
+    again = run(1.0)
+    assert "seeds 1 to 5" in again and "0 points simulated, 2 reused" in again
+
+
+def test_fewer_seeds_at_most_than_at_first_are_refused(
+    skipline: Skipline, tmp_path: Path, experiment: str
+) -> None:
+    text = (tmp_path / experiment).read_text()
+    seeds = "\nrepeats = 5\nmost_repeats = 4\nscenario"
+    (tmp_path / experiment).write_text(text.replace("\nscenario", seeds, 1))
+    done = skipline("experiment", "run", experiment)
+    assert done.code == 2
+    assert "most_repeats: at least the repeats, 5" in done.err
 
 
 def test_the_number_of_threads_does_not_change_a_number(

@@ -106,13 +106,13 @@ def evidence(
 def _run(prepared: list["Prepared"], jobs: int, out: Path) -> list["ExperimentRun"]:
     """Simulate what is missing and write the directory of every experiment."""
     from skipline.evidence.evidence import ExperimentRun
+    from skipline.experiment import rounds
     from skipline.experiment.outcome import POINTS_FOLDER
-    from skipline.experiment.runner import Runner
     from skipline.report import experiment_directory
 
     try:
         with terminal.progress_bar("evidence") as bar:
-            finished = Runner([one.batch for one in prepared]).run(jobs, bar)
+            finished = rounds.run(prepared, jobs, bar)
     except KeyboardInterrupt:
         raise terminal.Interrupted(
             f"finished points are kept in {out / '*' / POINTS_FOLDER}; "

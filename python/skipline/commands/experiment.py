@@ -159,13 +159,13 @@ def _prepare(names: Iterable[str], seed: int | None, out: Path | None) -> list["
 
 
 def _run(prepared: "Prepared", seed: int | None, jobs: int | None) -> _Done:
+    from skipline.experiment import rounds
     from skipline.experiment.outcome import POINTS_FOLDER
-    from skipline.experiment.runner import Runner
     from skipline.report import experiment_directory
 
     try:
         with terminal.progress_bar(prepared.entry.identifier) as bar:
-            (ran,) = Runner([prepared.batch]).run(jobs or os.cpu_count() or 1, bar)
+            (ran,) = rounds.run([prepared], jobs or os.cpu_count() or 1, bar)
         concluded = experiment_directory.conclude(prepared, ran, seed)
     except KeyboardInterrupt:
         raise terminal.Interrupted(

@@ -8,6 +8,7 @@ from typing import Any
 from skipline.evidence import failing_claims, recorded_tests, verdicts
 from skipline.evidence.failing_claims import Section
 from skipline.evidence.verdicts import Judgement
+from skipline.experiment.intervals import FEWEST_RUNS
 from skipline.experiment.outcome import REPORT_FILE, Outcome
 
 
@@ -62,6 +63,23 @@ class Evidence:
     def undocumented(self) -> list[str]:
         """Failing claims without a section in docs/failing-claims.md."""
         return failing_claims.without_section(self.explained, [j.row.id for j in self.failing])
+
+    @property
+    def without_interval(self) -> str:
+        """How many claims have too few seeds for an interval, for people; else empty."""
+        runs = {run.identifier: run.outcome.summary.repeats for run in self.experiments}
+        simulated = [judgement for judgement in self.judgements if judgement.checks]
+        few = [
+            judgement.row.id
+            for judgement in simulated
+            if any(runs[name] < FEWEST_RUNS for name in judgement.experiments)
+        ]
+        if not few:
+            return ""
+        return (
+            f"{len(few)} of {len(simulated)} simulated claims have no interval: points that take "
+            f"long have fewer than {FEWEST_RUNS} seeds: {', '.join(few)}."
+        )
 
     @property
     def not_run(self) -> str:

@@ -20,8 +20,9 @@ def overview(evidence: Evidence, page: Path, *, verbose: bool) -> RenderableType
     if open_claims:
         parts += [_failing(open_claims), ""]
     parts += [_counts(evidence), ""]
-    if evidence.not_run:
-        parts += [Text(evidence.not_run), ""]
+    for note in (evidence.not_run, evidence.without_interval):
+        if note:
+            parts += [Text(note), ""]
     if evidence.undocumented:
         names = ", ".join(evidence.undocumented)
         parts += [Text(f"Failing, and {FILE} does not say why: {names}"), ""]

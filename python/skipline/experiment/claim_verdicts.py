@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from skipline._core import InputError
-from skipline.experiment import intervals, nulls
+from skipline.experiment import intervals, nulls, table
 from skipline.experiment.axis import Axis
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.claim import (
@@ -71,19 +71,37 @@ def of_experiment(
     return [_claim(entry, claim, readings) for claim in entry.experiment.claim]
 
 
+def undecided(entry: Entry, finished: Sequence[Finished]) -> list[str]:
+    """Return the claims of which these seeds decide."""
+    own = [done for done in finished if not done.point.null]
+    whole = table.build(entry.identifier, entry.experiment, own)
+    rows = table.comparisons(table.simulated(entry.experiment, whole))
+    readings = Readings(entry, own, rows)
+    return [
+        claim.id
+        for claim in entry.experiment.claim
+        if joined(_with_intervals(entry, claim, readings)) == "undecided"
+    ]
+
+
 def _claim(entry: Entry, claim: Claim, readings: Readings) -> ClaimVerdict:
-    checks = intervals.with_intervals(
-        _checks(entry, claim, readings),
-        [partial(_run, entry, claim, readings, run) for run in range(readings.runs)],
-    )
+    checks = _with_intervals(entry, claim, readings)
+    if joined(checks) == "fails":
+        return ClaimVerdict(id=claim.id, note=claim.note, checks=checks)
     answer = partial(_in_world, entry, claim, readings)
-    models, of_checks = nulls.judge(claim, entry.experiment.axis, readings.points, answer)
+    tried, of_checks = nulls.judge(claim, entry.experiment.axis, readings.points, answer)
     checks = [
         check.model_copy(update={"refuted_by": model})
         for check, model in zip(checks, of_checks, strict=True)
     ]
-    tried = [] if joined(checks) == "fails" else models
     return ClaimVerdict(id=claim.id, note=claim.note, checks=checks, nulls=tried)
+
+
+def _with_intervals(entry: Entry, claim: Claim, readings: Readings) -> list[ClaimCheckVerdict]:
+    return intervals.with_intervals(
+        _checks(entry, claim, readings),
+        [partial(_run, entry, claim, readings, run) for run in range(readings.runs)],
+    )
 
 
 def _run(

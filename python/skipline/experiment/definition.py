@@ -88,7 +88,8 @@ class Experiment(Table):
     """Question, scenario, points, reference, checks and claims.
 
     Each point runs `repeats` times with consecutive seeds: pages, flows and victims fall anew, as
-    they do between runs of a real machine.
+    they do between runs of a real machine. As long as that leaves a claim undecided they double, up
+    to `most_repeats`.
     `beyond` is the short name of the source beyond which an experiment goes that judges no claim.
     """
 
@@ -98,6 +99,7 @@ class Experiment(Table):
     beyond: str | None = None
     scenario: str
     repeats: int = Field(default=1, ge=1, le=100)
+    most_repeats: int | None = Field(default=None, ge=1, le=100)
     axis: list[Axis] = Field(min_length=1)
     include: list[dict[str, Value]] = Field(default=[])
     skip: list[dict[str, Value]] = Field(default=[])
@@ -124,6 +126,8 @@ class Experiment(Table):
                 if metric.reference is not None:
                     raise ValueError(f"metric '{metric.name}' reference: there is no [reference]")
         _require_once([claim.id for claim in self.claim], "claim")
+        if self.most_repeats is not None and self.most_repeats < self.repeats:
+            raise ValueError(f"most_repeats: at least the repeats, {self.repeats}")
         if self.beyond is not None and self.claim:
             raise ValueError("beyond: an experiment that judges claims is of their source")
         return self

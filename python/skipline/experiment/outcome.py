@@ -42,6 +42,7 @@ class Summary(BaseModel):
     platform: str
     slice_function: str
     seed: int
+    repeats: int
     version: str
     command: str
     testbeds: list[Testbed]
@@ -67,7 +68,7 @@ class Outcome:
     @property
     def seeds(self) -> str:
         """The seeds of the repeats, for people."""
-        first, repeats = self.summary.seed, self.summary.experiment.repeats
+        first, repeats = self.summary.seed, self.summary.repeats
         return f"seed {first}" if repeats == 1 else f"seeds {first} to {first + repeats - 1}"
 
     @property
@@ -116,6 +117,7 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
         platform=results[0].platform,
         slice_function=results[0].slice_function,
         seed=results[0].seed,
+        repeats=len(finished[0].results),
         version=results[0].version,
         command=f"skipline experiment run {name}"
         + (f" --seed {seed_given}" if seed_given is not None else ""),

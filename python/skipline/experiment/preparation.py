@@ -27,7 +27,7 @@ def prepare(entry: Entry, seed: int | None, directory: Path) -> Prepared:
     """Find out before the run, not after it, what is wrong with an experiment or its directory."""
     own = points(entry)
     found = [*own, *of_null_models(entry, own)]
-    _check_seeds(seed, entry.experiment.repeats)
+    _check_seeds(seed, entry.experiment.most_repeats or entry.experiment.repeats)
     claims_table.check(entry)
     claim_verdicts.check_before(entry)
     resolved = [

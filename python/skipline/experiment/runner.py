@@ -32,11 +32,17 @@ class Batch(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """The finished points of a batch; `reused` of the experiment's own were kept from before."""
+    """The finished points of a batch; of those with an index in `simulated` some run is new."""
 
     finished: list[Finished]
-    reused: int
+    simulated: frozenset[int]
     simulated_wall_s: float
+
+    @property
+    def reused(self) -> int:
+        """How many of the experiment's own points were kept from before."""
+        own = (index for index, done in enumerate(self.finished) if not done.point.null)
+        return sum(index not in self.simulated for index in own)
 
 
 class Task(NamedTuple):
@@ -129,7 +135,5 @@ def _ran(number: int, batch: Batch, results: dict[Task, Result], missing: list[T
         for index, point in enumerate(batch.points)
     ]
     new = [task for task in missing if task.batch == number]
-    simulated = {task.point for task in new}
-    own = (index for index, point in enumerate(batch.points) if not point.null)
-    reused = sum(index not in simulated for index in own)
-    return Ran(finished, reused, sum(results[task].wall_s for task in new))
+    simulated = frozenset(task.point for task in new)
+    return Ran(finished, simulated, sum(results[task].wall_s for task in new))

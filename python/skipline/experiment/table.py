@@ -1,5 +1,6 @@
 """Predicted beside measured: one row per point and number of a metric."""
 
+import statistics
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from skipline.result import Entry
 NUMBERS = {
     "predicted": pl.Float64,
     "ci95": pl.Float64,
+    "predicted_median": pl.Float64,
     "predicted_min": pl.Float64,
     "predicted_max": pl.Float64,
     "predicted_runs": pl.Int64,
@@ -101,6 +103,7 @@ def _simulated(repeats: list[Entry], metric: ComparedMetric | None) -> dict[str,
         "unit": (metric.unit if metric else None) or repeats[0].unit,
         "predicted": sum(values) / len(values) if values else None,
         "ci95": (None if within is None else times * within) if across is None else across,
+        "predicted_median": statistics.median(values) if values else None,
         "predicted_min": min(values, default=None),
         "predicted_max": max(values, default=None),
         "predicted_runs": len(values),

@@ -64,7 +64,9 @@ def definition(entry: Entry, points: list[Point]) -> RenderableType:
     fitted = sum(point.basis == "fitted" for point in points)
     table.add_row("points", f"{len(points)}: {fitted} fitted, {len(points) - fitted} predicted")
     if experiment.repeats > 1:
-        table.add_row("repeats", f"{experiment.repeats} per point, each with its own seed")
+        most = experiment.most_repeats
+        more = f", up to {most} while a claim is undecided" if most else ""
+        table.add_row("repeats", f"{experiment.repeats} per point, each with its own seed{more}")
     table.add_row("compared", ", ".join(metric.name for metric in experiment.metric))
     if experiment.reference is not None:
         where = entry.reference_path or "stated"

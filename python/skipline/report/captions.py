@@ -44,7 +44,7 @@ def _marks(outcome: Outcome, rows: Sequence[Simulated]) -> str:
 
 
 def _simulated(outcome: Outcome, rows: Sequence[Simulated]) -> str:
-    repeats = outcome.summary.experiment.repeats
+    repeats = outcome.summary.repeats
     band = "95 % interval" if repeats == 1 else f"lowest to highest of {repeats} runs"
     return f"Line and band: simulated on {outcome.summary.platform}, {_bases(rows)}; band: {band}."
 

@@ -39,8 +39,9 @@ def page(evidence: Evidence) -> str:
         "a parameter. <b>Fitted</b>: at least one did. <b>Test</b>: a mechanism that a test of the "
         "repository shows.</p>"
     )
-    if evidence.not_run:
-        document.add(f"<p>{_with_code(evidence.not_run)}</p>")
+    for note in (evidence.not_run, evidence.without_interval):
+        if note:
+            document.add(f"<p>{_with_code(note)}</p>")
     document.add(filters(evidence.judgements))
     document.add(contents(evidence))
     _add_failing(document, evidence)

@@ -145,7 +145,7 @@ def metric_figures(outcome: Outcome) -> list[MetricFigure]:
                 heading=labels[0] if len(labels) == 1 else f"Against {experiment.x_axis.label}",
                 panels=[p for m in group for p in figures.along_x(experiment, m.name, rows)],
                 caption=captions.along_x(outcome, labels, chosen),
-                key=legend(chosen, experiment.repeats),
+                key=legend(chosen, outcome.summary.repeats),
             )
         )
     return [figure for figure in found if figure.panels]
