@@ -68,7 +68,7 @@ pub fn check_nothing_pending(context: &Context, state: &StateDirectory<'_>) -> R
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn of_state(error: StateError) -> Failure {
+pub fn of_state(error: StateError) -> Failure {
     Failure::of_state(&error, &error)
 }
 

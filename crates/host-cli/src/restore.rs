@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::Context;
 use crate::failure::{Ending, Failure};
 use crate::guard;
-use crate::output::{Format, Paint, emit, emit_error, emit_json};
+use crate::output::{Format, Paint, emit, emit_json};
 
 /// Put back every value that tune changed, newest first
 ///
@@ -31,7 +31,7 @@ pub struct Arguments {
     #[arg(long)]
     dry_run: bool,
 
-    /// Wait for a holder of settings at standard input, and put back only if it was killed
+    /// Stand guard for a holder of settings, whose lock and connection this process has
     #[arg(long, hide = true)]
     after_holder: bool,
 
@@ -78,10 +78,7 @@ fn find(context: &Context) -> Result<Found, Failure> {
 
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     if arguments.after_holder {
-        if !guard::holder_was_killed()? {
-            return Ok(());
-        }
-        emit_error("skipline-host was killed while it held settings; putting them back\n");
+        return guard::stand(context);
     }
     let Found { state_dir, journal, elsewhere } = find(context)?;
     let mut restored = Vec::new();

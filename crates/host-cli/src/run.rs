@@ -111,9 +111,9 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let plan = planned()?;
     check_nothing_pending(context, &state)?;
     let forwarding = Forwarding::catch()?;
-    let guard = Guard::start(context)?;
-    let held = hold(context, &state, &plan).and_then(|()| guard.share());
-    let ended = held.and_then(|()| forwarding.run(&arguments.command));
+    let guard = Guard::start(context, &state)?;
+    let held = hold(context, &state, &plan);
+    let ended = held.and_then(|()| forwarding.run(&arguments.command, &guard));
     // Whatever happened before.
     let restored = put_back(context, &state).inspect_err(|_| {
         // A value that is not put back matters more than why it ended.
@@ -209,7 +209,7 @@ impl Forwarding {
     }
 
     /// Runs the command to its end. Signals that came before it was started are passed on too.
-    fn run(self, command: &[String]) -> Result<ExitStatus, Failure> {
+    fn run(self, command: &[String], guard: &Guard) -> Result<ExitStatus, Failure> {
         if self.interrupted.load(Ordering::SeqCst) {
             return Err(Failure::interrupted("interrupted; the command was not run"));
         }
@@ -220,7 +220,7 @@ impl Forwarding {
             let code = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
             Failure::passed(code, format!("{program}: cannot be started: {error}"))
         })?;
-        let told = self.pass_on_to(&child);
+        let told = guard.watch(&child).and_then(|()| self.pass_on_to(&child));
         let ended = child.wait().map_err(Failure::failed);
         told.and(ended)
     }

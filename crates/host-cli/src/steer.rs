@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::Context;
 use crate::failure::{Ending, Failure};
+use crate::guard::Guard;
 use crate::hold::{Signals, check_nothing_pending, duration, put_back};
 use crate::number::{small, within};
 use crate::output::{Format, Versioned, emit_error, emit_while_read};
@@ -27,7 +28,8 @@ const STABLE_SHARE: f64 = 0.03;
 /// is shown. With --apply each change goes through journal and read-back as with tune, and the first
 /// values are put back in the end, however it ends: after the time of --for, with Ctrl-C or another
 /// signal (130, at the end of the window), when counters vanish or another program sets the ways (1). If
-/// skipline-host itself is killed, `skipline-host restore` puts the values back.
+/// skipline-host itself is killed, a second process puts them back, and if that is killed too,
+/// `skipline-host restore` does.
 #[derive(Args)]
 pub struct Arguments {
     /// Which controller decides
@@ -157,9 +159,11 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let mut signals = Signals::catch()?;
     let mut steering = Steering::new(&context.host, (&planner, &monitor), limits, &sockets, make)
         .map_err(refused)?;
+    let guard = Guard::start(context, &state)?;
     let ended = steer(arguments, context, &mut steering, Some(&state), &mut signals);
     // Whatever happened before.
     let restored = put_back(context, &state);
+    guard.dismiss();
     match (ended, restored) {
         // A value that is not put back matters more than why steering has ended.
         (Err(failure), Err(left)) => {

@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
         check_nothing_pending(context, &state)?;
     }
     let mut signals = arguments.r#for.map(|_| Signals::catch()).transpose()?;
-    let guard = arguments.r#for.map(|_| Guard::start(context)).transpose()?;
+    let guard = arguments.r#for.map(|_| Guard::start(context, &state)).transpose()?;
     let ended = change(arguments, context, &state, (&planner, &plan), &mut signals);
     if let Some(guard) = guard {
         guard.dismiss();

@@ -5,12 +5,13 @@
 
 mod changes;
 
+use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -246,20 +247,51 @@ impl Root {
 
     /// What lies above a directory of the tool's own, and why it cannot be trusted: another user could
     /// put another directory in its place. Where users share a directory, its sticky bit keeps each from
-    /// the others' entries.
+    /// the others' entries. Links are followed one by one.
     pub(crate) fn distrust_above(&self, path: &str) -> Option<(PathBuf, String)> {
-        let above = self.shown(path);
-        let above = above.parent()?;
-        let real = above.ancestors().find_map(|it| it.canonicalize().ok())?;
-        let top = self.path.canonicalize().ok()?;
-        let below = |it: &&Path| self.real || (it.starts_with(&top) && **it != *top);
-        let as_named = above.ancestors().filter(|it| self.real || **it != *self.path);
-        let as_named = as_named.take_while(|it| self.real || it.starts_with(&self.path));
-        as_named.chain(real.ancestors().filter(below)).find_map(|it| {
-            let found = it.symlink_metadata().ok()?;
-            let what = objection(&found)?;
-            Some((it.to_path_buf(), what))
-        })
+        const MOST_LINKS: u32 = 40;
+        let parts = |path: &Path| -> Vec<OsString> {
+            let names = path
+                .components()
+                .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+            names.rev().map(|part| part.as_os_str().to_owned()).collect()
+        };
+        let mut left = parts(Path::new(relative(path)).parent()?);
+        let mut links = 0;
+        let mut at = self.path.clone();
+        if self.real
+            && let Some(what) = objection(&at.symlink_metadata().ok()?)
+        {
+            return Some((at, what));
+        }
+        while let Some(name) = left.pop() {
+            if name == ".." {
+                if at != self.path {
+                    at.pop();
+                }
+                continue;
+            }
+            let next = at.join(&name);
+            // What is not there the tool makes itself.
+            let found = next.symlink_metadata().ok()?;
+            if let Some(what) = objection(&found) {
+                return Some((next, what));
+            }
+            if !found.is_symlink() {
+                at = next;
+                continue;
+            }
+            links += 1;
+            let target = next.read_link().ok()?;
+            if links > MOST_LINKS {
+                return Some((next, "is a link in a circle".to_owned()));
+            }
+            if target.is_absolute() {
+                at = self.path.clone();
+            }
+            left.extend(parts(&target));
+        }
+        None
     }
 
     /// Whether something can be opened at this path.

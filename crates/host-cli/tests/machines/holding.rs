@@ -75,42 +75,80 @@ fn a_command_that_cannot_be_started_leaves_nothing_behind() {
 fn after_a_kill_of_the_tool_itself_its_guard_puts_back_once_the_command_has_ended() {
     let machine = OnMachine::new("skylake", &[]);
     let before = machine.content();
-    // The guard has standard error to its end, so that the run is read until then.
-    let mark = machine.path().join("run/mark").display().to_string();
-    let held = machine.path().join("run/held").display().to_string();
-    let registers = machine.path().join("registers.state").display().to_string();
-    let script = format!("kill -KILL $PPID; cp {registers} {held}; touch {mark}");
+    let root = machine.path().display().to_string();
+    let tool = format!("{} --root {root}", env!("CARGO_BIN_EXE_skipline-host"));
+    // The guard has standard error to its end, so that the run is read until then. What the command has
+    // of descriptors is nothing to the guard.
+    let script = format!(
+        // The tool has told its guard of the command before it passes signals on, each in a thread.
+        "until [ $(ls /proc/$PPID/task | wc -l) -gt 2 ]; do :; done
+         kill -KILL $PPID; exec 9>&- 8>&- 7>&- 6>&- 5>&- 4>&- 3>&-
+         for time in 1 2 3 4 5; do {tool} status >> {root}/run/seen; done
+         {tool} tune ddio-ways 6 --apply 2> {root}/run/refused; echo $? >> {root}/run/refused"
+    );
     let run = run_shell(&machine, &script);
     assert_eq!(run.code, None, "{}", run.err);
-    assert!(run.err.contains("killed while it held settings; putting them back"), "{}", run.err);
-    assert!(std::path::Path::new(&mark).exists(), "the command ran on");
-    let held = fs::read_to_string(held).expect("what the command saw");
-    assert!(held.contains("0xc8b"), "the settings were held to its end: {held}");
+    assert!(run.err.contains("skipline-host was killed while it held settings\n"), "{}", run.err);
+    assert_eq!(run.err.matches(": put back").count(), 4, "{}", run.err);
+    let read = |name: &str| fs::read_to_string(machine.path().join(name)).expect("a file");
+    assert_eq!(read("run/seen").matches("MSR 0xc8b = 0x780").count(), 10, "held to its end");
+    let refused = read("run/refused");
+    assert!(refused.contains("lock") && refused.ends_with("3\n"), "nobody else: {refused}");
     is_as_before(&machine, &before);
-    // Also while it puts back, and while it writes.
-    for step in ["journalled", "written", "recorded"] {
-        let arguments = [&SETTINGS[..], &["--", "true"]].concat();
-        assert_eq!(machine.run_and_crash(step, &arguments).code, None, "{step}");
-        is_as_before(&machine, &before);
-        let hour = ["tune", "ddio-ways", "4", "--apply", "--for", "1h"];
-        assert_eq!(machine.run_and_crash(step, &hour).code, None, "{step}");
-        is_as_before(&machine, &before);
+    // Also while it writes, and where nothing waits for a command.
+    // The end of standard error may be seen just before that of the lock.
+    let hour = ["--wait", "tune", "ddio-ways", "4", "--apply", "--for", "1h"];
+    let steer = ["--wait", "steer", "--apply", "--windows", "100"];
+    let command = [&["--wait"][..], &SETTINGS, &["--", "true"]].concat();
+    for step in ["journalled", "written", "read-back", "recorded"] {
+        for arguments in [&command[..], &hour, &steer] {
+            let run = machine.run_and_crash(step, arguments);
+            assert_eq!(run.code, None, "{step} {arguments:?}: {}", run.err);
+            is_as_before(&machine, &before);
+        }
     }
+}
+
+#[test]
+fn what_the_guard_cannot_put_back_it_says_and_leaves_for_restore() {
+    let machine = OnMachine::new("skylake", &[]);
+    let state = machine.path().join("registers.state").display().to_string();
+    // Another program writes the ways meanwhile: 0x780 becomes 0x7c0.
+    let run = run_shell(&machine, &format!("kill -KILL $PPID; sed -i s/1920/1984/ {state}"));
+    assert_eq!(run.code, None);
+    assert!(run.err.contains("another program set it to 0x7c0"), "{}", run.err);
+    assert!(run.err.contains("it stays in the journal"), "{}", run.err);
+    assert_eq!(machine.run(&["restore", "--all", "--wait"]).code, Some(0));
 }
 
 #[test]
 fn after_a_kill_of_the_guard_too_the_journal_is_left_for_restore() {
     let machine = OnMachine::new("skylake", &[]);
     let before = machine.content();
-    // The guard is the other child of the tool.
-    let script = "for child in $(cat /proc/$PPID/task/*/children); do
-        [ $child = $$ ] || kill -KILL $child
-    done
-    kill -KILL $PPID";
-    assert_eq!(run_shell(&machine, script).code, None);
-    assert!(machine.content() != before);
-    assert_eq!(machine.run(&["restore"]).code, Some(0));
+    // The guard is the other child of the tool. A stopped one does not hold the tool up.
+    let guard = "for status in $(grep -l \"^PPid:.$PPID$\" /proc/[0-9]*/status 2>/dev/null); do
+        child=${status#/proc/}; child=${child%/status}
+        [ $child = $$ ] || kill -SIGNAL $child 2>/dev/null
+    done";
+    assert_eq!(run_shell(&machine, &guard.replace("SIGNAL", "STOP")).code, Some(0));
     is_as_before(&machine, &before);
+    let script = guard.replace("SIGNAL", "KILL") + "; kill -KILL $PPID";
+    assert_eq!(run_shell(&machine, &script).code, None);
+    assert!(machine.content() != before);
+    assert_eq!(machine.run(&["restore", "--wait"]).code, Some(0));
+    is_as_before(&machine, &before);
+}
+
+#[test]
+fn names_that_look_like_options_are_names_to_the_guard_too() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.content();
+    let script = ["--", "sh", "-c", "kill -KILL $PPID"];
+    let run = machine.run(&[&["--state-dir=-s"], &SETTINGS[..], &script].concat());
+    assert_eq!(run.code, None, "{}", run.err);
+    assert!(run.err.contains("killed while it held settings"), "{}", run.err);
+    fs::remove_dir_all(machine.path().join("-s")).expect("the journal's directory");
+    assert!(machine.content() == before);
 }
 
 #[test]

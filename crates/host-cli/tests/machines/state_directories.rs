@@ -99,11 +99,19 @@ fn a_directory_that_another_user_could_replace_keeps_no_journal() {
     };
     make("var/open", 0o777);
     std::os::unix::fs::symlink("open", machine.path().join("var/link")).expect("a link");
-    for directory in ["var/open/own", "var/open/own/deep", "var/link/own"] {
+    // A link that others can replace on the way to a directory that they cannot.
+    make("var/good", 0o755);
+    std::os::unix::fs::symlink("../good", machine.path().join("var/open/hop")).expect("a link");
+    std::os::unix::fs::symlink("open/hop", machine.path().join("var/hops")).expect("a link");
+    std::os::unix::fs::symlink("circle", machine.path().join("var/circle")).expect("a link");
+    let circle = change("var/circle/own");
+    assert!(circle.err.contains("is a link in a circle"), "{}", circle.err);
+    for directory in ["var/open/own", "var/open/new/deep", "var/link/own", "var/hops/own"] {
         let run = change(directory);
         assert_eq!(run.code, Some(3), "{directory}: {}{}", run.out, run.err);
         assert!(run.err.contains("can be written by others (mode 777)"), "{}", run.err);
         assert!(machine.content() == before, "{directory}");
+        assert!(!machine.path().join("var/open/new").exists(), "nothing is made there");
     }
     // As /tmp is: no user can rename what is another's.
     make("var/sticky", 0o1777);

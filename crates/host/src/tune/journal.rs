@@ -87,7 +87,7 @@ pub struct StateDirectory<'a> {
     path: String,
     /// Whether resctrl's lock is waited for.
     waits: bool,
-    _lock: OwnedFd,
+    lock: OwnedFd,
 }
 
 impl<'a> StateDirectory<'a> {
@@ -124,9 +124,29 @@ impl<'a> StateDirectory<'a> {
             }
             Err(errno) => return Err(root.error(LOCK, Problem::of_errno(errno)).into()),
         }
+        // Nothing is made where another user could put something else in its place.
+        check_trust(root, path)?;
         root.make_directories(path)?;
         check_trust(root, path)?;
-        Ok(Self { root, path: path.to_owned(), waits: false, _lock: lock })
+        Ok(Self { root, path: path.to_owned(), waits: false, lock })
+    }
+
+    /// The lock for another process, which then has it as well.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn share_lock(&self) -> std::io::Result<OwnedFd> {
+        self.lock.try_clone()
+    }
+
+    /// The directory under a lock that this process has from another one.
+    ///
+    /// # Errors
+    /// If the directory cannot be trusted.
+    pub fn inherited(root: &'a Root, path: &str, lock: OwnedFd) -> Result<Self, StateError> {
+        let path = directory(path)?;
+        check_trust(root, path)?;
+        Ok(Self { root, path: path.to_owned(), waits: false, lock })
     }
 
     /// The journal; an empty one if there is none.

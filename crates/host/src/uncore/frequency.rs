@@ -51,6 +51,9 @@ pub fn frequency(
     let dies = socket.caches.len().max(1);
     let folder = |die: usize| format!("{FOLDER}/package_{:02}_die_{die:02}", socket.id);
     if root.exists(&folder(0)) {
+        if let Some(die) = (0..dies).find(|die| !root.exists(&folder(*die))) {
+            return Err(NoClock::NotTold(format!("the kernel shows no clock of its die {die}")));
+        }
         let clocks: Result<Vec<_>, _> =
             (0..dies).map(|die| of_kernel(root, &folder(die))).collect();
         return of_all_dies(clocks?);
@@ -65,7 +68,7 @@ pub fn frequency(
             "registers are read on servers that are known, and not in virtual machines".into(),
         )
     })?;
-    Ok(of_registers(registers, socket.first_cpu())?)
+    of_registers(registers, socket.first_cpu())
 }
 
 fn of_kernel(root: &Root, folder: &str) -> Result<FrequencyRange, FileError> {
@@ -78,23 +81,28 @@ fn of_kernel(root: &Root, folder: &str) -> Result<FrequencyRange, FileError> {
     })
 }
 
-/// The clock that all dies have.
+/// The clock of all dies: their limits have to be the same, and now it is told where it is the same.
 fn of_all_dies(mut clocks: Vec<FrequencyRange>) -> Result<FrequencyRange, NoClock> {
-    if clocks.iter().all(|clock| *clock == clocks[0]) {
-        return Ok(clocks.swap_remove(0));
+    let limits = |clock: &FrequencyRange| (clock.least_mhz, clock.most_mhz);
+    if clocks.iter().all(|clock| limits(clock) == limits(&clocks[0])) {
+        let is_same_now = clocks.iter().all(|clock| clock.now_mhz == clocks[0].now_mhz);
+        let first = clocks.swap_remove(0);
+        return Ok(FrequencyRange { now_mhz: first.now_mhz.filter(|_| is_same_now), ..first });
     }
     let in_words = |(die, clock): (usize, &FrequencyRange)| {
-        let now = clock.now_mhz.map(|now| format!("{now} now, ")).unwrap_or_default();
-        format!("die {die} {now}{} to {} MHz", clock.least_mhz, clock.most_mhz)
+        format!("die {die} {} to {} MHz", clock.least_mhz, clock.most_mhz)
     };
     let all: Vec<String> = clocks.iter().enumerate().map(in_words).collect();
     Err(NoClock::NotTold(format!("its dies differ: {}", all.join("; "))))
 }
 
-fn of_registers(registers: &dyn Registers, cpu: CpuId) -> Result<FrequencyRange, FileError> {
+fn of_registers(registers: &dyn Registers, cpu: CpuId) -> Result<FrequencyRange, NoClock> {
     let limit = registers.read(cpu, RATIO_LIMIT)?;
     if limit == u64::MAX {
-        return Err(FileError::new(format!("MSR {RATIO_LIMIT:#x}"), Problem::NoAnswer));
+        return Err(FileError::new(format!("MSR {RATIO_LIMIT:#x}"), Problem::NoAnswer).into());
+    }
+    if limit & 0x7f == 0 {
+        return Err(NoClock::NotTold(format!("MSR {RATIO_LIMIT:#x} reads {limit:#x}: no ratio")));
     }
     // All ones are no ratio: the register does not answer.
     let now = registers.read(cpu, RATIO_NOW).ok().filter(|now| *now != u64::MAX);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use host::Host;
 use host::doctor::examine;
-use host::monitor::Monitor;
+use host::monitor::{Monitor, Sample};
 use host::status::{Status, explain};
 use host::tune::{
     DEFAULT_STATE, IoAllocRequest, Plan, PlanError, Planner, RestoreOptions, StateDirectory, apply,
@@ -127,15 +127,25 @@ fn told(root: &Path, ways: Option<u32>) -> String {
     let plans = planner.as_ref().map(|planner| plans(planner, ways.unwrap_or(11)));
     let monitor = planner.as_ref().ok().map(|planner| {
         let monitor = Monitor::prepare(&host, planner.generation(), planner.sockets());
-        format!("{:?}", monitor.sample(&host, Duration::from_millis(1)))
+        let sample = monitor.sample(&host, Duration::from_millis(1));
+        // What differs between any two windows tells nothing.
+        format!("{:?}", sample.map(|sample| Sample { time_unix_s: 0.0, window_ms: 0.0, ..sample }))
     });
-    // What the plan does to the registers, and what the last restore made of it.
-    let applied = plans.as_ref().ok().into_iter().flatten().flatten().next().map(|plan| {
+    // What becomes of writes: more ways, fewer again, and a mask.
+    let mut applied = Vec::new();
+    type Asked = fn(&Planner<'_>) -> Result<Plan, PlanError>;
+    let asked: [Asked; 3] = [
+        |planner| planner.ddio_ways(4, None),
+        |planner| planner.ddio_ways(2, None),
+        |planner| planner.cat("default", 0x3, None),
+    ];
+    for ask in asked {
+        let Ok(Ok(plan)) = Planner::new(&host).map(|planner| ask(&planner)) else { continue };
         let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
-        let mut applied = Vec::new();
-        let ended = apply(&host, &state, plan, &mut applied, &mut never);
-        format!("{applied:?} {ended:?}")
-    });
+        let mut of_plan = Vec::new();
+        let ended = apply(&host, &state, &plan, &mut of_plan, &mut never);
+        applied.push(format!("{of_plan:?} {ended:?}"));
+    }
     format!("{status:?} {:?} {plans:?} {monitor:?} {applied:?}", examine(&host, DEFAULT_STATE))
 }
 

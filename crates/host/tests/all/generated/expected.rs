@@ -118,11 +118,14 @@ impl Spec {
         let Some(clocks) = &self.uncore_mhz else {
             // A register is that of one die, and of a server.
             let is_read = self.dies == 1 && self.is_server();
-            let limit = self.ratio_limit.filter(answers).filter(|_| is_read)?;
+            let is_ratio = |limit: &u64| answers(limit) && limit & 0x7f != 0;
+            let limit = self.ratio_limit.filter(is_ratio).filter(|_| is_read)?;
             let now = self.ratio_now.filter(answers).map_or(0, |now| (now & 0x7f) * 100);
             return Some([(limit >> 8 & 0x7f) * 100, (limit & 0x7f) * 100, now]);
         };
-        clocks.iter().all(|clock| *clock == clocks[0]).then_some(clocks[0])
+        let [least, most, now] = clocks[0];
+        let now = if clocks.iter().all(|clock| clock[2] == now) { now } else { 0 };
+        clocks.iter().all(|clock| clock[..2] == [least, most]).then_some([least, most, now])
     }
 
     /// Logical CPUs of a socket.
