@@ -154,6 +154,10 @@ fn apply_one(
     if let Some(planned) = change.old.filter(|planned| *planned != old) {
         return Err(ApplyError::Moved { control: target.to_string(), planned, now: old });
     }
+    // The other bits stay as they are now, whatever they were when the plan was made: a repeated plan,
+    // or one that puts back, may be older than what hardware or another program has made of them.
+    let asked = (old & !change.owned) | (change.asked & change.owned);
+    let change = &Change { asked, ..change.clone() };
     let mut tell = |outcome| {
         let (target, place) = (target.clone(), target.to_string());
         done.push(Applied { target, place, old, asked: change.asked, outcome });

@@ -119,3 +119,27 @@ fn a_kill_at_any_step_loses_nothing() {
         assert!(ended, "{name}: it never ends");
     }
 }
+
+#[test]
+fn bits_that_hardware_sets_meanwhile_are_kept_through_all_three_writes() {
+    let directory = machine("skylake");
+    // A port that sets bit 4 whenever it is written.
+    let registers = directory.path().join("registers.toml");
+    let text = fs::read_to_string(&registers).expect("registers");
+    let port = "function = \"0000:16:00.0\"\n";
+    assert!(text.contains(port), "{text}");
+    fs::write(&registers, text.replacen(port, &format!("{port}sticky = 16\n"), 1))
+        .expect("registers");
+    let (host, log) = watched(Host::at(directory.path()).expect("the machine"));
+    let planner = Planner::new(&host).expect("the CPU's model");
+    let plan = planner.ddio(false, Some("17:00.0".parse().expect("an address"))).expect("a plan");
+    let monitor = Monitor::prepare(&host, planner.generation(), planner.sockets());
+    let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
+    let mut applied = Vec::new();
+    apply_measured(&host, &state, &plan, (&monitor, WINDOW), &mut applied, &mut never)
+        .expect("measured");
+    let rules = Rules { ways: Some(11), boxes_of: None, any_journal: false };
+    let objections: Vec<_> =
+        log.writes().iter().filter_map(|write| rules.objection(write)).collect();
+    assert_eq!((log.writes().len(), objections), (3, Vec::new()));
+}
