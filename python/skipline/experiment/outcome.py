@@ -58,9 +58,9 @@ class Summary(BaseModel):
     wall_s: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outcome:
-    """Summary and result table of an experiment."""
+    """Summary and result table of an experiment; one equals itself only."""
 
     summary: Summary
     table: pl.DataFrame

@@ -1,5 +1,6 @@
 """The report of an experiment: measured beside simulated."""
 
+import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -128,6 +129,8 @@ class MetricFigure:
     key: str
 
 
+# The page of all claims shows what the experiment's own page does: drawing takes most of its time.
+@functools.lru_cache(maxsize=128)
 def metric_figures(outcome: Outcome) -> list[MetricFigure]:
     """Draw all metrics along the experiment's x axis."""
     experiment, rows = outcome.summary.experiment, outcome.simulated
