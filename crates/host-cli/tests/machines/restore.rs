@@ -76,6 +76,28 @@ fn a_reboot_has_reset_the_registers_and_nothing_is_written() {
 }
 
 #[test]
+fn what_became_of_a_write_whose_end_was_not_seen_is_not_lost_with_a_boot() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.content();
+    let change = ["tune", "ddio-ways", "4", "--socket", "0", "--apply"];
+    assert_eq!(machine.run_and_crash("written", &change).code, None);
+    // Hardware has made 0x7c0 of 0x780, and kexec keeps it.
+    let registers = machine.path().join("registers.state");
+    let text = fs::read_to_string(&registers).expect("registers that were written");
+    fs::write(&registers, text.replace("1920", "1984")).expect("what hardware made of it");
+    let boot = machine.path().join("proc/sys/kernel/random/boot_id");
+    let id = fs::read(&boot).expect("the boot");
+    fs::write(&boot, "another\n").expect("another boot");
+    let run = machine.run(&["restore"]);
+    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert!(run.out.contains("it holds 0x7c0") && run.out.contains("--all"), "{}", run.out);
+    assert!(fs::read_to_string(&registers).expect("registers").contains("1984"));
+    assert_eq!(machine.run(&["restore", "--all"]).code, Some(0));
+    fs::write(&boot, id).expect("the boot");
+    assert!(machine.content() == before);
+}
+
+#[test]
 fn a_boot_that_reset_nothing_loses_nothing() {
     let machine = OnMachine::new("skylake", &[]);
     let before = machine.run(&["status"]).out;

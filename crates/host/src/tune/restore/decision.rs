@@ -76,9 +76,20 @@ impl<'a> Context<'a> {
         if let Some(reason) = objection(entry, holds, owned, self.all) {
             return Err(Restoring::Failed { reason });
         }
-        // The boot did not reset the control: it still has the tool's value, which is put back.
+        // Unless the boot did not reset the control: it still has the tool's value, which is put back.
         if rebooted && !same(entry.read_back.unwrap_or(entry.asked)) {
-            return Err(Restoring::Rebooted);
+            match entry.read_back {
+                Some(_) => return Err(Restoring::Rebooted),
+                // The tool died before it saw what hardware made of the write: this may be it.
+                None if !self.all => {
+                    let reason = format!(
+                        "it holds {holds:#x}; whether a boot has set that, or a write of which the tool \
+                         saw no end, cannot be told; --all puts it back"
+                    );
+                    return Err(Restoring::Failed { reason });
+                }
+                None => {}
+            }
         }
         let is_others = !self.all && self.is_others(entry, holds, owned);
         if is_others {
