@@ -64,7 +64,7 @@ def test_every_section_on_a_failing_claim_is_of_a_listed_claim_and_complete() ->
         assert tuple(section.fields) == failing_claims.FIELDS, claim
 
 
-# Their points take long: one seed more would cost half a minute or more of a core.
+# Their points take long: four seeds more would cost half a minute or more of a core.
 FEW_SEEDS = {
     "beside-xmem",
     "cores-and-ways",

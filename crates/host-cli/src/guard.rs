@@ -1,7 +1,7 @@
 //! A second process that puts back what is held, should this one be killed.
 //!
-//! It has the machine's lock from its holder, so that nobody else can change the machine before the old
-//! values are back. It puts back when its holder has ended, and the command that ran under the settings.
+//! It shares the lock file's lock with its holder, so that no other skipline-host writes a control before
+//! the old values are back. It puts back when its holder has ended, and the command that ran under the settings.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};

@@ -114,7 +114,13 @@ fn what_the_guard_cannot_put_back_it_says_and_leaves_for_restore() {
     let machine = OnMachine::new("skylake", &[]);
     let state = machine.path().join("registers.state").display().to_string();
     // Another program writes the ways meanwhile: 0x780 becomes 0x7c0.
-    let run = run_shell(&machine, &format!("kill -KILL $PPID; sed -i s/1920/1984/ {state}"));
+    let run = run_shell(
+        &machine,
+        &format!(
+            "until [ $(ls /proc/$PPID/task | wc -l) -gt 2 ]; do :; done
+             kill -KILL $PPID; sed -i s/1920/1984/ {state}"
+        ),
+    );
     assert_eq!(run.code, None);
     assert!(run.err.contains("another program set it to 0x7c0"), "{}", run.err);
     assert!(run.err.contains("it stays in the journal"), "{}", run.err);

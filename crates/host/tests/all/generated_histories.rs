@@ -252,7 +252,7 @@ impl Expected {
         self.theirs.insert(control, value);
     }
 
-    /// What a boot has reset is nobody's value any more.
+    /// Takes the values of controls that a boot has reset for those to be kept.
     fn boot(&mut self, now: &BTreeMap<String, String>, is_kexec: bool) {
         let is_reset = |control: &str| {
             !is_kexec || control.starts_with("io_alloc") || control.starts_with("sys/fs/resctrl")

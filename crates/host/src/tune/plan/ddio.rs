@@ -46,7 +46,7 @@ impl Planner<'_> {
         Ok(Plan { left_out, ..Plan::new(&self.host.root, command, changes, warnings) })
     }
 
-    /// A datasheet says what a bit is for; that devices' writes follow it nobody has seen.
+    /// Refuses a switch of root ports whose effect on DMA writes no publication has measured.
     fn check_measured(
         &self,
         generation: &Generation,
