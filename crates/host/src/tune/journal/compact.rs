@@ -1,5 +1,6 @@
 //! What a restore needs of a journal: for each control the value before the first change, and what it
-//! was given last. A journal of any length becomes one entry for each control that is not back.
+//! was given last. A journal of any length becomes one entry for each control that is not back, and one
+//! for each change of which the tool saw no end.
 //!
 //! Changes of one control form a chain: each began with the value that the one before left. Where it
 //! is broken another program wrote in between, and restoring stops there; so both parts stay.
@@ -47,13 +48,13 @@ fn chained(group: Vec<Numbered>) -> Vec<Numbered> {
     let mut kept: Vec<Numbered> = Vec::new();
     for (index, entry) in group {
         let mut entry = entry;
-        if let Some((_, before)) = kept.last().filter(|(_, before)| follows(before, &entry)) {
+        while let Some((_, before)) = kept.pop_if(|(_, before)| joins(before, &entry)) {
             entry.old = before.old;
             entry.owned |= before.owned;
-            kept.pop();
         }
-        // A boot in between has reset the control, or it began with what an earlier boot left.
-        kept.retain(|(_, before)| before.boot_id == entry.boot_id);
+        if kept.last().is_some_and(|(_, before)| is_reset(before, &entry)) {
+            kept.clear();
+        }
         if !is_back(&entry) {
             kept.push((index, entry));
         }
@@ -61,13 +62,27 @@ fn chained(group: Vec<Numbered>) -> Vec<Numbered> {
     kept
 }
 
+/// Whether one entry says as much as both. A change of which the tool saw no end stays apart: by what it
+/// began with one sees, also after a boot that resets nothing, that it was not made.
+fn joins(before: &Entry, entry: &Entry) -> bool {
+    entry.read_back.is_some() && follows(before, entry)
+}
+
 /// Whether a change began with the value that the one before left.
 fn follows(before: &Entry, entry: &Entry) -> bool {
     match before.read_back {
         Some(left) => left == entry.old,
         // The tool died in between: within its boot any value is its own.
-        None => before.boot_id == entry.boot_id || before.asked == entry.old,
+        None if before.boot_id == entry.boot_id => true,
+        None => [before.asked, before.old].contains(&entry.old),
     }
+}
+
+/// Whether a boot between two changes has reset the control. After one of which the tool saw no end a
+/// register may as well hold what hardware made of the write.
+fn is_reset(before: &Entry, entry: &Entry) -> bool {
+    let is_sure = before.read_back.is_some() || before.target.is_of_kernel();
+    before.boot_id != entry.boot_id && is_sure
 }
 
 /// Whether the control has the value from before the change again.
@@ -235,11 +250,27 @@ mod tests {
     }
 
     #[test]
+    fn a_change_that_may_not_have_been_made_stays_apart_until_a_later_one_ends() {
+        let unread = Entry { read_back: None, ..ways(0x780, 0x600) };
+        let begun = vec![ways(0x600, 0x700), ways(0x700, 0x780), unread];
+        let expected = [(0x600, 0x780, Some(0x780)), (0x780, 0x600, None)];
+        assert_eq!(compacted(begun.clone()), expected);
+        let ended = [begun, vec![ways(0x780, 0x7c0)]].concat();
+        assert_eq!(compacted(ended), [(0x600, 0x7c0, Some(0x7c0))]);
+    }
+
+    #[test]
     fn a_boot_that_reset_the_register_drops_what_was_before_it() {
         let earlier = |entry| Entry { boot_id: "earlier".to_owned(), ..entry };
         let reset = vec![earlier(ways(0x600, 0x780)), ways(0x640, 0x7c0)];
         assert_eq!(compacted(reset), [(0x640, 0x7c0, Some(0x7c0))]);
         let kept = vec![earlier(ways(0x600, 0x780)), ways(0x780, 0x7c0)];
         assert_eq!(compacted(kept), [(0x600, 0x7c0, Some(0x7c0))]);
+        let unread = || Entry { read_back: None, ..earlier(ways(0x780, 0x600)) };
+        let not_made = vec![earlier(ways(0x600, 0x780)), unread(), ways(0x780, 0x7c0)];
+        assert_eq!(compacted(not_made), [(0x600, 0x7c0, Some(0x7c0))]);
+        // Reset to this, or widened to it: both values stay.
+        let unknown = vec![unread(), ways(0x620, 0x7c0)];
+        assert_eq!(compacted(unknown.clone()), values(&Journal { entries: unknown }));
     }
 }
