@@ -21,6 +21,11 @@ impl Target {
         matches!(self, Self::Msr { address: IIO_LLC_WAYS, .. })
     }
 
+    /// Whether a value would leave I/O no way of the LLC. A machine may begin with it; nothing writes it.
+    pub(crate) fn leaves_io_no_way(&self, value: u64, owned: u64) -> bool {
+        self.is_way_mask() && value & owned == 0
+    }
+
     /// Checks a control that a journal names: a damaged or foreign journal must not reach a register
     /// or file that no plan would name.
     ///

@@ -54,6 +54,11 @@ pub fn apply_measured(
         let back = Err("the change was not made, or not measured".to_owned());
         return Ok(Around { before, after, back });
     }
+    if let Some(one) = kept_from_returning(plan, applied) {
+        let (place, old) = (&one.place, one.old);
+        let back = format!("{place}: the old value {old:#x} leaves I/O no way and is not written");
+        return Ok(Around { before, after, back: Err(back) });
+    }
     let mut reverted = Vec::new();
     apply(host, state, &reverse(plan, applied), &mut reverted, watch)?;
     let back = match reverted.iter().find(|one| !one.outcome.is_as_asked()) {
@@ -71,6 +76,15 @@ pub fn apply_measured(
         }
     }
     ended.map(|()| Around { before, after, back })
+}
+
+/// A change whose old value may not be written.
+fn kept_from_returning<'a>(plan: &Plan, applied: &'a [Applied]) -> Option<&'a Applied> {
+    let mut changed = applied.iter().zip(&plan.changes);
+    let found = changed.find(|(one, change)| {
+        one.outcome.was_written() && one.target.leaves_io_no_way(one.old, change.owned)
+    });
+    found.map(|(one, _)| one)
 }
 
 /// The changes that put back what was applied, the last one first.

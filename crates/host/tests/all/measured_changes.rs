@@ -121,6 +121,20 @@ fn a_kill_at_any_step_loses_nothing() {
 }
 
 #[test]
+fn a_mask_that_leaves_io_no_way_is_not_written_again() {
+    let directory = machine("skylake");
+    let registers = directory.path().join("registers.state");
+    fs::write(registers, "{\"socket1.0xc8b\": 0}").expect("registers");
+    let (host, log) = watched(Host::at(directory.path()).expect("the machine"));
+    let mut applied = Vec::new();
+    let around = measured(&host, "skylake", None, &mut applied).expect("measured");
+    let values: Vec<u64> = log.writes().iter().map(|write| write.value).collect();
+    assert_eq!(values, [0x7e0, 0x7e0]);
+    let why = around.back.expect_err("the old value");
+    assert!(why.ends_with("the old value 0x0 leaves I/O no way and is not written"), "{why}");
+}
+
+#[test]
 fn bits_that_hardware_sets_meanwhile_are_kept_through_all_three_writes() {
     let directory = machine("skylake");
     // A port that sets bit 4 whenever it is written.

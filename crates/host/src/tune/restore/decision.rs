@@ -128,11 +128,11 @@ impl<'a> Context<'a> {
 
 /// Why a journalled value is not written, by the rules of a plan for the mask of ways.
 fn objection(entry: &Entry, holds: u64, owned: u64, all: bool) -> Option<String> {
+    if entry.target.leaves_io_no_way(entry.old, owned) {
+        return Some(format!("the journalled value {:#x} leaves I/O no way of the LLC", entry.old));
+    }
     if !entry.target.is_way_mask() {
         return None;
-    }
-    if entry.old & owned == 0 {
-        return Some(format!("the journalled value {:#x} leaves I/O no way of the LLC", entry.old));
     }
     // Those that the journal has were accepted with the change.
     let unknown = holds & !owned & !entry.old;
