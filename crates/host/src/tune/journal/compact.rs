@@ -82,7 +82,7 @@ fn follows(before: &Entry, entry: &Entry) -> bool {
 /// register may as well hold what hardware made of the write.
 fn is_reset(before: &Entry, entry: &Entry) -> bool {
     let is_sure = before.read_back.is_some() || before.target.is_of_kernel();
-    before.boot_id != entry.boot_id && is_sure
+    before.boot_id != entry.boot_id && is_sure && !follows(before, entry)
 }
 
 /// Whether the control has the value from before the change again.
@@ -269,6 +269,9 @@ mod tests {
         let unread = || Entry { read_back: None, ..earlier(ways(0x780, 0x600)) };
         let not_made = vec![earlier(ways(0x600, 0x780)), unread(), ways(0x780, 0x7c0)];
         assert_eq!(compacted(not_made), [(0x600, 0x7c0, Some(0x7c0))]);
+        let begun = Entry { read_back: None, ..ways(0x780, 0x7c0) };
+        let not_reset = vec![earlier(ways(0x600, 0x780)), begun];
+        assert_eq!(compacted(not_reset.clone()), values(&Journal { entries: not_reset }));
         // Reset to this, or widened to it: both values stay.
         let unknown = vec![unread(), ways(0x620, 0x7c0)];
         assert_eq!(compacted(unknown.clone()), values(&Journal { entries: unknown }));
