@@ -30,8 +30,8 @@ use crate::generated::{Answer, OnWrite, Spec, cases, spec_with_controls};
 use crate::watched::{Log, Place, Rules, watched};
 use actions::{Action, Event, Setting, event};
 use held::{
-    WAYS, held, is_as_the_tool_left_it, is_journalled, is_of, is_unread, masks_path, other_bits,
-    port_file,
+    WAYS, has_been_given, held, is_as_the_tool_left_it, is_journalled, is_of, is_unread,
+    masks_path, other_bits, port_file,
 };
 use others::set_other_bits;
 
@@ -253,15 +253,25 @@ impl Expected {
     }
 
     /// Takes the values of controls that a boot has reset for those to be kept.
-    fn boot(&mut self, now: &BTreeMap<String, String>, is_kexec: bool) {
-        let is_reset = |control: &str| {
-            !is_kexec || control.starts_with("io_alloc") || control.starts_with("sys/fs/resctrl")
+    fn boot(&mut self, now: &BTreeMap<String, String>, journal: &Journal, is_kexec: bool) {
+        let is_of_kernel = |control: &str| {
+            control.starts_with("io_alloc") || control.starts_with("sys/fs/resctrl")
         };
+        let is_reset = |control: &str| !is_kexec || is_of_kernel(control);
+        let before = self.before.clone();
         self.before.retain(|control, _| !is_reset(control));
         self.contested.retain(|control, _| !is_reset(control));
         self.theirs.retain(|control, _| !is_reset(control));
-        let reset = now.iter().filter(|(control, _)| is_reset(control));
-        self.before.extend(reset.map(|(control, value)| (control.clone(), value.clone())));
+        for (control, value) in now.iter().filter(|(control, _)| is_reset(control)) {
+            self.before.insert(control.clone(), value.clone());
+            // One that a boot sets to what the tool had set looks like one that it left alone.
+            if let Some(old) = before.get(control)
+                && !is_of_kernel(control)
+                && has_been_given(journal, control, value)
+            {
+                self.contested.entry(control.clone()).or_default().insert(old.clone());
+            }
+        }
     }
 
     /// Whether a control has a value that is not the tool's.
@@ -315,7 +325,7 @@ proptest! {
             prop_assert_eq!(objection(&spec, &happened.log), None, "{:?}", event);
             let now = held(root, &spec);
             if let Action::Boot { is_kexec } = event.0 {
-                expected.boot(&now, is_kexec);
+                expected.boot(&now, &journal, is_kexec);
                 continue;
             }
             if let Action::Foreign(_) = event.0 {

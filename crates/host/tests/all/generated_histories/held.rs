@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use host::controls::Target;
-use host::tune::Journal;
+use host::tune::{Entry, Journal};
 
 use crate::generated::Spec;
 
@@ -123,16 +123,25 @@ pub fn is_journalled(journal: &Journal, control: &str) -> bool {
 /// Whether the tool was killed between a write and the reading of it: what the control holds then may be
 /// the tool's own.
 pub fn is_unread(journal: &Journal, control: &str) -> bool {
-    let of = |entry: &&host::tune::Entry| is_of(&entry.target, control);
+    let of = |entry: &&Entry| is_of(&entry.target, control);
     journal.entries.iter().filter(of).any(|entry| entry.read_back.is_none())
 }
 
 /// Whether a control has the value that the tool gave it last: who wrote it then cannot be told.
 pub fn is_as_the_tool_left_it(journal: &Journal, control: &str, value: &str) -> bool {
-    let value = u64::from_str_radix(value.trim_start_matches("0x"), 16).ok();
     let last = journal.entries.iter().rfind(|entry| is_of(&entry.target, control));
-    let (Some(value), Some(last)) = (value, last) else { return false };
-    (value ^ last.read_back.unwrap_or(last.asked)) & last.owned == 0
+    last.is_some_and(|last| leaves(last, value))
+}
+
+/// Whether any change that the journal has left a control with the value.
+pub fn has_been_given(journal: &Journal, control: &str, value: &str) -> bool {
+    let of_control = journal.entries.iter().filter(|entry| is_of(&entry.target, control));
+    of_control.into_iter().any(|entry| leaves(entry, value))
+}
+
+fn leaves(entry: &Entry, value: &str) -> bool {
+    let value = u64::from_str_radix(value.trim_start_matches("0x"), 16);
+    value.is_ok_and(|value| (value ^ entry.read_back.unwrap_or(entry.asked)) & entry.owned == 0)
 }
 
 /// Bits beside those of the tool, of ports and of the controls of boxes, as they are now.
