@@ -20,8 +20,8 @@ use host::cpu::PackageId;
 use host::monitor::Monitor;
 use host::slices::{Counting, ProgramError, ProgrammedBoxes, SliceMachine};
 use host::tune::{
-    ApplyError, DEFAULT_STATE, Journal, Plan, PlanError, Planner, RestoreOptions, StateDirectory,
-    Step, apply, apply_measured, never, restore,
+    ApplyError, DEFAULT_STATE, Entry, Journal, Plan, PlanError, Planner, RestoreOptions,
+    StateDirectory, Step, apply, apply_measured, never, restore,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -34,6 +34,8 @@ use held::{
     masks_path, other_bits, port_file,
 };
 use others::set_other_bits;
+
+const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
 
 fn plan(planner: &Planner<'_>, spec: &Spec, setting: &Setting) -> Result<Plan, PlanError> {
     match setting {
@@ -113,7 +115,7 @@ fn boot(root: &Path, spec: &Spec, is_kexec: bool) {
     for path in paths.into_iter().filter(|path| fresh.path().join(path).exists()) {
         fs::copy(fresh.path().join(path), root.join(path)).expect("as at first");
     }
-    let id = root.join("proc/sys/kernel/random/boot_id");
+    let id = root.join(BOOT_ID);
     let before = fs::read_to_string(&id).expect("the boot");
     fs::write(id, format!("{}+\n", before.trim())).expect("another boot");
 }
@@ -258,18 +260,20 @@ impl Expected {
             control.starts_with("io_alloc") || control.starts_with("sys/fs/resctrl")
         };
         let is_reset = |control: &str| !is_kexec || is_of_kernel(control);
-        let before = self.before.clone();
+        let (mut before, mut contested) = (self.before.clone(), self.contested.clone());
         self.before.retain(|control, _| !is_reset(control));
         self.contested.retain(|control, _| !is_reset(control));
         self.theirs.retain(|control, _| !is_reset(control));
         for (control, value) in now.iter().filter(|(control, _)| is_reset(control)) {
             self.before.insert(control.clone(), value.clone());
             // One that a boot sets to what the tool had set looks like one that it left alone.
-            if let Some(old) = before.get(control)
-                && !is_of_kernel(control)
-                && has_been_given(journal, control, value)
-            {
-                self.contested.entry(control.clone()).or_default().insert(old.clone());
+            if !is_of_kernel(control) && has_been_given(journal, control, value) {
+                let mut old = contested.remove(control).unwrap_or_default();
+                old.extend(before.remove(control));
+                old.remove(value);
+                if !old.is_empty() {
+                    self.contested.insert(control.clone(), old);
+                }
             }
         }
     }
@@ -352,8 +356,13 @@ proptest! {
             prop_assert!(is_back || is_journalled(&journal, &control), "{} is lost", control);
             prop_assert!(is_back || is_free, "{} is not put back: {}", control, value);
         }
-        for entry in journal.entries.iter().filter(|_| is_plain(&spec)) {
-            let is_kept = expected.contested.keys().any(|control| is_of(&entry.target, control));
+        let boot = fs::read_to_string(root.join(BOOT_ID)).expect("the boot");
+        // After a write of which the tool saw no end a boot may have set what the control holds, or not.
+        let is_unknown = |entry: &Entry| entry.read_back.is_none() && entry.boot_id != boot.trim();
+        for entry in journal.entries.iter().filter(|entry| is_plain(&spec) && !is_unknown(entry)) {
+            let waits = |later: &Entry| is_unknown(later) && later.target.is_same(&entry.target);
+            let is_kept = expected.contested.keys().any(|control| is_of(&entry.target, control))
+                || journal.entries.iter().any(waits);
             prop_assert!(is_kept, "{:?} is not done", entry);
         }
     }

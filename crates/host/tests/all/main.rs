@@ -1,5 +1,6 @@
 //! The crate on described and hostile trees: one program, one module per question.
 
+mod boots;
 mod calibrate;
 mod capabilities;
 mod crash_and_restore;

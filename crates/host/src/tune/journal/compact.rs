@@ -49,7 +49,7 @@ fn chained(group: Vec<Numbered>) -> Vec<Numbered> {
     for (index, entry) in group {
         let mut entry = entry;
         while let Some((_, before)) = kept.pop_if(|(_, before)| joins(before, &entry)) {
-            entry.old = before.old;
+            entry.old = (before.old & before.owned) | (entry.old & !before.owned);
             entry.owned |= before.owned;
         }
         if kept.last().is_some_and(|(_, before)| is_reset(before, &entry)) {
@@ -65,29 +65,36 @@ fn chained(group: Vec<Numbered>) -> Vec<Numbered> {
 /// Whether one entry says as much as both. A change of which the tool saw no end stays apart: by what it
 /// began with one sees, also after a boot that resets nothing, that it was not made.
 fn joins(before: &Entry, entry: &Entry) -> bool {
-    entry.read_back.is_some() && follows(before, entry)
-}
-
-/// Whether a change began with the value that the one before left.
-fn follows(before: &Entry, entry: &Entry) -> bool {
-    match before.read_back {
-        Some(left) => left == entry.old,
-        // The tool died in between: within its boot any value is its own.
-        None if before.boot_id == entry.boot_id => true,
-        None => [before.asked, before.old].contains(&entry.old),
-    }
+    entry.read_back.is_some() && entry.follows(before)
 }
 
 /// Whether a boot between two changes has reset the control. After one of which the tool saw no end a
 /// register may as well hold what hardware made of the write.
 fn is_reset(before: &Entry, entry: &Entry) -> bool {
     let is_sure = before.read_back.is_some() || before.target.is_of_kernel();
-    before.boot_id != entry.boot_id && is_sure && !follows(before, entry)
+    before.boot_id != entry.boot_id && is_sure && !entry.follows(before)
 }
 
 /// Whether the control has the value from before the change again.
 fn is_back(entry: &Entry) -> bool {
-    entry.read_back == Some(entry.old)
+    entry.read_back.is_some_and(|left| (left ^ entry.old) & entry.owned == 0)
+}
+
+impl Entry {
+    /// Whether this change began with the value that the one before, of the same control, left. Other
+    /// bits than the tool's are anybody's.
+    pub(in crate::tune) fn follows(&self, before: &Self) -> bool {
+        let is_one_boot = before.boot_id == self.boot_id;
+        if !is_one_boot && self.target.is_of_kernel() {
+            return false;
+        }
+        let began_with = |value: u64| (value ^ self.old) & before.owned == 0;
+        match before.read_back {
+            Some(left) => began_with(left),
+            // The tool died in between: within its boot any value is its own.
+            None => is_one_boot || began_with(before.asked) || began_with(before.old),
+        }
+    }
 }
 
 /// The files of the kernel that this boot has changed; where it has changed none, the last change of
@@ -241,6 +248,21 @@ mod tests {
         assert_eq!(compacted(entries), [(0x600, 0x7c0, Some(0x7c0)), (0x7f0, 0x700, Some(0x700))]);
         let entries = vec![io_mask(0xf, 0xff, Some(0xff)), io_mask(0x3, 0x7, Some(0x7))];
         assert_eq!(compacted(entries.clone()), values(&Journal { entries }));
+    }
+
+    #[test]
+    fn other_bits_do_not_break_a_chain_and_boots_break_that_of_a_kernels_file() {
+        let earlier = |entry| Entry { boot_id: "earlier".to_owned(), ..entry };
+        let switch_bit = |entry| Entry { owned: 0x80, ..entry };
+        let off = earlier(switch_bit(ways(0x80, 0)));
+        assert_eq!(compacted(vec![off.clone(), switch_bit(ways(0x10, 0x90))]), []);
+        let off_again = vec![off, switch_bit(ways(0x10, 0x10))];
+        assert_eq!(compacted(off_again), [(0x90, 0x10, Some(0x10))]);
+        let path = "sys/fs/resctrl/schemata".to_owned();
+        let group = Target::Mask { path, resource: "L3".to_owned(), domain: 0 };
+        let mask = |old, asked| entry(group.clone(), old, asked, Some(asked));
+        let anew = vec![earlier(mask(0xf0, 0xfff)), mask(0xfff, 0xf)];
+        assert_eq!(compacted(anew), [(0xfff, 0xf, Some(0xf))]);
     }
 
     #[test]

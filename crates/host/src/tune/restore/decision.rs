@@ -63,18 +63,8 @@ impl<'a> Context<'a> {
             Err(error) => return Err(Restoring::Failed { reason: error.to_string() }),
         };
         let same = |value: u64| (holds ^ value) & owned == 0;
-        if same(entry.old) || same(self.at_first(&entry.target)) {
+        if same(entry.old) || same(self.before(entry)) {
             return Err(Restoring::WasBack { holds });
-        }
-        if entry.old & never != 0 {
-            let (old, bits) = (entry.old, entry.old & never);
-            let reason = format!(
-                "the journalled value {old:#x} has bits {bits:#x}, never set before a change"
-            );
-            return Err(Restoring::Failed { reason });
-        }
-        if let Some(reason) = objection(entry, holds, owned, self.all) {
-            return Err(Restoring::Failed { reason });
         }
         // Unless the boot did not reset the control: it still has the tool's value, which is put back.
         if rebooted && !same(entry.read_back.unwrap_or(entry.asked)) {
@@ -91,11 +81,40 @@ impl<'a> Context<'a> {
                 None => {}
             }
         }
+        if entry.old & never != 0 {
+            let (old, bits) = (entry.old, entry.old & never);
+            let reason = format!(
+                "the journalled value {old:#x} has bits {bits:#x}, never set before a change"
+            );
+            return Err(Restoring::Failed { reason });
+        }
+        if let Some(reason) = objection(entry, holds, owned, self.all) {
+            return Err(Restoring::Failed { reason });
+        }
         let is_others = !self.all && self.is_others(entry, holds, owned);
         if is_others {
             return Err(Restoring::ChangedByOthers { holds });
         }
         Ok((holds & !owned) | (entry.old & owned))
+    }
+
+    /// What the control held before the changes, each begun with what the last one left, that led to an
+    /// entry. Of masks for I/O, whose chain each switch breaks: before the first change.
+    fn before(&self, entry: &Entry) -> u64 {
+        if entry.target.io_alloc_folder().is_some() {
+            return self.at_first(&entry.target);
+        }
+        let of_control = |one: &&Entry| one.target.is_same(&entry.target);
+        let index = self.entries.iter().position(|one| std::ptr::eq(one, entry));
+        let earlier = &self.entries[..index.unwrap_or(0)];
+        let mut first = entry;
+        for before in earlier.iter().rev().filter(of_control) {
+            if !first.follows(before) {
+                break;
+            }
+            first = before;
+        }
+        first.old
     }
 
     /// What the control held before the first change.

@@ -1,0 +1,122 @@
+//! Boots between changes of a register: what is put back, and what a boot has settled.
+
+use std::fs;
+use std::ops::ControlFlow;
+
+use host::Host;
+use host::cpu::PackageId;
+use host::tune::{
+    ApplyError, DEFAULT_STATE, Planner, RestoreOptions, Restored, Restoring, StateDirectory, Step,
+    apply, never, restore,
+};
+use tempfile::TempDir;
+
+use crate::machines::machine;
+
+/// The mask that the firmware gives both sockets.
+const OF_FIRMWARE: u64 = 0x600;
+const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
+
+/// A machine of two sockets whose second has a history.
+struct Machine(TempDir);
+
+impl Machine {
+    fn new() -> Self {
+        Self(machine("skylake"))
+    }
+
+    fn host(&self) -> Host {
+        Host::at(self.0.path()).expect("the machine")
+    }
+
+    fn holds(&self) -> u64 {
+        let host = self.host();
+        let planner = Planner::new(&host).expect("the CPU's model");
+        let plan = planner.ddio_ways(11, Some(PackageId(1))).expect("a plan");
+        plan.changes[0].target.read(&host).expect("the register")
+    }
+
+    /// Another program, or the firmware, writes the register.
+    fn set(&self, mask: u64) {
+        let registers = format!("{{\"socket1.0xc8b\": {mask}}}");
+        fs::write(self.0.path().join("registers.state"), registers).expect("registers");
+    }
+
+    fn tune(&self, ways: u32, killed_after: Option<Step>) {
+        let host = self.host();
+        let planner = Planner::new(&host).expect("the CPU's model");
+        let plan = planner.ddio_ways(ways, Some(PackageId(1))).expect("a plan");
+        let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
+        let mut watch = |step| match killed_after == Some(step) {
+            true => ControlFlow::Break(()),
+            false => never(step),
+        };
+        let ended = apply(&host, &state, &plan, &mut Vec::new(), &mut watch);
+        assert!(matches!(ended, Ok(()) | Err(ApplyError::Stopped(_))), "{ended:?}");
+    }
+
+    fn kexec(&self) {
+        let id = self.0.path().join(BOOT_ID);
+        let before = fs::read_to_string(&id).expect("the boot");
+        fs::write(id, format!("{}+\n", before.trim())).expect("another boot");
+    }
+
+    fn boot(&self) {
+        self.kexec();
+        self.set(OF_FIRMWARE);
+    }
+
+    fn restore(&self) -> Vec<Restoring> {
+        let host = self.host();
+        let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
+        let mut done: Vec<Restored> = Vec::new();
+        let options = RestoreOptions::default();
+        restore(&host, &state, options, &mut done, &mut never).expect("a restore");
+        done.into_iter().map(|one| one.result).collect()
+    }
+}
+
+#[test]
+fn what_a_killed_change_only_began_is_put_back_after_kexec() {
+    let machine = Machine::new();
+    machine.tune(4, None);
+    machine.tune(2, Some(Step::Journalled));
+    machine.kexec();
+    assert_eq!(machine.restore().last(), Some(&Restoring::PutBack { value: OF_FIRMWARE }));
+    assert_eq!(machine.holds(), OF_FIRMWARE);
+}
+
+#[test]
+fn the_value_before_a_killed_change_of_an_earlier_boot_is_not_taken_for_that_before_this_one() {
+    let machine = Machine::new();
+    machine.set(0x700);
+    machine.tune(4, Some(Step::Written));
+    machine.boot();
+    machine.tune(3, None);
+    assert_eq!(machine.restore().first(), Some(&Restoring::PutBack { value: OF_FIRMWARE }));
+    assert_eq!(machine.holds(), OF_FIRMWARE);
+}
+
+#[test]
+fn a_boot_that_gives_a_value_of_the_chain_settles_it() {
+    let machine = Machine::new();
+    machine.set(0x700);
+    machine.tune(4, Some(Step::Written));
+    machine.boot();
+    machine.tune(5, None);
+    machine.tune(6, Some(Step::Written));
+    machine.boot();
+    let back = Restoring::WasBack { holds: OF_FIRMWARE };
+    assert_eq!(machine.restore()[..2], [back.clone(), back]);
+    assert_eq!(machine.holds(), OF_FIRMWARE);
+}
+
+#[test]
+fn a_value_that_may_not_be_written_needs_no_writing_after_a_boot() {
+    let machine = Machine::new();
+    machine.set(0);
+    machine.tune(4, None);
+    machine.boot();
+    assert_eq!(machine.restore(), [Restoring::Rebooted]);
+    assert_eq!(machine.restore(), []);
+}
