@@ -4,6 +4,7 @@
 //! crash leaves the old or the new one. An exclusive lock keeps a second tool away. It is shortened
 //! before each change, so that it grows with the number of controls and not of changes.
 
+mod chain;
 mod compact;
 mod elsewhere;
 mod errors;
@@ -33,6 +34,9 @@ const MOST_BYTES: usize = 4 << 20;
 /// Longest journal that is read: earlier versions wrote more than they then could read.
 const READ_LIMIT_BYTES: u64 = 256 << 20;
 const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
+
+/// Where an entry stood in the journal, and the entry.
+type Numbered = (usize, Entry);
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -132,9 +132,14 @@ pub fn restore(
     let context = Context::new(host, boot, options.all, &journal.entries);
     let mut kept: Vec<Entry> = Vec::new();
     for (index, entry) in journal.entries.iter().enumerate().rev() {
+        let mut mark = |marked: Entry| {
+            let staying = kept.iter().rev().cloned();
+            let entries = journal.entries[..index].iter().cloned().chain([marked]).chain(staying);
+            unrecorded = state.write(&Journal { entries: entries.collect() }).err();
+        };
         let (result, left) = match below_kept(entry, &kept) {
             Some(waits) => (waits, None),
-            None => put_back(&context, entry, watch)?,
+            None => put_back(&context, entry, &mut mark, watch)?,
         };
         if !result.is_settled() {
             kept.push(with_left(entry, left));
@@ -165,12 +170,18 @@ pub(crate) fn restore_command(
     let entries = state.read()?.entries;
     let context = Context::new(host, boot_id(host)?, false, &entries);
     let (mut done, mut kept) = (Vec::new(), Vec::new());
-    for entry in entries.iter().rev() {
+    for (index, entry) in entries.iter().enumerate().rev() {
         if entry.command != command {
             kept.push(entry.clone());
             continue;
         }
-        let (result, left) = put_back(&context, entry, &mut never)?;
+        let mut mark = |marked: Entry| {
+            let staying = kept.iter().rev().cloned();
+            let entries = entries[..index].iter().cloned().chain([marked]).chain(staying);
+            // One that cannot be rewritten stops nothing.
+            drop(state.write(&Journal { entries: entries.collect() }));
+        };
+        let (result, left) = put_back(&context, entry, &mut mark, &mut never)?;
         if !result.is_settled() {
             kept.push(with_left(entry, left));
         }
@@ -187,10 +198,12 @@ fn with_left(entry: &Entry, left: Option<u64>) -> Entry {
     Entry { read_back: left.or(entry.read_back), ..entry.clone() }
 }
 
-/// What became of an entry, and what its control holds if a write was not taken as asked.
+/// What became of an entry, and what its control holds if a write was not taken as asked. `mark` records
+/// before the write that what the control holds may be this program's from then on, whatever it is.
 fn put_back(
     context: &Context<'_>,
     entry: &Entry,
+    mark: &mut dyn FnMut(Entry),
     watch: Watch<'_>,
 ) -> Result<(Restoring, Option<u64>), ApplyError> {
     let host = context.host;
@@ -199,6 +212,9 @@ fn put_back(
         Err(result) => return Ok((result, None)),
     };
     let failed = |error: FileError| (Restoring::Failed { reason: error.to_string() }, None);
+    if entry.read_back.is_some() {
+        mark(Entry { read_back: None, ..entry.clone() });
+    }
     let written = entry.target.write(host, value);
     at(watch, Step::Written)?;
     if let Err(error) = written {

@@ -6,23 +6,36 @@ use std::ops::ControlFlow;
 use host::Host;
 use host::cpu::PackageId;
 use host::tune::{
-    ApplyError, DEFAULT_STATE, Planner, RestoreOptions, Restored, Restoring, StateDirectory, Step,
-    apply, never, restore,
+    ApplyError, DEFAULT_STATE, Journal, Planner, RestoreOptions, Restored, Restoring,
+    StateDirectory, Step, apply, never, restore,
 };
 use tempfile::TempDir;
 
-use crate::machines::machine;
+use crate::machines::expanded;
 
 /// The mask that the firmware gives both sockets.
 const OF_FIRMWARE: u64 = 0x600;
 const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
+
+/// Ends the tool after a step.
+fn killed(after: Option<Step>) -> impl FnMut(Step) -> ControlFlow<()> {
+    move |step| match after == Some(step) {
+        true => ControlFlow::Break(()),
+        false => never(step),
+    }
+}
 
 /// A machine of two sockets whose second has a history.
 struct Machine(TempDir);
 
 impl Machine {
     fn new() -> Self {
-        Self(machine("skylake"))
+        Self(expanded("skylake", &[]))
+    }
+
+    /// Writes give one way more than asked.
+    fn widening() -> Self {
+        Self(expanded("skylake", &["one-way-more"]))
     }
 
     fn host(&self) -> Host {
@@ -47,11 +60,7 @@ impl Machine {
         let planner = Planner::new(&host).expect("the CPU's model");
         let plan = planner.ddio_ways(ways, Some(PackageId(1))).expect("a plan");
         let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
-        let mut watch = |step| match killed_after == Some(step) {
-            true => ControlFlow::Break(()),
-            false => never(step),
-        };
-        let ended = apply(&host, &state, &plan, &mut Vec::new(), &mut watch);
+        let ended = apply(&host, &state, &plan, &mut Vec::new(), &mut killed(killed_after));
         assert!(matches!(ended, Ok(()) | Err(ApplyError::Stopped(_))), "{ended:?}");
     }
 
@@ -67,12 +76,23 @@ impl Machine {
     }
 
     fn restore(&self) -> Vec<Restoring> {
+        let mut done: Vec<Restored> = Vec::new();
+        self.restore_until(None, &mut done);
+        done.into_iter().map(|one| one.result).collect()
+    }
+
+    fn restore_until(&self, killed_after: Option<Step>, done: &mut Vec<Restored>) {
         let host = self.host();
         let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
-        let mut done: Vec<Restored> = Vec::new();
-        let options = RestoreOptions::default();
-        restore(&host, &state, options, &mut done, &mut never).expect("a restore");
-        done.into_iter().map(|one| one.result).collect()
+        let ended =
+            restore(&host, &state, RestoreOptions::default(), done, &mut killed(killed_after));
+        assert!(matches!(ended, Ok(()) | Err(ApplyError::Stopped(_))), "{ended:?}");
+    }
+
+    /// The old values in the journal.
+    fn journalled(&self) -> Vec<u64> {
+        let journal = Journal::peek(&self.host().root, DEFAULT_STATE).expect("the journal");
+        journal.entries.iter().map(|entry| entry.old).collect()
     }
 }
 
@@ -119,4 +139,51 @@ fn a_value_that_may_not_be_written_needs_no_writing_after_a_boot() {
     machine.boot();
     assert_eq!(machine.restore(), [Restoring::Rebooted]);
     assert_eq!(machine.restore(), []);
+}
+
+#[test]
+fn a_restore_killed_before_it_saw_its_write_loses_nothing_after_kexec() {
+    let machine = Machine::widening();
+    machine.tune(4, None);
+    machine.restore_until(Some(Step::Written), &mut Vec::new());
+    machine.kexec();
+    // Neither what the change left nor what it began with: it may be the restore's own.
+    assert!(matches!(machine.restore()[..], [Restoring::Failed { .. }]));
+    assert_eq!(machine.journalled(), [OF_FIRMWARE]);
+}
+
+#[test]
+fn a_later_change_tells_what_a_killed_one_left() {
+    let machine = Machine::widening();
+    machine.tune(4, Some(Step::Written));
+    machine.tune(6, Some(Step::Journalled));
+    machine.kexec();
+    machine.restore();
+    machine.set(OF_FIRMWARE);
+    assert_eq!(machine.restore(), [Restoring::WasBack { holds: OF_FIRMWARE }]);
+}
+
+#[test]
+fn a_boot_that_begins_a_later_change_settles_the_chain_before_it() {
+    let machine = Machine::new();
+    machine.tune(3, None);
+    machine.tune(4, Some(Step::Written));
+    machine.boot();
+    machine.tune(5, None);
+    machine.tune(2, None);
+    // Another program's, though the tool had set it in the boot before.
+    machine.set(0x700);
+    machine.restore();
+    assert_eq!((machine.holds(), machine.journalled()), (0x700, vec![]));
+}
+
+#[test]
+fn what_another_program_put_back_within_a_boot_is_back() {
+    let machine = Machine::new();
+    machine.tune(4, None);
+    machine.set(0x7f0);
+    machine.tune(3, None);
+    machine.set(OF_FIRMWARE);
+    let back = Restoring::WasBack { holds: OF_FIRMWARE };
+    assert_eq!(machine.restore(), [back.clone(), back]);
 }

@@ -1,20 +1,15 @@
 //! What a restore needs of a journal: for each control the value before the first change, and what it
 //! was given last. A journal of any length becomes one entry for each control that is not back, and one
 //! for each change of which the tool saw no end.
-//!
-//! Changes of one control form a chain: each began with the value that the one before left. Where it
-//! is broken another program wrote in between, and restoring stops there; so both parts stay.
 
 use std::collections::BTreeMap;
 
-use super::{Entry, Journal};
+use super::chain::{chain_begin, has_value_before, is_reset, joins};
+use super::{Entry, Journal, Numbered};
 use crate::controls::Target;
 
 /// The mask that the kernel gives I/O when allocation is switched on, by the folder of its files.
 type AllIoWays<'a> = &'a dyn Fn(&Target) -> Option<u64>;
-
-/// Where an entry stood in the journal, and the entry.
-type Numbered = (usize, Entry);
 
 impl Journal {
     /// A journal that is restored to the same values with as few entries as possible.
@@ -48,11 +43,21 @@ fn chained(group: Vec<Numbered>) -> Vec<Numbered> {
     let mut kept: Vec<Numbered> = Vec::new();
     for (index, entry) in group {
         let mut entry = entry;
+        if let Some((_, before)) = kept.last_mut()
+            && before.read_back.is_none()
+            && before.boot_id == entry.boot_id
+        {
+            // Nobody saw the end of that change; this one began with it.
+            before.read_back = Some(entry.old);
+        }
         while let Some((_, before)) = kept.pop_if(|(_, before)| joins(before, &entry)) {
             entry.old = (before.old & before.owned) | (entry.old & !before.owned);
             entry.owned |= before.owned;
         }
-        if kept.last().is_some_and(|(_, before)| is_reset(before, &entry)) {
+        let begins = chain_begin(&kept);
+        if kept.get(begins).is_some_and(|(_, first)| has_value_before(first, &entry)) {
+            kept.truncate(begins);
+        } else if kept.last().is_some_and(|(_, before)| is_reset(before, &entry)) {
             kept.clear();
         }
         if !is_back(&entry) {
@@ -62,39 +67,9 @@ fn chained(group: Vec<Numbered>) -> Vec<Numbered> {
     kept
 }
 
-/// Whether one entry says as much as both. A change of which the tool saw no end stays apart: by what it
-/// began with one sees, also after a boot that resets nothing, that it was not made.
-fn joins(before: &Entry, entry: &Entry) -> bool {
-    entry.read_back.is_some() && entry.follows(before)
-}
-
-/// Whether a boot between two changes has reset the control. After one of which the tool saw no end a
-/// register may as well hold what hardware made of the write.
-fn is_reset(before: &Entry, entry: &Entry) -> bool {
-    let is_sure = before.read_back.is_some() || before.target.is_of_kernel();
-    before.boot_id != entry.boot_id && is_sure && !entry.follows(before)
-}
-
 /// Whether the control has the value from before the change again.
 fn is_back(entry: &Entry) -> bool {
     entry.read_back.is_some_and(|left| (left ^ entry.old) & entry.owned == 0)
-}
-
-impl Entry {
-    /// Whether this change began with the value that the one before, of the same control, left. Other
-    /// bits than the tool's are anybody's.
-    pub(in crate::tune) fn follows(&self, before: &Self) -> bool {
-        let is_one_boot = before.boot_id == self.boot_id;
-        if !is_one_boot && self.target.is_of_kernel() {
-            return false;
-        }
-        let began_with = |value: u64| (value ^ self.old) & before.owned == 0;
-        match before.read_back {
-            Some(left) => began_with(left),
-            // The tool died in between: within its boot any value is its own.
-            None => is_one_boot || began_with(before.asked) || began_with(before.old),
-        }
-    }
 }
 
 /// The files of the kernel that this boot has changed; where it has changed none, the last change of

@@ -63,7 +63,8 @@ impl<'a> Context<'a> {
             Err(error) => return Err(Restoring::Failed { reason: error.to_string() }),
         };
         let same = |value: u64| (holds ^ value) & owned == 0;
-        if same(entry.old) || same(self.before(entry)) {
+        let is_as_before = same(self.before(entry)) || self.first_of_boot(entry).is_some_and(same);
+        if same(entry.old) || is_as_before {
             return Err(Restoring::WasBack { holds });
         }
         // Unless the boot did not reset the control: it still has the tool's value, which is put back.
@@ -88,7 +89,7 @@ impl<'a> Context<'a> {
             );
             return Err(Restoring::Failed { reason });
         }
-        if let Some(reason) = objection(entry, holds, owned, self.all) {
+        if let Some(reason) = self.objection(entry, holds, owned) {
             return Err(Restoring::Failed { reason });
         }
         let is_others = !self.all && self.is_others(entry, holds, owned);
@@ -117,10 +118,40 @@ impl<'a> Context<'a> {
         first.old
     }
 
+    /// What the control held before the first change, if that is of the same boot: a restore whose journal
+    /// could not be rewritten has put it back.
+    fn first_of_boot(&self, entry: &Entry) -> Option<u64> {
+        let first = self.entries.iter().find(|one| one.target.is_same(&entry.target))?;
+        (first.boot_id == entry.boot_id).then_some(first.old)
+    }
+
     /// What the control held before the first change.
     fn at_first(&self, target: &Target) -> u64 {
         let first = self.entries.iter().find(|entry| entry.target.is_same(target));
         first.map_or(u64::MAX, |entry| entry.old)
+    }
+
+    /// Why a journalled value is not written, by the rules of a plan for the mask of ways.
+    fn objection(&self, entry: &Entry, holds: u64, owned: u64) -> Option<String> {
+        if entry.target.leaves_io_no_way(entry.old, owned) {
+            return Some(format!(
+                "the journalled value {:#x} leaves I/O no way of the LLC",
+                entry.old
+            ));
+        }
+        if !entry.target.is_way_mask() {
+            return None;
+        }
+        // Those that the journal has were accepted with a change.
+        let of_control = self.entries.iter().filter(|one| one.target.is_same(&entry.target));
+        let accepted = of_control.fold(0, |bits, one| bits | one.old);
+        let unknown = holds & !owned & !accepted;
+        (unknown != 0 && !self.all).then(|| {
+            format!(
+                "it holds {holds:#x}: bits {unknown:#x} lie outside its ways and were not set before; --all \
+                 puts the ways back and keeps these bits"
+            )
+        })
     }
 
     /// Whether another program has set the value that it holds.
@@ -143,24 +174,6 @@ impl<'a> Context<'a> {
         let switch = Target::Switch { path: format!("{folder}/io_alloc") };
         holds(&switch) == Ok(0) && self.at_first(&switch) == 0
     }
-}
-
-/// Why a journalled value is not written, by the rules of a plan for the mask of ways.
-fn objection(entry: &Entry, holds: u64, owned: u64, all: bool) -> Option<String> {
-    if entry.target.leaves_io_no_way(entry.old, owned) {
-        return Some(format!("the journalled value {:#x} leaves I/O no way of the LLC", entry.old));
-    }
-    if !entry.target.is_way_mask() {
-        return None;
-    }
-    // Those that the journal has were accepted with the change.
-    let unknown = holds & !owned & !entry.old;
-    (unknown != 0 && !all).then(|| {
-        format!(
-            "it holds {holds:#x}: bits {unknown:#x} lie outside its ways and were not set before; --all \
-             puts the ways back and keeps these bits"
-        )
-    })
 }
 
 /// An entry older than one that was not put back waits: its value would overwrite the newer one.
