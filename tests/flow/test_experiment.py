@@ -160,14 +160,14 @@ def test_a_file_that_changes_while_points_are_simulated_makes_them_new(
     monkeypatch.chdir(tmp_path)
     point, *_ = points(catalogue.load(write_small_experiment(tmp_path)))
     kept = PointStore(tmp_path / "out")
-    before = store.key(point, 1)
+    before = store.keys_of(point, [1])[1]
     result = _core.run(point.scenario, point.overrides, 1)
     kept.write(point, 1, before, result)
-    assert kept.read(point, 1) is not None
+    assert kept.read(point, [1])
     with (tmp_path / point.scenario).open("a") as scenario:
         scenario.write("# another\n")
     kept.write(point, 1, before, result)
-    assert kept.read(point, 1) is None
+    assert not kept.read(point, [1])
 
 
 def test_the_complete_example_of_the_documentation_runs(skipline: Skipline, tmp_path: Path) -> None:

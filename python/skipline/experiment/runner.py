@@ -76,11 +76,12 @@ class Runner:
             for index in range(len(batch.points))
             for seed in batch.seeds
         ]
-        results: dict[Task, Result] = {}
-        for task in tasks:
-            batch = self._batches[task.batch]
-            if (kept := batch.store.read(batch.points[task.point], task.seed)) is not None:
-                results[task] = kept
+        results = {
+            Task(number, index, seed): kept
+            for number, batch in enumerate(self._batches)
+            for index, point in enumerate(batch.points)
+            for seed, kept in batch.store.read(point, batch.seeds).items()
+        }
         missing = [task for task in tasks if task not in results]
         with self._threads(jobs) as pool:
             futures = {pool.submit(self._simulate, task): task for task in missing}
@@ -100,7 +101,7 @@ class Runner:
         batch = self._batches[task.batch]
         point = batch.points[task.point]
         # Before the run: a file that is edited during it must not pass for the one that was read.
-        key = store.key(point, task.seed)
+        key = store.keys_of(point, [task.seed])[task.seed]
         text = _core.run(point.scenario, point.overrides, task.seed, None, progress)
         batch.store.write(point, task.seed, key, text)
         self._fractions[task] = 1.0

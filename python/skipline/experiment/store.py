@@ -6,6 +6,7 @@ result whose numbers were changed afterwards does not match its digest, and is s
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +29,23 @@ class PointStore:
     def __init__(self, directory: Path) -> None:
         self._directory = atomic.prepare_directory(directory)
 
-    def read(self, point: Point, seed: int) -> Result | None:
-        """Return the kept result of a repeat of a point, or None if none is valid any more."""
+    def read(self, point: Point, seeds: Iterable[int]) -> dict[int, Result]:
+        """Return the kept results of a point's repeats by seed, those that are valid still."""
+        whole = {seed: kept for seed in seeds if (kept := self._whole(point, seed)) is not None}
+        if not whole:
+            return {}
+        # Once for all seeds: to resolve a scenario takes longer than to read a result.
+        keys = keys_of(point, whole)
+        return {seed: result for seed, (key, result) in whole.items() if key == keys[seed]}
+
+    def _whole(self, point: Point, seed: int) -> tuple[str, Result] | None:
+        """Return key and result of a kept repeat, unless it was damaged or changed afterwards."""
         try:
             kept = _Kept.model_validate_json(self._path(point, seed).read_bytes())
             result = Result.model_validate(kept.result)
         except (OSError, ValidationError):
             return None
-        if kept.digest != _result_digest(kept.result):
-            return None
-        return result if kept.key == key(point, seed) else None
+        return (kept.key, result) if kept.digest == _result_digest(kept.result) else None
 
     def write(self, point: Point, seed: int, key: str, result_json: str) -> None:
         """Keep the result of a point's repeat; `key` was asked for before it was simulated."""
@@ -53,7 +61,7 @@ def _result_digest(result: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
 
 
-def key(point: Point, seed: int) -> str:
-    """Return a digest of everything that decides the result of a repeat of a point."""
-    question = identity.inputs(point.scenario, point.overrides).question(seed)
-    return identity.digest(question, identity.simulator())
+def keys_of(point: Point, seeds: Iterable[int]) -> dict[int, str]:
+    """Return digests of everything that decides the results of a point's repeats, by seed."""
+    inputs, simulator = identity.inputs(point.scenario, point.overrides), identity.simulator()
+    return {seed: identity.digest(inputs.question(seed), simulator) for seed in seeds}
