@@ -29,8 +29,8 @@ pub(super) fn is_reset(before: &Entry, entry: &Entry) -> bool {
 }
 
 impl Entry {
-    /// Whether this change began with the value that the one before, of the same control, left. Other
-    /// bits than the tool's are anybody's.
+    /// Whether this change began with the value that the one before, of the same register or file, left.
+    /// Only the bits that the tool may write are compared: hardware and other programs set the rest.
     pub(in crate::tune) fn follows(&self, before: &Self) -> bool {
         let is_one_boot = before.boot_id == self.boot_id;
         if !is_one_boot && self.target.is_of_kernel() {
