@@ -44,7 +44,7 @@ impl Machine {
 
     fn holds(&self) -> u64 {
         let host = self.host();
-        let planner = Planner::new(&host).expect("the CPU's model");
+        let planner = Planner::new(&host).expect("the CPU's model").keeping_unknown_bits(true);
         let plan = planner.ddio_ways(11, Some(PackageId(1))).expect("a plan");
         plan.changes[0].target.read(&host).expect("the register")
     }
@@ -57,7 +57,7 @@ impl Machine {
 
     fn tune(&self, ways: u32, killed_after: Option<Step>) {
         let host = self.host();
-        let planner = Planner::new(&host).expect("the CPU's model");
+        let planner = Planner::new(&host).expect("the CPU's model").keeping_unknown_bits(true);
         let plan = planner.ddio_ways(ways, Some(PackageId(1))).expect("a plan");
         let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
         let ended = apply(&host, &state, &plan, &mut Vec::new(), &mut killed(killed_after));
@@ -187,4 +187,14 @@ fn what_another_program_put_back_within_a_boot_is_back() {
     machine.set(OF_FIRMWARE);
     let back = Restoring::WasBack { holds: OF_FIRMWARE };
     assert_eq!(machine.restore(), [back.clone(), back]);
+}
+
+#[test]
+fn bits_beside_the_ways_that_a_killed_change_accepted_hold_up_no_earlier_one() {
+    let machine = Machine::new();
+    machine.tune(4, None);
+    machine.set(0x100_0780);
+    machine.tune(5, Some(Step::Written));
+    machine.restore();
+    assert_eq!((machine.holds(), machine.journalled()), (0x100_0600, vec![]));
 }
