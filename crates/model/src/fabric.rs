@@ -153,6 +153,14 @@ impl<T: Tracer> Fabric<T> {
         fabric
     }
 
+    /// Makes accesses of the initialisation: they fill the caches, and memory takes no time for them.
+    pub fn before_time_zero(&mut self, accesses: impl FnOnce(&mut Self)) {
+        let untimed = self.memory.untimed();
+        let timed = std::mem::replace(&mut self.memory, untimed);
+        accesses(self);
+        self.memory = timed;
+    }
+
     /// Ends the initialisation: cache content stays, counters and reservations are cleared.
     pub fn start_clock(&mut self) {
         self.counters = Counters::default();

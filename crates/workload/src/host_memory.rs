@@ -4,12 +4,13 @@
 //! Source: DPDK's memory model; Linux (huge pages reserved at boot come out of large free blocks).
 //! Simplifies: every page of the machine is equally likely to be free.
 
+use model::fabric::Fabric;
 use model::tracer::Tracer;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use std::collections::BTreeMap;
 use units::narrow::usize_from;
-use units::{Bytes, CoreId, LINE_BYTES, LineAddr};
+use units::{Bytes, CoreId, LINE_BYTES, LineAddr, Picos};
 
 /// Physical memory of all nodes: the range of the tag arrays.
 const ADDRESSABLE_BYTES: u64 = 256 << 30;
@@ -183,15 +184,31 @@ impl Arena {
     }
 }
 
+/// Lines of [`touch`] that are expected before they are stored to.
+const TOUCHED_TOGETHER: usize = 16;
+
 /// Stores to lines in order, as initialisation code does before time zero.
 pub fn touch<T: Tracer>(
-    fabric: &mut model::fabric::Fabric<T>,
+    fabric: &mut Fabric<T>,
     core: CoreId,
-    lines: impl Iterator<Item = LineAddr>,
+    mut lines: impl Iterator<Item = LineAddr>,
 ) {
-    for line in lines {
-        fabric.core_write(core, line, units::Picos::ZERO);
-    }
+    fabric.before_time_zero(|fabric| {
+        let mut next = Vec::with_capacity(TOUCHED_TOGETHER);
+        loop {
+            next.clear();
+            next.extend(lines.by_ref().take(TOUCHED_TOGETHER));
+            if next.is_empty() {
+                break;
+            }
+            for &line in &next {
+                fabric.expect(core, line);
+            }
+            for &line in &next {
+                fabric.core_write(core, line, Picos::ZERO);
+            }
+        }
+    });
 }
 
 #[cfg(test)]

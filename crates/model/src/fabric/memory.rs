@@ -54,6 +54,8 @@ pub enum NodeConfig {
 enum NodeKind {
     Dram(Dram),
     Cxl(Cxl),
+    /// Stands for either before time zero, when accesses take no time and are not counted.
+    Untimed,
 }
 
 #[derive(Clone, Debug)]
@@ -93,6 +95,16 @@ impl Memory {
         }
     }
 
+    /// The same nodes where accesses take no time and leave no trace.
+    pub(super) fn untimed(&self) -> Self {
+        let untimed = |node: &Node| Node { socket: node.socket, kind: NodeKind::Untimed };
+        Self {
+            nodes: self.nodes.iter().map(untimed).collect(),
+            node_shift: self.node_shift,
+            upi: None,
+        }
+    }
+
     #[inline]
     fn node_of(&self, line: LineAddr) -> usize {
         let node = usize_from(line.0 >> self.node_shift);
@@ -113,8 +125,8 @@ impl Memory {
         let node = &self.nodes[self.node_of(line)];
         match node.kind {
             NodeKind::Cxl(_) => Found::Cxl,
-            NodeKind::Dram(_) if node.socket == socket => Found::Dram,
-            NodeKind::Dram(_) => Found::RemoteDram,
+            NodeKind::Dram(_) | NodeKind::Untimed if node.socket == socket => Found::Dram,
+            NodeKind::Dram(_) | NodeKind::Untimed => Found::RemoteDram,
         }
     }
 
@@ -188,6 +200,7 @@ impl Memory {
                 let parts = cxl.busy_until(now).into_iter();
                 (number, cxl.free_from(now), parts.max().unwrap_or_default())
             }
+            NodeKind::Untimed => (number, now, Picos::ZERO),
         })
     }
 
@@ -203,6 +216,7 @@ impl Memory {
             match &mut node.kind {
                 NodeKind::Dram(dram) => dram.forget(),
                 NodeKind::Cxl(cxl) => cxl.forget(),
+                NodeKind::Untimed => {}
             }
         }
         if let Some(upi) = &mut self.upi {
@@ -241,6 +255,7 @@ impl Memory {
         match &self.nodes[node].kind {
             NodeKind::Dram(dram) => dram.lines_moved(),
             NodeKind::Cxl(cxl) => cxl.lines_moved(),
+            NodeKind::Untimed => (0, 0),
         }
     }
 }
@@ -251,6 +266,7 @@ impl Node {
         match &mut self.kind {
             NodeKind::Dram(dram) => dram.read(line, now),
             NodeKind::Cxl(cxl) => cxl.read(line, now),
+            NodeKind::Untimed => now,
         }
     }
 
@@ -259,6 +275,7 @@ impl Node {
         match &mut self.kind {
             NodeKind::Dram(dram) => dram.write(line, now),
             NodeKind::Cxl(cxl) => cxl.write(line, now),
+            NodeKind::Untimed => now,
         }
     }
 }

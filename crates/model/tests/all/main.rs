@@ -8,6 +8,7 @@
 
 mod accelerator_seams;
 mod against_reference;
+mod before_time_zero;
 mod cbdma;
 mod claims;
 mod contract;

@@ -1,8 +1,11 @@
 //! Placement, warm buffers, ways that change during a run, limits: whole runs from scenario keys.
 
+use model::device::DeviceId;
+use model::tracer::{Found, NoTrace};
 use scenario::result::{Numbers, RunResult};
 use scenario::{InputError, Wanted, job};
 use std::ops::ControlFlow;
+use units::{CoreId, Picos};
 
 const L2FWD: &str = "experiments/ddio-bench/l2fwd.toml";
 
@@ -126,4 +129,17 @@ fn policies_that_do_not_go_together_are_refused_with_the_key_and_the_reason() {
         let message = refused(settings);
         assert!(message.contains(key), "{settings:?}: {message}");
     }
+}
+
+#[test]
+fn all_lines_of_a_warm_buffer_are_in_the_caches_at_time_zero() {
+    let settings = [("warm_buffers", "64"), ("packet_bytes", "1500")];
+    let owned = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let mut machine = job(L2FWD, &owned, 1).expect("the scenario is valid").machine(NoTrace);
+    // The card has fetched the first descriptors, of buffers that are warm too.
+    let (_, buffer) = machine.queues.nic_pairs(DeviceId(0))[0].rx.posted[0];
+    let lines = (0..24).map(|line| buffer.data.step(line));
+    let found: Vec<Found> =
+        lines.map(|line| machine.fabric.core_read(CoreId(0), line, Picos::ZERO).found).collect();
+    assert!(!found.contains(&Found::Dram), "{found:?}");
 }

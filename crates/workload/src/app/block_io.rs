@@ -109,9 +109,9 @@ impl BlockIo {
 
     /// Fills the buffers before time zero, which leaves their last lines in the caches.
     pub fn initialise<T: Tracer>(&self, fabric: &mut Fabric<T>) {
-        for page in self.buffers.iter().flatten() {
-            touch(fabric, self.core.id(), (0..PAGE_LINES).map(|line| page.step(line)));
-        }
+        let pages = self.buffers.iter().flatten();
+        let lines = pages.flat_map(|page| (0..PAGE_LINES).map(|line| page.step(line)));
+        touch(fabric, self.core.id(), lines);
     }
 
     /// I/Os started and not completed.
