@@ -11,6 +11,7 @@ use model::root_complex::mmio::MmioPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, GbitPerSec, LINE_BYTES, Picos};
+use workload::driver::mempool::MBUF_LINES;
 use workload::driver::queues::QueueShape;
 use workload::host_memory::PagePlacement;
 
@@ -161,6 +162,8 @@ pub struct SoftwareFacts {
     pub rng_call_cycles: Sourced<f64>,
     /// Lines of the private area that are written per packet.
     pub annotation_lines: Sourced<u32>,
+    /// Lines of a buffer's mbuf that freeing reads once its packet is sent or dropped.
+    pub freed_mbuf_lines: Sourced<u32>,
     /// Lines of the private area of a buffer.
     pub private_lines: Sourced<u32>,
     /// Bytes for packet data in a buffer.
@@ -389,6 +392,8 @@ impl SoftwareFacts {
         check.delay("software.l2_forward_cycles_per_packet", forward)?;
         check.delay("software.poll_cycles", self.poll_cycles.value)?;
         check.delay("software.rng_call_cycles", self.rng_call_cycles.value)?;
+        let freed = u64::from(self.freed_mbuf_lines.value);
+        check.whole("software.freed_mbuf_lines", freed, (1, MBUF_LINES), "lines")?;
         let private = self.private_lines.value;
         check.whole("software.private_lines", private, (0, 64), "lines")?;
         let what = "lines, no more than software.private_lines";

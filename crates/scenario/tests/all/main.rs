@@ -15,6 +15,7 @@ mod dsa_calibrated;
 mod dsa_rows;
 mod engine_telemetry;
 mod forwarder;
+mod freed_buffers;
 mod hardware;
 mod host_kernels;
 mod interference_zones;

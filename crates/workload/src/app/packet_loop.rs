@@ -88,8 +88,9 @@ impl Drivers {
         }
         let mut pool = self.pool.borrow_mut();
         for &id in buffers {
-            // Freeing reads the reference count.
-            core.load_independent(fabric, pool.mbuf_line(id));
+            for line in pool.freed_lines(id) {
+                core.load_independent(fabric, line);
+            }
         }
         pool.put(core, fabric, buffers);
     }

@@ -19,7 +19,7 @@ use units::{CoreId, Id, LINE_BYTES, LineAddr, SliceId};
 /// Lines of the object header.
 const HEADER_LINES: u64 = 1;
 /// Lines of the mbuf.
-const MBUF_LINES: u64 = 2;
+pub const MBUF_LINES: u64 = 2;
 /// Lines of headroom before packet data.
 const HEADROOM_LINES: u64 = 2;
 /// Pointers to objects per line of a cache or ring.
@@ -32,6 +32,8 @@ pub struct MempoolConfig {
     pub buffers: u32,
     /// Pointers in a core's cache.
     pub cache: u32,
+    /// Lines of the mbuf that freeing a buffer reads once its packet is sent or dropped, the first ones.
+    pub freed_mbuf_lines: u64,
     /// Lines of application data between mbuf and headroom.
     pub private_lines: u64,
     /// Bytes for packet data.
@@ -153,6 +155,12 @@ impl Mempool {
         self.object(id).step(HEADER_LINES)
     }
 
+    /// The mbuf's lines that freeing reads: reference count, then pool and next segment.
+    pub fn freed_lines(&self, id: u32) -> impl Iterator<Item = LineAddr> + use<> {
+        let first = self.mbuf_line(id);
+        (0..self.config.freed_mbuf_lines).map(move |line| first.step(line))
+    }
+
     /// The first line of a buffer's private area.
     #[must_use]
     pub fn private_line(&self, id: u32) -> LineAddr {
@@ -258,10 +266,12 @@ impl Mempool {
     /// order, which leaves the last ones in the caches.
     pub fn initialise<T: Tracer>(&self, fabric: &mut Fabric<T>, core: CoreId) {
         let lines = HEADER_LINES + MBUF_LINES + self.config.private_lines;
-        for id in 0..self.config.buffers {
-            let object = self.object(id);
-            touch(fabric, core, (0..lines).map(|line| object.step(line)));
-        }
+        let objects = (0..self.config.buffers).map(|id| self.object(id));
+        touch(
+            fabric,
+            core,
+            objects.flat_map(|object| (0..lines).map(move |line| object.step(line))),
+        );
     }
 
     fn cache_of(&self, core: &Core) -> usize {

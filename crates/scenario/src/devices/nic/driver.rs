@@ -73,6 +73,7 @@ impl DriverPlan {
             pool: MempoolConfig {
                 buffers: keys.pool_buffers,
                 cache: keys.pool_cache,
+                freed_mbuf_lines: u64::from(card.software.freed_mbuf_lines.value),
                 private_lines: u64::from(card.software.private_lines.value),
                 data_bytes: card.buffer_bytes,
                 shift_lines: headers.map_or(0, |headers| u64::from(headers.most_lines)),
