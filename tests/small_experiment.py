@@ -7,11 +7,11 @@ from skipline import resources
 from skipline.evidence import recorded_tests
 from skipline.evidence.recorded_tests import Said
 
-_MEASURED = """ring,metric,unit,mean,sd,min,max,runs
-256,offered,Gbps,{offered},0,90,99,3
-256,hits,percent,98,0.5,97,99,3
-512,offered,Gbps,99.0,0,90,99,3
-512,hits,percent,90,1,88,92,3
+_MEASURED = """ring,metric,unit,mean,sd,min,median,max,runs
+256,offered,Gbps,1.0,0,0,{offered},99,3
+256,hits,percent,98,0.5,97,98,99,3
+512,offered,Gbps,1.0,0,0,99.0,99,3
+512,hits,percent,90,1,88,90,92,3
 """
 
 _EXPERIMENT = """
@@ -66,7 +66,7 @@ def write_small_experiment(
     never ends by itself.
     """
     batches = "".join(
-        f"{ring},batch,packets,{ENDLESS_BATCH if ring == endless_ring else SHORT_BATCH},0,0,0,3\n"
+        f"{ring},batch,packets,1,0,0,{ENDLESS_BATCH if ring == endless_ring else SHORT_BATCH},0,3\n"
         for ring in (256, 512)
     )
     (directory / "scenario").mkdir(exist_ok=True)

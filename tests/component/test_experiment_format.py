@@ -48,10 +48,10 @@ label = "m"
 {metric}
 """
 
-TABLE = """mask,load,metric,unit,mean,sd,min,max,runs
-1536,9.75 Gbps,misses,1/s,5,0,5,5,3
-0x0C0,9.75 Gbps,misses,1/s,7,0,7,7,3
-0x600,on the other socket / far,misses,1/s,9,0,9,9,3
+TABLE = """mask,load,metric,unit,mean,sd,min,median,max,runs
+1536,9.75 Gbps,misses,1/s,5,0,5,5,5,3
+0x0C0,9.75 Gbps,misses,1/s,7,0,7,7,7,3
+0x600,on the other socket / far,misses,1/s,9,0,9,9,9,3
 """
 FILE = '[reference]\nsource = "s"\nfile = "m.csv"\npartial = {}'
 METRIC = 'reference = "misses"'

@@ -43,6 +43,12 @@ def test_each_point_is_offered_what_the_generator_sent() -> None:
     assert 99 < offered[1500] < 100
 
 
+def test_what_the_generator_sent_is_the_median_of_the_runs() -> None:
+    planned = points(catalogue.find(str(FOLDER / "pkt-rate.toml")))
+    at_line_rate = next(point for point in planned if point.axes == {"offered": 99.32})
+    assert at_line_rate.settings["offered_gbps"] == 99.3633
+
+
 def test_a_point_carries_the_spread_of_its_measured_runs() -> None:
     wanted = {"packet_bytes": 1500, "rx_descriptors": 4096}
     point = next(p for p in points(catalogue.find(PKTSIZE_DESC)) if p.axes == wanted)

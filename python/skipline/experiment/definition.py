@@ -21,7 +21,7 @@ class Stated(Table):
 
 
 class Reference(Table):
-    """Published numbers: a table with mean, sd, min, max, runs per point and metric, or stated."""
+    """Published numbers: a table with mean, sd, min, median, max, runs per point and metric, or stated."""
 
     source: str
     file: str | None = None

@@ -19,6 +19,7 @@ class Measured(BaseModel):
 
     unit: str
     mean: FiniteFloat
+    median: FiniteFloat
     sd: FiniteFloat
     min: FiniteFloat
     max: FiniteFloat
@@ -37,9 +38,13 @@ class Published:
         self._inputs = reference.inputs if reference else {}
 
     def inputs(self, axes: Mapping[str, Value]) -> dict[str, float]:
-        """Return the settings that a point takes from the table."""
+        """Return the settings that a point takes from the table: the medians of the runs.
+
+        Where a result depends steeply on a setting, one slow run moves the mean setting to a point
+        at which no run was.
+        """
         found = {key: self._find(axes, metric) for key, metric in self._inputs.items()}
-        return {key: entry.mean for key, entry in found.items() if entry is not None}
+        return {key: entry.median for key, entry in found.items() if entry is not None}
 
     def at(self, axes: Mapping[str, Value]) -> dict[str, Measured]:
         """Return what is published for a point, by name of the compared metric."""
@@ -88,7 +93,13 @@ class Published:
                 value = _stated_value(stated, axes)
                 if value is not None:
                     return Measured(
-                        unit=stated.unit, mean=value, sd=0.0, min=value, max=value, runs=0
+                        unit=stated.unit,
+                        mean=value,
+                        median=value,
+                        sd=0.0,
+                        min=value,
+                        max=value,
+                        runs=0,
                     )
         return None
 

@@ -60,7 +60,7 @@ def definition(entry: Entry, points: list[Point]) -> RenderableType:
     for key, value in experiment.fixed.items():
         table.add_row(f"fixed {key}", str(value))
     for key, metric in experiment.reference.inputs.items() if experiment.reference else ():
-        table.add_row(f"measured {key}", f"each point's own {metric}")
+        table.add_row(f"measured {key}", f"each point's own {metric}, the median")
     fitted = sum(point.basis == "fitted" for point in points)
     table.add_row("points", f"{len(points)}: {fitted} fitted, {len(points) - fitted} predicted")
     if experiment.repeats > 1:
