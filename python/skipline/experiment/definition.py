@@ -21,7 +21,7 @@ class Stated(Table):
 
 
 class Reference(Table):
-    """Published numbers: a table with mean, sd, min, median, max, runs per point and metric, or stated."""
+    """Published numbers, stated or a table: mean, sd, min, median, max, runs of each metric."""
 
     source: str
     file: str | None = None
