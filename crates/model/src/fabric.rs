@@ -8,6 +8,7 @@
 //! Simplifies: the sockets are alike.
 
 mod buffered_io;
+mod contents;
 mod core_hints;
 mod core_path;
 mod expect;
@@ -29,6 +30,7 @@ mod root_port;
 mod socket;
 mod victims;
 
+pub use contents::Contents;
 pub use core_path::{CorePathConfig, Served};
 pub use extent::Extent;
 pub use io_path::DmaDone;
@@ -151,27 +153,6 @@ impl<T: Tracer> Fabric<T> {
         };
         fabric.note_io_priority();
         fabric
-    }
-
-    /// Makes accesses of the initialisation: they fill the caches, and memory takes no time for them.
-    pub fn before_time_zero(&mut self, accesses: impl FnOnce(&mut Self)) {
-        let untimed = self.memory.untimed();
-        let timed = std::mem::replace(&mut self.memory, untimed);
-        accesses(self);
-        self.memory = timed;
-    }
-
-    /// Ends the initialisation: cache content stays, counters and reservations are cleared.
-    pub fn start_clock(&mut self) {
-        self.counters = Counters::default();
-        self.evictions.clear();
-        self.memory.forget();
-        for socket in self.sockets.iter_mut() {
-            socket.forget();
-        }
-        for port in self.ports.iter_mut() {
-            port.forget();
-        }
     }
 
     /// Agents of the machine: cores and root ports.

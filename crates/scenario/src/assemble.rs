@@ -2,11 +2,13 @@
 //! them.
 
 pub(crate) mod builder;
+mod fills;
 pub mod hardware;
 
 use crate::devices::nic::source::Traffic;
 use crate::plan::Plan;
 use builder::{Builder, DeviceQueuesById, SoftwareByCore};
+use fills::Fills;
 use model::device::queues::Queues;
 use model::fabric::Fabric;
 use model::machine::{Controller, Machine};
@@ -20,6 +22,7 @@ pub type ScenarioMachine<T> = Machine<Traffic, T>;
 /// Builds the machine of a plan, caches warm as at time zero.
 pub fn machine<T: Tracer>(plan: &Plan, tracer: T) -> ScenarioMachine<T> {
     let mut fabric = Fabric::new(&plan.machine.fabric, tracer);
+    let mut fills = Fills::of(&plan.machine.fabric, plan.machine.all_llc_lines());
     let mut memories = plan.machine.memories();
     let (mut software, mut queues) = (SoftwareByCore::new(), DeviceQueuesById::new());
     for tenant in &plan.tenants {
@@ -33,6 +36,7 @@ pub fn machine<T: Tracer>(plan: &Plan, tracer: T) -> ScenarioMachine<T> {
             memory: &mut own[0],
             elsewhere: elsewhere.collect(),
             fabric: &mut fabric,
+            fills: &mut fills,
             software: &mut software,
             queues: &mut queues,
         });

@@ -73,8 +73,9 @@ class Runner:
         tasks = [
             Task(number, index, seed)
             for number, batch in enumerate(self._batches)
-            for index in range(len(batch.points))
+            # Points of one seed often begin alike, and the core keeps what their caches hold then.
             for seed in batch.seeds
+            for index in range(len(batch.points))
         ]
         results = {
             Task(number, index, seed): kept

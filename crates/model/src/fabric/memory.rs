@@ -50,6 +50,16 @@ pub enum NodeConfig {
     },
 }
 
+impl NodeConfig {
+    /// The socket that it is attached to.
+    #[must_use]
+    pub fn socket(&self) -> SocketId {
+        match self {
+            Self::Dram { socket, .. } | Self::Cxl { socket, .. } => *socket,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 enum NodeKind {
     Dram(Dram),

@@ -23,7 +23,7 @@ use workload::app::cachelib::items::{ItemChoice, ItemMix, Items, LEAST_LARGE_BYT
 use workload::app::cachelib::{Cachelib, CachelibConfig};
 use workload::driver::copier::Copier;
 use workload::driver::core_mover::{CoreMover, CoreMoverConfig};
-use workload::host_memory::{Arena, touch};
+use workload::host_memory::Arena;
 
 const ITEMS: (u64, u64) = (2, 1 << 22);
 const LARGE_PERCENT: (f64, f64) = (0.0, 100.0);
@@ -176,7 +176,7 @@ impl ApplicationPlan for CachelibPlan {
         if self.is_warm {
             // The first core has filled the cache, the least popular items of each class last.
             let first = builder.tenant.cores[0];
-            touch(builder.fabric, first, items.lines());
+            builder.fill(first, items.lines());
         }
         let choice = ItemChoice::new(&self.mix);
         for &core in &builder.tenant.cores {

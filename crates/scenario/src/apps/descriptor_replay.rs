@@ -40,7 +40,6 @@ use workload::app::descriptor_replay::by_core::CoreReplay;
 use workload::app::descriptor_replay::{DescriptorReplay, ReplayedOffload};
 use workload::descriptor_log::{DescriptorLog, PlacedPages};
 use workload::driver::core_mover::CoreLoops;
-use workload::host_memory::touch;
 
 /// Descriptors in flight of each core.
 const DEPTH: (u32, u32) = (1, 128);
@@ -243,7 +242,7 @@ impl ApplicationPlan for DescriptorReplayPlan {
         };
         let placed = self.log.pages(self.page_bytes).place(builder.memory);
         if self.is_warm {
-            touch(builder.fabric, builder.tenant.cores[0], placed.lines());
+            builder.fill(builder.tenant.cores[0], placed.lines());
         }
         let cores = &builder.tenant.cores;
         let mut offloaders = offloaders.into_iter();

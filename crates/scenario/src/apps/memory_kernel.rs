@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{CoreId, Cycles, LINE_BYTES, SliceId};
 use workload::app::memory_kernel::{self, MemoryKernel, MemoryKernelConfig};
-use workload::host_memory::{HostMemory, Region, touch};
+use workload::host_memory::{HostMemory, Region};
 
 /// Largest number of accesses in flight of a kernel: more than any core has fill buffers.
 const MOST_IN_FLIGHT: u32 = 64;
@@ -252,7 +252,7 @@ impl ApplicationPlan for MemoryKernelPlan {
         for (thread, &core) in cores.iter().enumerate() {
             let kernel = self.kernel.build(builder.machine, builder.memory, (thread, cores));
             if self.has_written {
-                touch(builder.fabric, core, kernel.last_lines(builder.machine.llc_lines));
+                builder.fill(core, kernel.last_lines(builder.machine.llc_lines));
             }
             builder.software.insert(core, Box::new(kernel));
         }

@@ -25,12 +25,12 @@ use keys::{DataName, DescriptorsName, FaultsName, MoverName, destination};
 use model::device::DeviceId;
 use model::device::dsa::descriptor::{Descriptor, Destination};
 use model::tracer::Tracer;
-use units::{Cycles, LINE_BYTES, LineAddr, Picos};
+use units::{Cycles, LINE_BYTES, Picos};
 use workload::app::offload::absent_pages::AbsentPages;
 use workload::app::offload::{DataState, Offload, OffloadConfig, OnFault};
 use workload::driver::core_mover::{CoreMover, CoreMoverConfig};
 use workload::driver::offloader::{Offloader, Origin};
-use workload::host_memory::{Arena, touch};
+use workload::host_memory::Arena;
 
 /// Allocations of a descriptor, each in a page that is touched for the first time: the descriptor itself, and
 /// its record.
@@ -239,7 +239,7 @@ impl OffloadPlan {
             for operand in operation.operands().all() {
                 let lines = operand.bytes.div_ceil(LINE_BYTES);
                 let each = (0..lines).map(|line| operand.first.step(line));
-                touch(builder.fabric, core, each.collect::<Vec<LineAddr>>().into_iter());
+                builder.fill(core, each);
             }
         }
     }

@@ -22,7 +22,7 @@ use workload::app::block_io::{
     BlockIo, BlockIoConfig, BlockIoCounters, BlockPattern, CompletionMode,
 };
 use workload::driver::nvme::{NvmeDriver, NvmeDriverConfig};
-use workload::host_memory::{Arena, HostMemory};
+use workload::host_memory::{Arena, HostMemory, touch};
 
 const P4800X: &str = include_str!("../../../../devices/ssd/p4800x.toml");
 const XG5: &str = include_str!("../../../../devices/ssd/xg5.toml");
@@ -147,7 +147,7 @@ impl Rig {
             let buffers = memory.region(io.buffer_bytes());
             let software =
                 BlockIo::new(io, Core::new(CoreId::at(index), CLOCK, 12), driver, &buffers);
-            software.initialise(&mut fabric);
+            touch(&mut fabric, CoreId::at(index), software.buffer_lines());
             let queue = pairs[ssd].len() - 1;
             Job { ssd, queue, software, wake: Picos::ZERO, idle: false }
         };

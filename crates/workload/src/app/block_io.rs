@@ -12,7 +12,7 @@ mod config;
 pub use config::{BlockIoConfig, BlockIoCounters, BlockPattern, CompletionMode};
 
 use crate::driver::nvme::NvmeDriver;
-use crate::host_memory::{Region, touch};
+use crate::host_memory::Region;
 use hdrhistogram::Histogram;
 use model::core::Core;
 use model::device::DeviceId;
@@ -107,11 +107,10 @@ impl BlockIo {
         Self { queue, ..self }
     }
 
-    /// Fills the buffers before time zero, which leaves their last lines in the caches.
-    pub fn initialise<T: Tracer>(&self, fabric: &mut Fabric<T>) {
+    /// The lines of its buffers, all of which the job has stored to before time zero.
+    pub fn buffer_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         let pages = self.buffers.iter().flatten();
-        let lines = pages.flat_map(|page| (0..PAGE_LINES).map(|line| page.step(line)));
-        touch(fabric, self.core.id(), lines);
+        pages.flat_map(|page| (0..PAGE_LINES).map(|line| page.step(line)))
     }
 
     /// I/Os started and not completed.

@@ -8,7 +8,7 @@
 //! Simplifies: the ring's own head and tail words are not modelled as lines.
 
 use super::header_slices::{HeaderPlacement, HeaderShifts};
-use crate::host_memory::{HostMemory, Region, touch};
+use crate::host_memory::{HostMemory, Region};
 use model::core::Core;
 use model::device::nic::rings::Buffer;
 use model::fabric::Fabric;
@@ -262,16 +262,12 @@ impl Mempool {
         self.objects.lines()
     }
 
-    /// Builds the pool before time zero: writes header, mbuf and private lines of every object in
-    /// order, which leaves the last ones in the caches.
-    pub fn initialise<T: Tracer>(&self, fabric: &mut Fabric<T>, core: CoreId) {
+    /// The lines that building the pool stores to: header, mbuf and private lines of every object in
+    /// order. It leaves the last ones in the caches.
+    pub fn built_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         let lines = HEADER_LINES + MBUF_LINES + self.config.private_lines;
         let objects = (0..self.config.buffers).map(|id| self.object(id));
-        touch(
-            fabric,
-            core,
-            objects.flat_map(|object| (0..lines).map(move |line| object.step(line))),
-        );
+        objects.flat_map(move |object| (0..lines).map(move |line| object.step(line)))
     }
 
     fn cache_of(&self, core: &Core) -> usize {

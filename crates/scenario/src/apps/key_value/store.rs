@@ -10,7 +10,7 @@ use units::narrow::usize_from;
 use workload::app::key_value::popularity::Popularity;
 use workload::app::key_value::requests::{Requests, RequestsConfig, Writes, by_popularity};
 use workload::app::key_value::store::{ItemsApart, Store, StoreShape};
-use workload::host_memory::{Region, touch};
+use workload::host_memory::Region;
 
 /// A store and the requests to its threads.
 #[derive(Clone, Debug)]
@@ -94,9 +94,9 @@ impl StorePlan {
         let core = builder.tenant.cores[0];
         let lines = self.shape.bytes() / LINE_BYTES;
         let last = lines.saturating_sub(builder.machine.llc_lines)..lines;
-        touch(builder.fabric, core, last.map(|offset| placed.memory.line(offset)));
+        builder.fill(core, last.map(|offset| placed.memory.line(offset)));
         if let Some(apart) = &placed.apart {
-            touch(builder.fabric, core, apart.lines());
+            builder.fill(core, apart.lines());
         }
     }
 

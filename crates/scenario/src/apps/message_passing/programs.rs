@@ -8,7 +8,7 @@ use std::rc::Rc;
 use units::{CoreId, LINE_BYTES, LineAddr};
 use workload::app::message_passing::channel::{Channel, Target};
 use workload::app::message_passing::{SharedChannel, Step};
-use workload::host_memory::{Arena, touch};
+use workload::host_memory::Arena;
 
 impl MessagePassingPlan {
     /// The program of each rank.
@@ -30,7 +30,7 @@ impl MessagePassingPlan {
         let first = builder.memory.contiguous_region(bytes + spare).line(0);
         if self.is_warm {
             let lines = (0..bytes / LINE_BYTES).map(|line| first.step(line));
-            touch(builder.fabric, core, lines);
+            builder.fill(core, lines);
         }
         first
     }

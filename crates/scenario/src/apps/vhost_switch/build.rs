@@ -31,6 +31,7 @@ impl VhostSwitchPlan {
             memory: builder.memory,
             elsewhere: Vec::new(),
             fabric: builder.fabric,
+            fills: builder.fills,
             software: builder.software,
             queues: builder.queues,
         };

@@ -18,7 +18,7 @@ use workload::driver::mempool::{Mempool, MempoolConfig, Spacing};
 use workload::driver::queues::QueueShape;
 use workload::driver::rx::RxDriver;
 use workload::driver::tx::{TxDriver, TxDriverConfig};
-use workload::host_memory::{Arena, touch};
+use workload::host_memory::Arena;
 
 /// Headroom that CacheDirector adds unless the scenario states it.
 const DEFAULT_SHIFT_LINES: u8 = 16;
@@ -105,11 +105,11 @@ impl DriverPlan {
         match self.initial_content {
             InitialContent::Empty => {}
             InitialContent::PoolBuilt | InitialContent::StoreFilled => {
-                pool.initialise(builder.fabric, first);
+                builder.fill(first, pool.built_lines());
             }
             InitialContent::PagesZeroed => {
-                touch(builder.fabric, first, pool.lines());
-                pool.initialise(builder.fabric, first);
+                builder.fill(first, pool.lines());
+                builder.fill(first, pool.built_lines());
             }
         }
         if let Some(headers) = self.headers {
@@ -171,7 +171,7 @@ impl DriverPlan {
         }
         for (_, buffer) in pair.rx.posted.iter().take(self.warm_buffers) {
             let lines = (0..self.warm_lines).map(|line| buffer.data.step(line));
-            touch(builder.fabric, core.id(), lines);
+            builder.fill(core.id(), lines);
         }
     }
 }
