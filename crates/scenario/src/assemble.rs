@@ -2,13 +2,13 @@
 //! them.
 
 pub(crate) mod builder;
-mod fills;
+pub(crate) mod filling;
 pub mod hardware;
 
 use crate::devices::nic::source::Traffic;
 use crate::plan::Plan;
 use builder::{Builder, DeviceQueuesById, SoftwareByCore};
-use fills::Fills;
+use filling::Filling;
 use model::device::queues::Queues;
 use model::fabric::Fabric;
 use model::machine::{Controller, Machine};
@@ -21,8 +21,7 @@ pub type ScenarioMachine<T> = Machine<Traffic, T>;
 
 /// Builds the machine of a plan, caches warm as at time zero.
 pub fn machine<T: Tracer>(plan: &Plan, tracer: T) -> ScenarioMachine<T> {
-    let mut fabric = Fabric::new(&plan.machine.fabric, tracer);
-    let mut fills = Fills::of(&plan.machine.fabric, plan.machine.all_llc_lines());
+    let mut caches = Filling::new(&plan.machine.fabric, tracer);
     let mut memories = plan.machine.memories();
     let (mut software, mut queues) = (SoftwareByCore::new(), DeviceQueuesById::new());
     for tenant in &plan.tenants {
@@ -35,12 +34,12 @@ pub fn machine<T: Tracer>(plan: &Plan, tracer: T) -> ScenarioMachine<T> {
             tenant,
             memory: &mut own[0],
             elsewhere: elsewhere.collect(),
-            fabric: &mut fabric,
-            fills: &mut fills,
+            caches: &mut caches,
             software: &mut software,
             queues: &mut queues,
         });
     }
+    let fabric = caches.filled();
     build_co_runners(plan, &mut memories, &fabric, &mut software);
     let mut in_order = Queues::default();
     let mut devices = Vec::new();

@@ -24,6 +24,14 @@ pub struct Contents {
 }
 
 impl FabricConfig {
+    /// Lines that the LLCs and L2s hold together.
+    #[must_use]
+    pub fn cached_lines(&self) -> usize {
+        let llc = (self.socket.llc.map.total_sets() * self.socket.llc.ways) as usize;
+        let l2 = (self.private.l2.sets * self.private.l2.ways) as usize;
+        self.cores.iter().map(|&cores| llc + cores as usize * l2).sum()
+    }
+
     /// All that decides, with the accesses themselves, what accesses before time zero leave in the
     /// caches. Devices have done nothing by then, and memory takes no time: neither root ports, but for
     /// their number, nor the timing of memory matter. The text states each value exactly.

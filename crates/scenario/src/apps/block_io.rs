@@ -201,7 +201,7 @@ impl ApplicationPlan for BlockIoPlan {
             let buffers = builder.memory.region(config.buffer_bytes());
             let core_itself = builder.machine.core(core);
             let software = BlockIo::new(config, core_itself, driver, &buffers).on_queue(queue);
-            builder.fill(core, software.buffer_lines());
+            builder.caches.fill(core, software.buffer_lines());
             builder.software.insert(core, Box::new(software));
         }
         let queues = pairs.into_iter().map(DeviceQueues::Nvme);

@@ -176,7 +176,7 @@ impl ApplicationPlan for CachelibPlan {
         if self.is_warm {
             // The first core has filled the cache, the least popular items of each class last.
             let first = builder.tenant.cores[0];
-            builder.fill(first, items.lines());
+            builder.caches.fill(first, items.lines());
         }
         let choice = ItemChoice::new(&self.mix);
         for &core in &builder.tenant.cores {

@@ -242,7 +242,7 @@ impl ApplicationPlan for DescriptorReplayPlan {
         };
         let placed = self.log.pages(self.page_bytes).place(builder.memory);
         if self.is_warm {
-            builder.fill(builder.tenant.cores[0], placed.lines());
+            builder.caches.fill(builder.tenant.cores[0], placed.lines());
         }
         let cores = &builder.tenant.cores;
         let mut offloaders = offloaders.into_iter();

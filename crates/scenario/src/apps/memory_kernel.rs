@@ -252,7 +252,7 @@ impl ApplicationPlan for MemoryKernelPlan {
         for (thread, &core) in cores.iter().enumerate() {
             let kernel = self.kernel.build(builder.machine, builder.memory, (thread, cores));
             if self.has_written {
-                builder.fill(core, kernel.last_lines(builder.machine.llc_lines));
+                builder.caches.fill(core, kernel.last_lines(builder.machine.llc_lines));
             }
             builder.software.insert(core, Box::new(kernel));
         }

@@ -239,7 +239,7 @@ impl OffloadPlan {
             for operand in operation.operands().all() {
                 let lines = operand.bytes.div_ceil(LINE_BYTES);
                 let each = (0..lines).map(|line| operand.first.step(line));
-                builder.fill(core, each);
+                builder.caches.fill(core, each);
             }
         }
     }

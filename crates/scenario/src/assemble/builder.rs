@@ -1,14 +1,13 @@
 //! The parts of the machine that receive a tenant's software, memory and queues.
 
-use super::fills::Fills;
+use super::filling::Filling;
 use crate::plan::{MachinePlan, TenantPlan};
 use crate::scenario::MemoryNode;
 use model::device::{DeviceId, DeviceQueues};
-use model::fabric::Fabric;
 use model::software::Software;
 use model::tracer::Tracer;
 use std::collections::BTreeMap;
-use units::{CoreId, LineAddr};
+use units::CoreId;
 use units::narrow::usize_from;
 use workload::host_memory::HostMemory;
 
@@ -29,9 +28,7 @@ pub(crate) struct Builder<'m, T: Tracer> {
     /// Memory of the other nodes, by number; none for its own.
     pub elsewhere: Vec<Option<&'m mut HostMemory>>,
     /// Caches, which hold lines that software accesses before time zero.
-    pub fabric: &'m mut Fabric<T>,
-    /// What has been stored to in them.
-    pub fills: &'m mut Fills,
+    pub caches: &'m mut Filling<T>,
     /// Receives its software.
     pub software: &'m mut SoftwareByCore<T>,
     /// Receives the queues of its devices.
@@ -39,11 +36,6 @@ pub(crate) struct Builder<'m, T: Tracer> {
 }
 
 impl<T: Tracer> Builder<'_, T> {
-    /// A core has stored to `lines` in this order before time zero: the caches hold the last of them.
-    pub fn fill(&mut self, core: CoreId, lines: impl Iterator<Item = LineAddr>) {
-        self.fills.make(self.fabric, core, lines.collect());
-    }
-
     /// Memory of a node, seen from a core of `socket`; that of the tenant's own node by default.
     pub fn memory_of(&mut self, node: Option<MemoryNode>, socket: u32) -> &mut HostMemory {
         let number = node.map(|node| usize_from(self.machine.nodes.number(node, socket)));

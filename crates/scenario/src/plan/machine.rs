@@ -10,7 +10,7 @@ use model::core::Core;
 use model::core::bandwidth_limit::BandwidthLimit;
 use model::fabric::FabricConfig;
 use model::mesh::Topology;
-use units::narrow::{fit, usize_from};
+use units::narrow::fit;
 use units::{Bytes, CoreId, Gigahertz, Id, LineAddr, SliceId, WayMask};
 use workload::host_memory::{HostMemory, PagePlacement, Region};
 use workload::slice_memory::region_in_slices;
@@ -84,12 +84,6 @@ impl MachinePlan {
             pages: software.map(SoftwareFacts::page_placement).unwrap_or_default(),
             memory_seeds: (0..nodes.count()).map(seed_of_node).collect(),
         })
-    }
-
-    /// Lines that the LLCs of all sockets hold.
-    #[must_use]
-    pub fn all_llc_lines(&self) -> usize {
-        self.fabric.cores.len() * usize_from(self.llc_lines)
     }
 
     /// A core in use, at time zero.

@@ -14,6 +14,7 @@ mod descriptor_stories;
 mod dsa_calibrated;
 mod dsa_rows;
 mod engine_telemetry;
+mod filling;
 mod forwarder;
 mod freed_buffers;
 mod hardware;

@@ -94,9 +94,9 @@ impl StorePlan {
         let core = builder.tenant.cores[0];
         let lines = self.shape.bytes() / LINE_BYTES;
         let last = lines.saturating_sub(builder.machine.llc_lines)..lines;
-        builder.fill(core, last.map(|offset| placed.memory.line(offset)));
+        builder.caches.fill(core, last.map(|offset| placed.memory.line(offset)));
         if let Some(apart) = &placed.apart {
-            builder.fill(core, apart.lines());
+            builder.caches.fill(core, apart.lines());
         }
     }
 

@@ -30,7 +30,7 @@ impl MessagePassingPlan {
         let first = builder.memory.contiguous_region(bytes + spare).line(0);
         if self.is_warm {
             let lines = (0..bytes / LINE_BYTES).map(|line| first.step(line));
-            builder.fill(core, lines);
+            builder.caches.fill(core, lines);
         }
         first
     }

@@ -30,8 +30,7 @@ impl VhostSwitchPlan {
             machine: builder.machine,
             memory: builder.memory,
             elsewhere: Vec::new(),
-            fabric: builder.fabric,
-            fills: builder.fills,
+            caches: builder.caches,
             software: builder.software,
             queues: builder.queues,
         };

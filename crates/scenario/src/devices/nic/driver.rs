@@ -105,11 +105,11 @@ impl DriverPlan {
         match self.initial_content {
             InitialContent::Empty => {}
             InitialContent::PoolBuilt | InitialContent::StoreFilled => {
-                builder.fill(first, pool.built_lines());
+                builder.caches.fill(first, pool.built_lines());
             }
             InitialContent::PagesZeroed => {
-                builder.fill(first, pool.lines());
-                builder.fill(first, pool.built_lines());
+                builder.caches.fill(first, pool.lines());
+                builder.caches.fill(first, pool.built_lines());
             }
         }
         if let Some(headers) = self.headers {
@@ -165,13 +165,13 @@ impl DriverPlan {
         (mut core, pair): (Core, &mut QueuePair),
         pool: &Rc<RefCell<Mempool>>,
     ) {
-        rx.refill(&mut core, builder.fabric, &mut pair.rx, &mut pool.borrow_mut());
+        rx.refill(&mut core, builder.caches.fabric(), &mut pair.rx, &mut pool.borrow_mut());
         for (visible, _) in &mut pair.rx.posted {
             *visible = Picos::ZERO;
         }
         for (_, buffer) in pair.rx.posted.iter().take(self.warm_buffers) {
             let lines = (0..self.warm_lines).map(|line| buffer.data.step(line));
-            builder.fill(core.id(), lines);
+            builder.caches.fill(core.id(), lines);
         }
     }
 }

@@ -1,0 +1,60 @@
+//! Does a machine begin with the same caches whether they are filled or copied from a machine alike?
+//!
+//! A traced run sees each store, so it always fills its own. The first run of a beginning fills and
+//! keeps it, later ones copy: all of them have to have the same result.
+
+use crate::jobs::job_of;
+use scenario::result::RunResult;
+use scenario::{Job, Wanted};
+use std::ops::ControlFlow;
+use units::LineAddr;
+
+const SHORT: &str = "[run]\nbatch_packets = 512\nmin_batches = 10\nmax_batches = 10\n";
+
+/// Machines that begin with more than a few lines. Neighbours in the list differ in what should not
+/// matter for the content of caches, or in what just does.
+const BEGINNINGS: [&str; 14] = [
+    "platform = \"skylake-gold-6140\"\n",
+    "platform = \"skylake-gold-6140\"\nddio_ways = 0\n",
+    "platform = \"skylake-gold-6140\"\nddio_ways = 6\npacket_bytes = 256\n",
+    "platform = \"skylake-gold-6140\"\nrx_descriptors = 256\ncores = 2\n",
+    "platform = \"skylake-gold-6140\"\nrx_descriptors = 256\ncores = 2\ncore_way_mask = 3\n",
+    "platform = \"skylake-gold-6140\"\ninitial_content = \"pages-zeroed\"\npool_buffers = 9000\n",
+    "platform = \"skylake-gold-6140\"\npool_buffers = 9000\n",
+    "platform = \"skylake-gold-6140\"\nmemory_node = \"other-socket\"\n",
+    "platform = \"skylake-gold-6140\"\n[[tenant]]\nname = \"b\"\napplication = \"memory-kernel\"\n\
+        [tenant.memory_kernel]\nworking_set_bytes = 4194304\n",
+    "platform = \"skylake-gold-6140\"\n[[tenant]]\nname = \"b\"\npool_buffers = 9000\n",
+    "platform = \"haswell-e5-2667v3\"\n",
+    "platform = \"cascade-lake-platinum-8260\"\n",
+    "platform = \"sapphire-rapids-56\"\napplication = \"cachelib\"\n",
+    "platform = \"skylake-gold-6140\"\napplication = \"key-value\"\n[key_value]\nitems = 100000\n",
+];
+
+fn run(text: &str, seed: u64, wanted: Wanted) -> RunResult {
+    let job: Job =
+        job_of(&format!("{text}{SHORT}"), seed).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let run = job.run(wanted, |_| ControlFlow::Continue(()));
+    run.unwrap_or_else(|failure| panic!("{text}, seed {seed}: {failure}"))
+}
+
+/// Metrics as text: a number that is none equals itself there.
+fn metrics(text: &str, seed: u64, wanted: Wanted) -> Vec<String> {
+    let result = run(text, seed, wanted);
+    result.metrics.iter().map(|(name, metric)| format!("{name}: {:?}", metric.value)).collect()
+}
+
+#[test]
+fn copied_caches_give_the_results_of_filled_ones() {
+    let traced = Wanted { line: Some(LineAddr(1)), ..Wanted::default() };
+    for text in BEGINNINGS {
+        for seed in [1, 2] {
+            let filled = metrics(text, seed, traced);
+            for _ in 0..2 {
+                for (copied, filled) in metrics(text, seed, Wanted::default()).iter().zip(&filled) {
+                    assert_eq!(copied, filled, "{text}, seed {seed}");
+                }
+            }
+        }
+    }
+}
