@@ -8,7 +8,6 @@ use super::home::Elsewhere;
 use super::recent_sets::RecentSets;
 use super::socket::Socket;
 use super::{Fabric, FabricConfig};
-use crate::attribution::EvictionCounts;
 use crate::counters::Counters;
 use crate::tracer::Tracer;
 use units::{ById, SocketId};
@@ -19,8 +18,6 @@ pub struct Contents {
     sockets: ById<SocketId, Socket>,
     elsewhere: Elsewhere,
     recent_sets: RecentSets,
-    counters: Counters,
-    evictions: EvictionCounts,
 }
 
 impl FabricConfig {
@@ -34,7 +31,8 @@ impl FabricConfig {
 
     /// All that decides, with the accesses themselves, what accesses before time zero leave in the
     /// caches. Devices have done nothing by then, and memory takes no time: neither root ports, but for
-    /// their number, nor the timing of memory matter. The text states each value exactly.
+    /// their number, nor the timing of memory matter. The IIO's latencies are among it because it is
+    /// copied with its socket. The text states each value exactly.
     #[must_use]
     pub fn decides_contents(&self) -> String {
         let homes: Vec<SocketId> = self.memory.nodes.iter().map(|node| node.socket()).collect();
@@ -59,19 +57,15 @@ impl<T: Tracer> Fabric<T> {
             sockets: self.sockets.clone(),
             elsewhere: self.elsewhere.clone(),
             recent_sets: self.recent_sets.clone(),
-            counters: self.counters,
-            evictions: self.evictions.clone(),
         }
     }
 
-    /// Takes over what the caches of another fabric held before time zero. Its configuration has to
-    /// have the same [`FabricConfig::decides_contents`] as this one's.
+    /// Takes over what the caches of another fabric held before time zero; counters do not change. Its
+    /// configuration has to have the same [`FabricConfig::decides_contents`] as this one's.
     pub fn take_over(&mut self, contents: &Contents) {
         self.sockets.clone_from(&contents.sockets);
         self.elsewhere.clone_from(&contents.elsewhere);
         self.recent_sets.clone_from(&contents.recent_sets);
-        self.counters = contents.counters;
-        self.evictions.clone_from(&contents.evictions);
         // Whose lines are spared follows from this fabric's own root ports.
         self.note_io_priority();
     }

@@ -49,13 +49,19 @@ proptest! {
 
 /// As [`small_fabric::config`], with what does not act before time zero drawn: the device's root port
 /// and memory.
-fn with_other_surroundings(ddio_ways: u32, buffer_entries: u32, far_memory: bool) -> FabricConfig {
+fn with_other_surroundings(
+    ddio_ways: u32,
+    io_priority: bool,
+    buffer_entries: u32,
+    far_memory: bool,
+) -> FabricConfig {
     let mut config = small_fabric::config();
     let port = &mut config.ports[0];
     port.policy = match ddio_ways {
         0 => IoPolicy::uniform(Ddio::Off),
         ways => IoPolicy::uniform(Ddio::top_ways(ways, small_fabric::WAYS)),
     };
+    port.policy.placement.io_priority = io_priority;
     port.buffer.entries = buffer_entries;
     if far_memory {
         config.memory.nodes = vec![small_fabric::cxl(0)];
@@ -69,12 +75,13 @@ proptest! {
         lines in prop::collection::vec(0..4_000_u64, 1..3_000),
         later in prop::collection::vec((0..4_000_u64, 0..3), 1..300),
         ddio_ways in 0..=small_fabric::WAYS,
+        io_priority: bool,
         buffer_entries in 0..5_u32,
         far_memory: bool,
     ) {
         let mut first = fabric();
         first.before_time_zero(|fabric| write_all(fabric, &lines));
-        let other = with_other_surroundings(ddio_ways, buffer_entries, far_memory);
+        let other = with_other_surroundings(ddio_ways, io_priority, buffer_entries, far_memory);
         prop_assert_eq!(other.decides_contents(), small_fabric::config().decides_contents());
         let mut filled = Fabric::new(&other, NoTrace);
         filled.before_time_zero(|fabric| write_all(fabric, &lines));
@@ -106,7 +113,7 @@ type Change = fn(&mut FabricConfig);
 #[test]
 fn all_that_acts_before_time_zero_decides_what_they_leave() {
     let same = small_fabric::config().decides_contents();
-    let changes: [(&str, Change); 8] = [
+    let changes: [(&str, Change); 9] = [
         ("seed", |config| config.seed = 2),
         ("cores", |config| {
             config.cores = vec![1];
@@ -117,6 +124,7 @@ fn all_that_acts_before_time_zero_decides_what_they_leave() {
         ("llc", |config| config.socket.llc.ways = 7),
         ("directory", |config| config.socket.directory = None),
         ("core_path", |config| config.core_path.clean_victims_to_llc = false),
+        ("homes", |config| config.memory.nodes.push(small_fabric::node(0))),
         ("number of ports", |config| config.ports.push(config.ports[0].clone())),
     ];
     for (what, change) in changes {
