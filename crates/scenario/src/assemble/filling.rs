@@ -12,9 +12,8 @@ use model::tracer::Tracer;
 use std::collections::VecDeque;
 use std::iter;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use units::CoreId;
-use units::LineAddr;
 use units::narrow::usize_from;
+use units::{CoreId, LineAddr};
 use workload::host_memory::touch;
 
 /// Fills are kept that store to as many lines as the caches hold, divided by this, or to more: to copy
