@@ -10,7 +10,7 @@ use std::thread;
 
 use clap::Args;
 use host::cpu::PackageId;
-use host::pci::Bdf;
+use host::pci_address::Bdf;
 use host::tune::{IoAllocRequest, Plan, PlanError, Planner, StateDirectory, apply};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use signal_hook::consts::{SIGINT, SIGQUIT};

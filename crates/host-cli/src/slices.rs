@@ -14,7 +14,8 @@ use std::path::Path;
 use ::slices::TableFile;
 use clap::{Args, Subcommand, ValueEnum};
 use host::cpu::CpuId;
-use host::slices::{MemoryError, NoCounters, ProbeMemory, ProbePageSize};
+use host::probe_memory::{MemoryError, ProbeMemory, ProbePageSize};
+use host::slices::NoCounters;
 
 use crate::Context;
 use crate::failure::Failure;

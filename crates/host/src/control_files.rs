@@ -6,8 +6,10 @@
 use std::sync::Arc;
 
 use crate::error::{FileError, Problem};
-use crate::resctrl::MOUNT;
 use crate::root::Root;
+
+/// Mount point of resctrl below the root, as the kernel's documentation has it.
+pub const RESCTRL_MOUNT: &str = "sys/fs/resctrl";
 
 /// Reads and writes control files.
 pub trait ControlFiles {
@@ -31,7 +33,7 @@ pub struct KernelFiles(pub Arc<Root>);
 impl KernelFiles {
     /// Adds resctrl's reason for refusing the last command (`info/last_cmd_status`).
     fn with_reason(&self, error: FileError) -> FileError {
-        let reason = self.0.read_line(&format!("{MOUNT}/info/last_cmd_status"));
+        let reason = self.0.read_line(&format!("{RESCTRL_MOUNT}/info/last_cmd_status"));
         match (&error.problem, reason) {
             (Problem::Invalid, Ok(reason)) if reason != "ok" => {
                 FileError { problem: Problem::Other(format!("the kernel says: {reason}")), ..error }

@@ -181,12 +181,6 @@ pub fn sockets(root: &Root) -> Result<Vec<Socket>, FileError> {
     Ok(by_id.into_iter().map(socket).collect())
 }
 
-/// The CPUs of a NUMA node; none where the kernel does not say.
-pub(crate) fn node_cpus(root: &Root, node: u32) -> Vec<CpuId> {
-    let text = root.read_line(&format!("sys/devices/system/node/node{node}/cpulist"));
-    text.ok().and_then(|text| cpu_list(&text)).unwrap_or_default()
-}
-
 /// The last-level caches that these CPUs reach; none if the kernel does not describe them.
 fn caches(root: &Root, cpus: &[CpuId]) -> Vec<LastLevelCache> {
     let mut found: BTreeMap<u32, LastLevelCache> = BTreeMap::new();

@@ -23,7 +23,7 @@ pub use description::Description;
 use crate::cpu::CpuId;
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
-use crate::pci::Bdf;
+use crate::pci_address::Bdf;
 use crate::pci_config::{PciConfig, SysfsConfig};
 use crate::registers::{Registers, device};
 use crate::root::Root;

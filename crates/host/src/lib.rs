@@ -5,10 +5,11 @@
 //! | `machine` | the machine at hand: its files and backends |
 //! | `root`, `error`, `unread` | files below one directory; what can be wrong, and what helps |
 //! | `kernel` | the kernel's rules for writes to registers: lockdown, filter, taint |
+//! | `numa` | NUMA nodes: their CPUs, their socket, the node of an address |
 //! | `hex` | registers and masks in JSON |
-//! | `registers`, `pci_config`, `control_files`, `rings`, `uncore` | backends, each behind one trait |
+//! | `registers`, `pci_config`, `control_files`, `rings`, `uncore`, `probe_memory` | backends, each behind one trait |
 //! | `fake` | the backends of a described machine, a directory tree |
-//! | `cpu`, `pci`, `resctrl` | what kernel and hardware say, parsed |
+//! | `cpu`, `pci_address`, `pci`, `resctrl` | what kernel and hardware say, parsed |
 //! | `controls` | the controls that may be written |
 //! | `status` | everything about I/O and caches in one structure, with explanations |
 //! | `doctor` | what can be seen and changed, tried |
@@ -31,8 +32,11 @@ mod hex;
 mod kernel;
 mod machine;
 pub mod monitor;
+mod numa;
 pub mod pci;
+pub mod pci_address;
 pub mod pci_config;
+pub mod probe_memory;
 pub mod registers;
 pub mod resctrl;
 pub mod rings;

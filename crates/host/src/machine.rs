@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::control_files::{ControlFiles, KernelFiles};
 use crate::error::FileError;
 use crate::pci_config::{PciConfig, SysfsConfig};
+use crate::probe_memory::{HugePages, MemorySource};
 use crate::registers::{MsrDriver, Registers};
 use crate::rings::{EthtoolNetlink, RingSizes};
 use crate::root::Root;
-use crate::slices::{HugePages, MemorySource};
 use crate::uncore::{PerfEvents, UncoreCounters};
 
 /// A machine and the ways to its controls.
@@ -25,7 +25,7 @@ pub struct Host {
     pub counters: Box<dyn UncoreCounters + Send + Sync>,
     /// Descriptor rings.
     pub rings: Box<dyn RingSizes + Send + Sync>,
-    /// Huge pages to ask about slices.
+    /// Huge pages that slices are probed with.
     pub memory: Box<dyn MemorySource + Send + Sync>,
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::error::FileError;
-use crate::pci::Bdf;
+use crate::pci_address::Bdf;
 use crate::root::Root;
 
 /// Reads and writes 32-bit registers of a function's configuration space.

@@ -10,15 +10,13 @@ mod masks;
 
 use serde::Serialize;
 
-use crate::control_files::ControlFiles;
+use crate::control_files::{ControlFiles, RESCTRL_MOUNT};
 use crate::error::{FileError, Problem};
 use crate::root::Root;
 use crate::unread::Unread;
 
 pub use masks::MaskLine;
 
-/// Where the kernel's documentation mounts it.
-pub const MOUNT: &str = "sys/fs/resctrl";
 /// Directories of the mount that are no groups.
 const NO_GROUPS: [&str; 3] = ["info", "mon_groups", "mon_data"];
 /// What people call the group at the root of the mount.
@@ -93,13 +91,13 @@ impl Resctrl {
     /// # Errors
     /// If it is not mounted or a file of it is malformed.
     pub fn read(root: &Root, control: &dyn ControlFiles) -> Result<Self, FileError> {
-        let names = root.list(&format!("{MOUNT}/info"))?;
+        let names = root.list(&format!("{RESCTRL_MOUNT}/info"))?;
         let cache = names.iter().filter(|name| ["L3", "L3CODE", "L3DATA"].contains(&name.as_str()));
         let resources: Result<_, _> =
             cache.map(|name| Resource::read(root, control, name)).collect();
         let mut groups = vec![Group::read(root, control, "")?];
-        for name in root.list(MOUNT)? {
-            let path = format!("{MOUNT}/{name}");
+        for name in root.list(RESCTRL_MOUNT)? {
+            let path = format!("{RESCTRL_MOUNT}/{name}");
             if !NO_GROUPS.contains(&name.as_str()) && root.exists(&format!("{path}/schemata")) {
                 groups.push(Group::read(root, control, &name)?);
             }
@@ -160,7 +158,7 @@ fn tell_apart(groups: &mut [Group]) {
 
 impl Resource {
     fn read(root: &Root, control: &dyn ControlFiles, name: &str) -> Result<Self, FileError> {
-        let folder = format!("{MOUNT}/info/{name}");
+        let folder = format!("{RESCTRL_MOUNT}/info/{name}");
         let bits = |file: &str| {
             let path = format!("{folder}/{file}");
             let text = root.read_line(&path)?;
@@ -246,7 +244,7 @@ impl Group {
     /// Where the group's files are.
     #[must_use]
     pub fn folder(name: &str) -> String {
-        if name.is_empty() { MOUNT.to_owned() } else { format!("{MOUNT}/{name}") }
+        if name.is_empty() { RESCTRL_MOUNT.to_owned() } else { format!("{RESCTRL_MOUNT}/{name}") }
     }
 
     fn read(root: &Root, control: &dyn ControlFiles, name: &str) -> Result<Self, FileError> {
@@ -275,7 +273,7 @@ pub fn absence(root: &Root) -> Unread {
     let what = "cache allocation groups";
     let filesystems = root.read_text("proc/filesystems").unwrap_or_default();
     if filesystems.split_whitespace().any(|word| word == "resctrl") {
-        let reason = format!("resctrl is not mounted (/{MOUNT} has no info)");
+        let reason = format!("resctrl is not mounted (/{RESCTRL_MOUNT} has no info)");
         return Unread::new(what, reason, "mount -t resctrl resctrl /sys/fs/resctrl");
     }
     Unread::absent(

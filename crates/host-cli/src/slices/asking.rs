@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ::slices::recovery::{Answer, SliceOracle};
 use host::error::FileError;
-use host::slices::MemoryError;
+use host::probe_memory::MemoryError;
 use units::SliceId;
 
 /// Why no more answers come.

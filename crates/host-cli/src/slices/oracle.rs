@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 use ::slices::recovery::{HugePage, PAGE_LIMIT, PageSize};
 use clap::{Args, ValueEnum};
 use host::cpu::{CpuId, PackageId};
+use host::probe_memory::{ProbeMemory, ProbePageSize};
 use host::slices::{
-    BoxPlan, BoxReaders, ClassesError, Counting, LookupOracle, NoCounters, ProbeMemory,
-    ProbePageSize, ProgrammedBoxes, SliceMachine, TimingOracle, TimingPlan,
+    BoxPlan, BoxReaders, ClassesError, Counting, LookupOracle, NoCounters, ProgrammedBoxes,
+    SliceMachine, TimingOracle, TimingPlan,
 };
 use host::tune::Plan;
 

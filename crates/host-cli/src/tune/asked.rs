@@ -2,7 +2,7 @@
 
 use clap::{Subcommand, ValueEnum};
 use host::cpu::PackageId;
-use host::pci::Bdf;
+use host::pci_address::Bdf;
 use host::tune::{IoAllocRequest, Plan, PlanError, Planner};
 
 use crate::number::small;

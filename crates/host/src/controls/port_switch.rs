@@ -3,7 +3,8 @@
 use crate::cpu::PortSwitch;
 use crate::error::FileError;
 use crate::machine::Host;
-use crate::pci::{Bdf, Capability, Function, capability_at};
+use crate::pci::{Capability, Function, capability_at};
+use crate::pci_address::Bdf;
 
 const INTEL: u16 = 0x8086;
 

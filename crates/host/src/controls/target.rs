@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::cpu::{CpuId, PackageId, sockets};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
-use crate::pci::Bdf;
+use crate::pci_address::Bdf;
 use crate::resctrl::MaskLine;
 
 /// A control: a register or file that holds a setting.

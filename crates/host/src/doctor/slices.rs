@@ -3,7 +3,8 @@
 use super::split_remedy;
 use crate::cpu::Socket;
 use crate::machine::Host;
-use crate::slices::{BoxPlan, Counting, NoCounters, ProbePageSize, SliceMachine};
+use crate::probe_memory::ProbePageSize;
+use crate::slices::{BoxPlan, Counting, NoCounters, SliceMachine};
 use crate::unread::Unread;
 
 /// How slices can be told apart here.

@@ -6,7 +6,7 @@ use super::FakeMachine;
 use super::description::{Answer, Control, Event, Quantity, Traffic};
 use crate::cpu::{CpuId, cpu_list};
 use crate::error::{FileError, Problem};
-use crate::pci::Bdf;
+use crate::pci_address::Bdf;
 use crate::pci_config::PciConfig;
 use crate::resctrl::MaskLine;
 use crate::uncore::{Count, CounterRequest, UncoreCounters, Window};

@@ -11,7 +11,7 @@ use super::description::Answer;
 use super::slices::{SliceBoxes, Slices};
 use crate::cpu::CpuId;
 use crate::error::Problem;
-use crate::slices::{MemoryError, MemorySource, ProbeMemory, ProbePage, ProbePageSize};
+use crate::probe_memory::{MemoryError, MemorySource, ProbeMemory, ProbePage, ProbePageSize};
 use units::narrow::{fit, usize_from};
 
 const DELAY_CYCLES: f64 = 200.0;

@@ -7,7 +7,8 @@
 use serde::Serialize;
 
 use crate::machine::Host;
-use crate::pci::{Bdf, Function, Kind, Tree, device_names};
+use crate::pci::{Function, Kind, Tree, device_names};
+use crate::pci_address::Bdf;
 
 /// Parts of a stack where they are root ports.
 const PARTS: u8 = 4;

@@ -7,8 +7,8 @@
 
 use std::fmt;
 
-use super::Bdf;
 use crate::error::{FileError, Problem};
+use crate::pci_address::Bdf;
 use crate::pci_config::PciConfig;
 use units::narrow::{low_u8, low_u16};
 

@@ -1,6 +1,7 @@
 //! What is below root ports: the bridges on the way, and the names that people use.
 
-use super::{Bdf, Function, Kind, PortType, Tree, express};
+use super::{Function, Kind, PortType, Tree, express};
+use crate::pci_address::Bdf;
 use crate::pci_config::PciConfig;
 use crate::root::Root;
 use crate::unread::Unread;

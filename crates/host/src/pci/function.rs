@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::Bdf;
 use crate::error::{FileError, Problem};
+use crate::pci_address::Bdf;
 use crate::root::Root;
 
 /// Byte offsets of a header: its type, and a bridge's primary, secondary and subordinate bus.

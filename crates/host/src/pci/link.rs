@@ -4,8 +4,9 @@
 
 use serde::Serialize;
 
-use super::{Bdf, capabilities};
+use super::capabilities;
 use crate::error::FileError;
+use crate::pci_address::Bdf;
 use crate::pci_config::PciConfig;
 
 const EXPRESS: u8 = 0x10;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Bdf, Function};
+use super::Function;
 use crate::error::FileError;
+use crate::pci_address::Bdf;
 use crate::root::Root;
 
 const DEVICES: &str = "sys/bus/pci/devices";

@@ -1,8 +1,8 @@
 //! Which counters of slices this machine has, and how they are read: through perf where the kernel
 //! offers the boxes as event sources, else through their registers.
 
-use super::home::asked_socket;
 use super::programmed::{BoxPlan, ProgramError};
+use super::socket::asked_socket;
 use crate::controls::{BoxUnit, COUNTER_BITS, check_server, check_slices_of_one_die};
 use crate::cpu::{CpuId, CpuModel, Generation, Generations, PackageId, Socket, sockets};
 use crate::error::{FileError, Problem};

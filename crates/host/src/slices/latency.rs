@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 
-use super::memory::{MemoryError, ProbeMemory};
 use crate::cpu::CpuId;
+use crate::probe_memory::{MemoryError, ProbeMemory};
 use units::narrow::fit;
 
 /// What is measured.

@@ -1,8 +1,8 @@
 //! One question: which box sees the accesses to a line.
 
 use super::counters::BoxReaders;
-use super::memory::ProbeMemory;
 use crate::error::FileError;
+use crate::probe_memory::ProbeMemory;
 use units::narrow::fit;
 
 /// Accesses for one question: some ten microseconds.

@@ -10,8 +10,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::classes::{centre, classes, distance, nearest, radius};
 use super::latency::typical;
-use super::memory::{MemoryError, ProbeMemory};
 use crate::cpu::CpuId;
+use crate::probe_memory::{MemoryError, ProbeMemory};
 use units::narrow::fit;
 
 /// How slices are told apart.
@@ -232,7 +232,7 @@ fn noise(first: &[Vec<f64>], second: &[Vec<f64>]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slices::memory::{ProbePage, ProbePageSize};
+    use crate::probe_memory::{ProbePage, ProbePageSize};
 
     /// Slices chosen by address bits 6 and 7, at positions along an axis; noise in cycles.
     struct Emulated {

@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Notes;
+use crate::control_files::RESCTRL_MOUNT;
 use crate::cpu::{CpuId, Generation, Socket};
 use crate::error::Problem;
 use crate::machine::Host;
 use crate::monitor::Monitor;
 use crate::pci::Tree;
-use crate::resctrl::MOUNT;
 
 /// An offset beyond the part of configuration space that every user may read.
 const PRIVILEGED_OFFSET: u16 = 0x40;
@@ -40,7 +40,7 @@ pub(super) fn detect(
         let read = host.config.read(function.bdf, PRIVILEGED_OFFSET);
         notes.take("PCI configuration beyond 64 bytes", read).is_some()
     });
-    let resctrl = host.root.exists(&format!("{MOUNT}/info"));
+    let resctrl = host.root.exists(&format!("{RESCTRL_MOUNT}/info"));
     let events = events(host, sockets, generation, notes);
     let backend = |name, works| Backend { name, works };
     vec![

@@ -7,7 +7,8 @@ use crate::controls::{NoSwitch, Target, check_switch, is_listed};
 use crate::cpu::{Generation, Proof};
 use crate::error::Problem;
 use crate::machine::Host;
-use crate::pci::{Bdf, Function, Kind, Link, Tree, device_names, express};
+use crate::pci::{Function, Kind, Link, Tree, device_names, express};
+use crate::pci_address::Bdf;
 use crate::rings::Rings;
 use crate::unread::Unread;
 

@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use super::{Notes, PortStatus};
 use crate::controls::{Target, check_one_die};
-use crate::cpu::{CpuId, Generation, LastLevelCache, PackageId, Proof, Socket, node_cpus};
+use crate::cpu::{CpuId, Generation, LastLevelCache, PackageId, Proof, Socket};
 use crate::error::Problem;
 use crate::machine::Host;
+use crate::numa::{node_cpus, nodes_of_socket};
 use crate::registers::Registers;
 use crate::root::Root;
-use crate::slices::nodes_of_socket;
 use crate::uncore::{EventTable, FrequencyRange, NoClock, count_boxes, frequency};
 use crate::unread::Unread;
 

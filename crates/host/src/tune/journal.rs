@@ -15,10 +15,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
+use crate::control_files::RESCTRL_MOUNT;
 use crate::controls::Target;
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
-use crate::resctrl::MOUNT;
 use crate::root::Root;
 
 pub use elsewhere::journals_elsewhere;
@@ -212,7 +212,7 @@ impl<'a> StateDirectory<'a> {
     /// # Errors
     /// If another program holds it, or the system refuses.
     pub(super) fn lock_resctrl(&self) -> Result<Option<OwnedFd>, StateError> {
-        let directory = match self.root.directory(MOUNT) {
+        let directory = match self.root.directory(RESCTRL_MOUNT) {
             Ok(directory) => directory,
             Err(error) if error.problem == Problem::Missing => return Ok(None),
             Err(error) => return Err(error.into()),
@@ -224,9 +224,9 @@ impl<'a> StateDirectory<'a> {
         match rustix::fs::flock(&directory, how) {
             Ok(()) => Ok(Some(directory)),
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                Err(StateError::ResctrlLocked(self.root.shown(MOUNT).display().to_string()))
+                Err(StateError::ResctrlLocked(self.root.shown(RESCTRL_MOUNT).display().to_string()))
             }
-            Err(errno) => Err(self.root.error(MOUNT, Problem::of_errno(errno)).into()),
+            Err(errno) => Err(self.root.error(RESCTRL_MOUNT, Problem::of_errno(errno)).into()),
         }
     }
 

@@ -7,10 +7,11 @@ use serde::Serialize;
 
 use super::apply::Applied;
 use crate::controls::Target;
-use crate::cpu::{PackageId, Socket, node_cpus, sockets};
+use crate::cpu::{PackageId, Socket, sockets};
 use crate::error::FileError;
 use crate::machine::Host;
 use crate::monitor::Monitor;
+use crate::numa::node_cpus;
 use crate::pci::Tree;
 
 /// Windows on each side; their spread is the noise.

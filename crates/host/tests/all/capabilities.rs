@@ -6,7 +6,8 @@ use std::path::Path;
 use crate::machines::expanded;
 
 use host::Host;
-use host::pci::{Bdf, capability_at};
+use host::pci::capability_at;
+use host::pci_address::Bdf;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use tempfile::TempDir;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use host::cpu::{CpuModel, Generations, cpu_list, sockets};
 use host::monitor::Monitor;
-use host::pci::Bdf;
+use host::pci_address::Bdf;
 use host::resctrl::MaskLine;
 use host::status::{Status, explain};
 use host::tune::{DEFAULT_STATE, IoAllocRequest, Journal, Planner};

@@ -8,7 +8,7 @@ use host::control_files::ControlFiles;
 use host::controls::Target;
 use host::cpu::{CpuId, PackageId};
 use host::error::FileError;
-use host::pci::Bdf;
+use host::pci_address::Bdf;
 use host::pci_config::PciConfig;
 use host::registers::Registers;
 use host::tune::{DEFAULT_STATE, Journal};

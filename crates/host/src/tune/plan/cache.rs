@@ -1,9 +1,10 @@
 //! Plans for resctrl: the mask of a group, allocation for I/O.
 
 use super::{Change, Plan, PlanError, Planner};
+use crate::control_files::RESCTRL_MOUNT;
 use crate::controls::{Target, ways_in_words};
 use crate::error::Problem;
-use crate::resctrl::{Group, IoAlloc, MOUNT, Resctrl, Resource, absence};
+use crate::resctrl::{Group, IoAlloc, Resctrl, Resource, absence};
 
 /// What I/O allocation should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +66,7 @@ impl Planner<'_> {
             }
             Some(found) => found,
             None => {
-                let path = self.host.root.shown(&format!("{MOUNT}/info/L3/io_alloc"));
+                let path = self.host.root.shown(&format!("{RESCTRL_MOUNT}/info/L3/io_alloc"));
                 return Err(PlanError::NoControl(format!(
                     "{} does not exist: it takes Linux 6.19 or newer and a CPU with I/O allocation \
                      (AMD SDCIAE)",
@@ -73,7 +74,7 @@ impl Planner<'_> {
                 )));
             }
         };
-        let folder = format!("{MOUNT}/info/{}", resource.name);
+        let folder = format!("{RESCTRL_MOUNT}/info/{}", resource.name);
         let is_on = matches!(state, IoAlloc::On { .. });
         let path = format!("{folder}/io_alloc_cbm");
         let mut changes = Vec::new();

@@ -4,7 +4,8 @@ use super::{Change, LeftOut, Plan, PlanError, Planner};
 use crate::controls::{NoSwitch, Target, check_switch, has_listed_numbers, is_listed};
 use crate::cpu::{Generation, PortSwitch, Proof};
 use crate::error::FileError;
-use crate::pci::{Bdf, Function, Tree, TreeError};
+use crate::pci::{Function, Tree, TreeError};
+use crate::pci_address::Bdf;
 
 impl Planner<'_> {
     /// DDIO on or off at the root port above a device, or at all root ports.

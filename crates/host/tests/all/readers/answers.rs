@@ -9,7 +9,7 @@ use host::Host;
 use host::control_files::ControlFiles;
 use host::cpu::{CpuId, PackageId};
 use host::error::{FileError, Problem};
-use host::pci::Bdf;
+use host::pci_address::Bdf;
 use host::pci_config::PciConfig;
 use host::registers::Registers;
 use host::status::{Status, explain};

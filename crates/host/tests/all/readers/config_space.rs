@@ -2,7 +2,8 @@
 //! with itself, and a register of the tool's is never believed inside a capability.
 
 use host::error::{FileError, Problem};
-use host::pci::{Bdf, capability_at, express};
+use host::pci::{capability_at, express};
+use host::pci_address::Bdf;
 use host::pci_config::PciConfig;
 
 const BYTES: u16 = 4096;

@@ -3,7 +3,7 @@
 use host::calibrate::{Measurement, platform};
 use host::cpu::{as_list, cpu_list};
 use host::fake::Description;
-use host::pci::Bdf;
+use host::pci_address::Bdf;
 use host::resctrl::MaskLine;
 use host::tune::Journal;
 use slices::{LatencyFile, SliceMap, TableFile};

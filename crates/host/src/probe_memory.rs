@@ -1,8 +1,18 @@
-//! Memory to ask about: huge pages of this process whose physical address is known.
+//! Memory that slices are probed with: huge pages of this process whose physical address is known.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `huge_pages` | huge pages of the running machine |
+//! | `loads` | loads, flushes and timed loads of single lines |
+
+mod huge_pages;
+mod loads;
 
 use crate::cpu::CpuId;
 use crate::error::FileError;
 use crate::unread::remedy;
+
+pub use huge_pages::HugePages;
 
 /// Size of a huge page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

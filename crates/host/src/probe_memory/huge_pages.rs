@@ -7,10 +7,9 @@ use std::sync::Arc;
 use memmap2::{MmapMut, MmapOptions};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use super::home::{node_of_address, nodes_beside};
-use super::memory::{MemoryError, MemorySource, ProbeMemory, ProbePage, ProbePageSize};
-use super::touch;
+use super::{MemoryError, MemorySource, ProbeMemory, ProbePage, ProbePageSize, loads};
 use crate::cpu::CpuId;
+use crate::numa::{node_of_address, nodes_of_cpu_socket};
 use crate::root::Root;
 use units::narrow::{fit, usize_from};
 
@@ -32,7 +31,7 @@ impl MemorySource for HugePages {
         // Pages come from the memory of the processor that touches them first.
         pin(cpu)?;
         let mut mapped = MappedPages { pages: Vec::new(), maps: Vec::new(), overhead: 0, before };
-        let own_nodes = nodes_beside(&self.0, cpu);
+        let own_nodes = nodes_of_cpu_socket(&self.0, cpu);
         let mut other_node = None;
         let mut found = Vec::new();
         while found.len() < most {
@@ -57,7 +56,7 @@ impl MemorySource for HugePages {
         }
         found.sort_by_key(|(page, _)| page.start);
         (mapped.pages, mapped.maps) = found.into_iter().unzip();
-        mapped.overhead = (0..256).map(|_| touch::cycles_of_load(None)).min().unwrap_or(0);
+        mapped.overhead = (0..256).map(|_| loads::cycles_of_load(None)).min().unwrap_or(0);
         Ok(Box::new(mapped))
     }
 }
@@ -97,7 +96,7 @@ fn frame(entry: u64) -> Option<u64> {
 }
 
 /// Free pages of all nodes.
-pub(crate) fn free_pages(root: &Root, size: ProbePageSize) -> u64 {
+fn free_pages(root: &Root, size: ProbePageSize) -> u64 {
     root.read_number(&format!("sys/kernel/mm/hugepages/hugepages-{}kB/free_hugepages", size.kib()))
         .unwrap_or(0)
 }
@@ -152,16 +151,16 @@ impl ProbeMemory for MappedPages {
     }
 
     fn load_and_flush(&mut self, physical_address: u64, times: u32) {
-        touch::load_and_flush(self.byte(physical_address), times);
+        loads::load_and_flush(self.byte(physical_address), times);
     }
 
     fn llc_load_cycles(&mut self, physical_address: u64) -> f64 {
         let byte = self.byte(physical_address);
-        touch::load(byte);
+        loads::load(byte);
         for _ in 0..2 {
-            self.rivals(physical_address).for_each(touch::load);
+            self.rivals(physical_address).for_each(loads::load);
         }
-        touch::cycles_of_load(Some(byte)).saturating_sub(self.overhead) as f64
+        loads::cycles_of_load(Some(byte)).saturating_sub(self.overhead) as f64
     }
 }
 

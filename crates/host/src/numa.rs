@@ -1,0 +1,70 @@
+//! NUMA nodes: their CPUs, their socket, and the node that a physical address belongs to.
+//!
+//! Source: Linux Documentation/ABI/testing/sysfs-devices-memory, sysfs-devices-node.
+
+use crate::cpu::{CpuId, Socket, cpu_list, sockets};
+use crate::root::Root;
+
+const NODES: &str = "sys/devices/system/node";
+
+/// The CPUs of a NUMA node; none where the kernel does not say.
+pub(crate) fn node_cpus(root: &Root, node: u32) -> Vec<CpuId> {
+    let text = root.read_line(&format!("{NODES}/node{node}/cpulist"));
+    text.ok().and_then(|text| cpu_list(&text)).unwrap_or_default()
+}
+
+/// The NUMA nodes with processors of this socket; none where the kernel does not say.
+#[must_use]
+pub fn nodes_of_socket(root: &Root, socket: &Socket) -> Vec<u32> {
+    let of_socket = |node: &u32| node_cpus(root, *node).iter().any(|cpu| socket.cpus.contains(cpu));
+    nodes(root).into_iter().filter(of_socket).collect()
+}
+
+/// The NUMA node whose memory a physical address is; `None` where the kernel lists no blocks of memory.
+#[must_use]
+pub fn node_of_address(root: &Root, physical_address: u64) -> Option<u32> {
+    let size = root.read_line("sys/devices/system/memory/block_size_bytes").ok()?;
+    let size = u64::from_str_radix(size.trim(), 16).ok().filter(|size| *size > 0)?;
+    let block = physical_address / size;
+    nodes(root).into_iter().find(|node| root.exists(&format!("{NODES}/node{node}/memory{block}")))
+}
+
+/// The nodes of the socket that a processor is in.
+pub(crate) fn nodes_of_cpu_socket(root: &Root, cpu: CpuId) -> Vec<u32> {
+    let all = sockets(root).unwrap_or_default();
+    let socket = all.iter().find(|socket| socket.cpus.contains(&cpu));
+    socket.map(|socket| nodes_of_socket(root, socket)).unwrap_or_default()
+}
+
+/// The numbers of all NUMA nodes, ascending; none if the kernel lists none.
+fn nodes(root: &Root) -> Vec<u32> {
+    let entries = root.list(NODES).unwrap_or_default();
+    let mut nodes: Vec<u32> =
+        entries.iter().filter_map(|name| name.strip_prefix("node")?.parse().ok()).collect();
+    nodes.sort_unstable();
+    nodes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn an_address_belongs_to_the_node_that_lists_its_block() {
+        let tree = tempfile::tempdir().expect("a directory");
+        let write = |path: &str, text: &str| {
+            let path = tree.path().join(path);
+            fs::create_dir_all(path.parent().expect("has one")).expect("a directory");
+            fs::write(path, text).expect("a file");
+        };
+        let root = Root::at(tree.path()).expect("a tree");
+        write("sys/devices/system/node/node0/memory1/state", "online\n");
+        write("sys/devices/system/node/node1/memory2/state", "online\n");
+        assert_eq!(node_of_address(&root, 0x800_0000), None, "no size of blocks is known");
+        write("sys/devices/system/memory/block_size_bytes", "8000000\n");
+        assert_eq!(node_of_address(&root, 0x800_0000), Some(0));
+        assert_eq!(node_of_address(&root, 0x17ff_ffc0), Some(1));
+        assert_eq!(node_of_address(&root, 0), None, "in no node");
+    }
+}

@@ -1,0 +1,65 @@
+//! Which socket is meant, and whether a published slice function can be that socket's: slice numbers
+//! belong to a socket.
+
+use super::counters::{NoCounters, SliceMachine};
+use crate::cpu::{CpuId, PackageId, Socket, as_list};
+use crate::machine::Host;
+use crate::numa::nodes_of_socket;
+
+/// The socket of a processor, or the one with a number; without either, the first.
+pub(super) fn asked_socket(
+    all: Vec<Socket>,
+    cpu: Option<CpuId>,
+    id: Option<PackageId>,
+) -> Result<Socket, NoCounters> {
+    let bad = |message| Err(NoCounters::BadRequest(message));
+    let with_cpu = |socket: &&Socket| cpu.is_none_or(|cpu| socket.cpus.contains(&cpu));
+    let Some(home) = all.iter().find(with_cpu) else {
+        let online: Vec<CpuId> = all.iter().flat_map(|socket| socket.cpus.clone()).collect();
+        let (asked, online) = (cpu.unwrap_or_default(), as_list(&online));
+        return bad(format!(
+            "--cpu {asked}: there is no such processor online; there are {online}"
+        ));
+    };
+    let Some(id) = id else { return Ok(home.clone()) };
+    if let Some(cpu) = cpu.filter(|_| home.id != id) {
+        let home = home.id;
+        return bad(format!(
+            "--cpu {cpu}: is in socket {home}, not {id}: slice numbers belong to a socket"
+        ));
+    }
+    let known: Vec<u32> = all.iter().map(|socket| socket.id.0).collect();
+    all.into_iter().find(|socket| socket.id == id).ok_or_else(|| {
+        let known = as_list(&known);
+        NoCounters::BadRequest(format!("--socket {id}: there is no such socket; there are {known}"))
+    })
+}
+
+impl SliceMachine {
+    /// Whether a function that was published for its CPU model can be that of this socket.
+    ///
+    /// # Errors
+    /// Says why not: nothing is published for virtual machines, other parts and sub-NUMA clustering.
+    pub fn is_as_published(&self, host: &Host) -> Result<(), String> {
+        let name = &self.model.name;
+        if self.model.virtual_machine {
+            return Err("in a virtual machine physical addresses are the guest's".into());
+        }
+        if let Some(known) = &self.generation
+            && !known.names_server(&self.model)
+        {
+            return Err(format!("\"{name}\" is no server of {}", known.name));
+        }
+        let caches = self.socket.caches.len();
+        if caches > 1 {
+            return Err(format!("a socket of this part has {caches} last-level caches"));
+        }
+        match nodes_of_socket(&host.root, &self.socket).len() {
+            0 | 1 => Ok(()),
+            nodes => Err(format!(
+                "socket {} has {nodes} NUMA nodes: sub-NUMA clustering changes the function",
+                self.socket.id
+            )),
+        }
+    }
+}
