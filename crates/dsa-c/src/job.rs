@@ -7,8 +7,8 @@ use crate::boundary::{
 use crate::client::{ClientHandle, with_client};
 use crate::handles::{self, Table};
 use crate::operation::{OperationOfC, path};
-use crate::outcome::OutcomeOfC;
-use crate::raw::RawJob;
+use crate::outcome::{JobEnd, OutcomeOfC};
+use crate::raw_job::RawJob;
 use crate::sized::{self, Out};
 use dsa_client::batch::BatchJob;
 use dsa_client::error::Error;
@@ -22,9 +22,6 @@ pub const SKD_FOREVER: u64 = u64::MAX;
 
 /// What was begun. Its memory is the device's until it has ended.
 pub struct JobHandle(());
-
-/// How something ended.
-pub type End = Result<OutcomeOfC, Failure>;
 
 /// Looks before the CPU is offered to other threads.
 const SPINS: u32 = 512;
@@ -40,8 +37,8 @@ pub enum Work {
 pub struct JobOfC {
     work: Option<Work>,
     operations: usize,
-    end: Option<End>,
-    members: Vec<End>,
+    end: Option<JobEnd>,
+    members: Vec<JobEnd>,
 }
 
 static JOBS: Table<JobOfC> = Table::new(handles::JOB);
@@ -53,7 +50,7 @@ pub fn begin(work: Work, operations: usize, out: *mut *mut JobHandle) -> Result<
 }
 
 /// The end of a job of the caller's, if it has one.
-pub fn look(job: *const JobHandle, name: &str) -> Result<Option<End>, Failure> {
+pub fn look(job: *const JobHandle, name: &str) -> Result<Option<JobEnd>, Failure> {
     with_exclusive(OF, job, name, |job| Ok(job.poll().cloned()))
 }
 
@@ -68,7 +65,7 @@ pub fn pause(looks: u32) {
 
 impl JobOfC {
     /// Its end, if it has one.
-    fn poll(&mut self) -> Option<&End> {
+    fn poll(&mut self) -> Option<&JobEnd> {
         match &mut self.work {
             None => {}
             Some(Work::One(job)) => self.end = job.poll().map(end_of),
@@ -86,7 +83,7 @@ impl JobOfC {
         self.end.as_ref()
     }
 
-    fn wait(&mut self, most: Option<Duration>) -> Option<&End> {
+    fn wait(&mut self, most: Option<Duration>) -> Option<&JobEnd> {
         let begun = Instant::now();
         let mut looks = 0_u32;
         while self.poll().is_none() {
@@ -100,12 +97,12 @@ impl JobOfC {
     }
 }
 
-fn end_of(end: Result<Outcome, Error>) -> End {
+fn end_of(end: Result<Outcome, Error>) -> JobEnd {
     end.map(|outcome| OutcomeOfC::from(&outcome)).map_err(Failure::from)
 }
 
 /// What a list came to: its bytes, or the failure of the first member that has one.
-fn end_of_list(members: &[End]) -> End {
+fn end_of_list(members: &[JobEnd]) -> JobEnd {
     let mut all = OutcomeOfC::empty();
     for (number, end) in members.iter().enumerate() {
         match end {
@@ -122,7 +119,7 @@ fn end_of_list(members: &[End]) -> End {
 }
 
 /// Tells the caller of an end.
-pub fn tell(end: &End, out: &Out<OutcomeOfC>) -> Result<c_int, Failure> {
+pub fn tell(end: &JobEnd, out: &Out<OutcomeOfC>) -> Result<c_int, Failure> {
     match end {
         Ok(outcome) => {
             out.write(*outcome);

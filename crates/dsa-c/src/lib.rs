@@ -10,7 +10,7 @@
 //! - `client`, `queues`, `statistics`: a client, its queues, its counts.
 //! - `operation`: what is asked; `outcome`: what it came to; `run`: calls that wait for the end.
 //! - `job`, `set`, `batch`: operations under way, several of them, lists of them.
-//! - `raw`, `drain`: descriptors that the program writes itself; the end of all of them.
+//! - `raw`, `raw_job`, `drain`: descriptors that the program writes itself; the end of all of them.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
@@ -24,6 +24,7 @@ mod operation;
 mod outcome;
 mod queues;
 mod raw;
+mod raw_job;
 mod run;
 mod set;
 mod sized;

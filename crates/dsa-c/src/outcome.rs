@@ -42,6 +42,9 @@ pub struct OutcomeOfC {
     pub record: [u8; 32],
 }
 
+/// The end of a job: its outcome, or why it failed.
+pub type JobEnd = Result<OutcomeOfC, Failure>;
+
 #[allow(unsafe_code)]
 // SAFETY: as it has to be.
 unsafe impl Sized32 for OutcomeOfC {

@@ -82,14 +82,14 @@ impl Client {
     #[allow(unsafe_code)]
     pub unsafe fn submit_batch(&self, batch: &Batch, path: Path) -> Result<BatchJob, Error> {
         let shared = self.shared();
-        let mut way = None;
+        let mut reason = None;
         let total = batch.members.iter().map(|(operation, _)| operation.bytes()).sum::<u64>();
         for (operation, _) in &batch.members {
             let threshold = shared.thresholds().asynchronous_bytes(operation.opcode());
             // One small member does not keep a large list from the device.
             let least = if total < threshold { u64::MAX } else { 0 };
-            way = way.or(shared.way(operation, path, least)?);
+            reason = reason.or(shared.reason_for_cpu(operation, path, least)?);
         }
-        Ok(BatchJob::begun(shared, &batch.members, way, path == Path::Device))
+        Ok(BatchJob::begun(shared, &batch.members, reason, path == Path::Device))
     }
 }

@@ -7,80 +7,16 @@ use crate::error::Error;
 use crate::job::Job;
 use crate::operation::{CrcKind, Operation};
 use crate::outcome::{Answer, Outcome};
-use crate::portal::{Portal, Submission};
+use crate::portal::Portal;
 use crate::queues::{self, Queue};
 use crate::shared::Shared;
 use crate::statistics::Statistics;
 use crate::thresholds::Thresholds;
-use crate::wait::Wait;
 use crate::work::Work;
 use dsa::hardware::Opcode;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Which way an operation goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Path {
-    /// To a device from the threshold on and where that cannot do harm, else to the CPU.
-    #[default]
-    Automatic,
-    /// To a device, whatever its size; without a queue for it, it fails. A part that the device fails at
-    /// is done by the CPU all the same.
-    Device,
-    /// To the CPU.
-    Cpu,
-}
-
-/// What a client is made of.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Names of queues; `None`: all that can be opened.
-    pub queues: Option<Vec<String>>,
-    /// Where sysfs has them.
-    pub sysfs: PathBuf,
-    /// Where their files are.
-    pub devices: PathBuf,
-    /// How descriptors are submitted.
-    pub submission: Submission,
-    /// From which size a device pays.
-    pub thresholds: Thresholds,
-    /// How threads wait.
-    pub wait: Wait,
-    /// Times that a full shared queue is tried, before another way is taken.
-    pub retries: u32,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            queues: None,
-            sysfs: PathBuf::from(queues::SYSFS),
-            devices: PathBuf::from(queues::DEVICES),
-            submission: Submission::default(),
-            thresholds: Thresholds::default(),
-            wait: Wait::default(),
-            retries: 16,
-        }
-    }
-}
-
-impl Options {
-    /// The same with what the environment says: `SKIPLINE_DSA_QUEUES` (names with commas between them)
-    /// and `SKIPLINE_DSA_THRESHOLDS` (a file).
-    ///
-    /// # Errors
-    /// [`Error::Thresholds`].
-    pub fn or_environment(mut self) -> Result<Self, Error> {
-        if let Ok(names) = std::env::var("SKIPLINE_DSA_QUEUES") {
-            let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-            self.queues = Some(names.map(str::to_owned).collect());
-        }
-        if let Some(file) = std::env::var_os("SKIPLINE_DSA_THRESHOLDS") {
-            self.thresholds = Thresholds::read(file.as_ref())?;
-        }
-        Ok(self)
-    }
-}
+pub use crate::options::{Options, Path};
 
 /// What gives operations to devices and the CPU. Clones share their queues; threads may share one.
 #[derive(Clone)]
@@ -112,13 +48,13 @@ impl Client {
 
     /// Its queues.
     pub fn queues(&self) -> impl Iterator<Item = &Queue> {
-        self.shared.portals().iter().map(Portal::queue)
+        self.shared.portals().all().iter().map(Portal::queue)
     }
 
     /// Its queues, opened.
     #[must_use]
     pub fn portals(&self) -> &[Portal] {
-        self.shared.portals()
+        self.shared.portals().all()
     }
 
     /// Why enabled queues are left out, one error each.
@@ -156,7 +92,7 @@ impl Client {
     pub unsafe fn run(&self, operation: &Operation, path: Path) -> Result<Outcome, Error> {
         let shared = &*self.shared;
         let threshold = shared.thresholds().synchronous_bytes(operation.opcode());
-        match shared.way(operation, path, threshold)? {
+        match shared.reason_for_cpu(operation, path, threshold)? {
             Some(why) => cpu::run(operation, shared.counters(), why),
             None => Work::new(*operation, path == Path::Device).wait(shared),
         }
@@ -173,7 +109,7 @@ impl Client {
     pub unsafe fn submit(&self, operation: &Operation, path: Path) -> Result<Job, Error> {
         let shared = &self.shared;
         let threshold = shared.thresholds().asynchronous_bytes(operation.opcode());
-        Ok(match shared.way(operation, path, threshold)? {
+        Ok(match shared.reason_for_cpu(operation, path, threshold)? {
             Some(why) => Job::ended(shared, cpu::run(operation, shared.counters(), why)),
             None => Job::begun(shared, Work::new(*operation, path == Path::Device)),
         })

@@ -5,8 +5,8 @@
 use crate::error::Error;
 use crate::operation::Operation;
 use crate::outcome::Outcome;
+use crate::resume::{Absorbed, Progress};
 use crate::statistics::{Counters, Reason};
-use crate::work::progress::{Absorbed, Progress};
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
 use dsa::engine::Engine;

@@ -1,10 +1,6 @@
 //! An operation under way.
 
-#![allow(unsafe_code)]
-
-use crate::client::{Client, Path};
 use crate::error::Error;
-use crate::operation::Operation;
 use crate::outcome::Outcome;
 use crate::shared::Shared;
 use crate::wait::Waiter;
@@ -106,60 +102,6 @@ impl Drop for Job {
         self.look();
         if let State::UnderWay(work) = &mut self.state {
             work.abandon(&self.shared);
-        }
-    }
-}
-
-/// A copy between buffers that belong to it meanwhile, so that nothing can go wrong with their memory.
-pub struct Copying {
-    job: Option<Job>,
-    from: Vec<u8>,
-    to: Vec<u8>,
-}
-
-impl Client {
-    /// Begins a copy of all bytes of `from` to the beginning of `to`.
-    ///
-    /// # Errors
-    /// [`Error::Argument`] if `to` is shorter.
-    pub fn begin_copy(&self, from: Vec<u8>, mut to: Vec<u8>) -> Result<Copying, Error> {
-        if to.len() < from.len() {
-            let why = format!("{} bytes do not fit into {}", from.len(), to.len());
-            return Err(Error::Argument { operation: "memory move", why });
-        }
-        let copy = Operation::copy(from.as_ptr() as u64, to.as_mut_ptr() as u64, from.len() as u64);
-        if from.is_empty() {
-            return Ok(Copying { job: None, from, to });
-        }
-        // SAFETY: the buffers are kept, or left to the device, until the end.
-        let job = unsafe { self.submit(&copy, Path::Automatic) }?;
-        Ok(Copying { job: Some(job), from, to })
-    }
-}
-
-impl Copying {
-    /// Whether it has ended.
-    pub fn has_ended(&mut self) -> bool {
-        self.job.as_mut().is_none_or(Job::has_ended)
-    }
-
-    /// Waits for its end, and gives both buffers back.
-    ///
-    /// # Errors
-    /// What the copy fails with.
-    pub fn wait(mut self) -> Result<(Vec<u8>, Vec<u8>), Error> {
-        if let Some(job) = self.job.take() {
-            job.wait()?;
-        }
-        Ok((std::mem::take(&mut self.from), std::mem::take(&mut self.to)))
-    }
-}
-
-impl Drop for Copying {
-    fn drop(&mut self) {
-        if !self.has_ended() {
-            std::mem::forget(std::mem::take(&mut self.from));
-            std::mem::forget(std::mem::take(&mut self.to));
         }
     }
 }

@@ -29,19 +29,26 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
+mod abandoned_records;
 pub mod batch;
 pub mod client;
 mod cpu;
+mod drains;
 pub mod error;
 mod forks;
 pub mod instructions;
 pub mod job;
+mod lost_descriptor;
 pub mod nodes;
 pub mod operation;
+pub mod options;
 pub mod outcome;
+pub mod owned_copy;
 pub mod portal;
+mod portals;
 pub mod queues;
 pub mod record_slot;
+mod resume;
 pub mod set;
 mod shared;
 pub mod statistics;

@@ -1,24 +1,19 @@
 //! An operation that a device does: its parts under way, and what becomes of those that fail.
 //!
 //! A part that meets an absent page goes on behind it; one that meets a hardware error, or is lost, is
-//! done by the CPU ([`doubt`] finds that out).
-
-pub(crate) mod doubt;
-pub(crate) mod drains;
-pub(crate) mod left;
-pub(crate) mod progress;
+//! done by the CPU.
 
 use crate::cpu;
 use crate::error::Error;
+use crate::lost_descriptor::{LossDetector, Refusals};
 use crate::operation::Operation;
 use crate::outcome::Outcome;
 use crate::record_slot::Slot;
+use crate::resume::{Absorbed, Progress};
 use crate::shared::{Sent, Shared};
 use crate::statistics::Reason;
 use crate::wait::Waiter;
-use doubt::{Doubt, Refusals};
 use dsa::descriptor::Descriptor;
-use progress::{Absorbed, Progress};
 
 /// Parts of an operation that are under way at a time, if their order does not matter.
 const MOST_PARTS: usize = 8;
@@ -29,7 +24,7 @@ struct Part {
     slot: Box<Slot>,
     portal: usize,
     stuck: u8,
-    doubt: Doubt,
+    loss: LossDetector,
 }
 
 /// One operation, from its first part to its outcome.
@@ -70,11 +65,11 @@ impl Work {
         while number < self.parts.len() {
             if self.parts[number].has_ended() {
                 let part = self.parts.swap_remove(number);
-                shared.portal(part.portal).ended();
+                shared.portals().get(part.portal).ended();
                 self.end(shared, part);
             } else if self.parts[number].is_lost(shared) {
                 let part = self.parts.swap_remove(number);
-                shared.portal(part.portal).ended();
+                shared.portals().get(part.portal).ended();
                 self.lose(shared, &part);
             } else {
                 number += 1;
@@ -107,7 +102,7 @@ impl Work {
                 continue;
             }
             shared.counters().abandon();
-            shared.left().keep(part.portal, part.slot);
+            shared.abandoned().keep(part.portal, part.slot);
         }
     }
 
@@ -115,7 +110,7 @@ impl Work {
     fn begin_parts(&mut self, shared: &Shared) {
         let most = if self.progress.operation().is_divisible_at_will() { MOST_PARTS } else { 1 };
         while self.parts.len() < most && self.failed.is_none() {
-            let bytes = shared.most_transfer_bytes(self.progress.opcode());
+            let bytes = shared.portals().most_transfer_bytes(self.progress.opcode());
             let part = self.waiting.pop().or_else(|| self.progress.next_part(bytes));
             let Some((at, descriptor)) = part else { return };
             if !self.begin(shared, (at, descriptor), 0) {
@@ -130,12 +125,12 @@ impl Work {
         let recording = descriptor.recording(slot.address());
         match shared.send(&recording, self.progress.opcode()) {
             Sent::To(portal) => {
-                let doubt = Doubt::default();
-                self.parts.push(Part { at, descriptor, slot, portal, stuck, doubt });
+                let loss = LossDetector::default();
+                self.parts.push(Part { at, descriptor, slot, portal, stuck, loss });
                 true
             }
             Sent::Not(Reason::Full) if self.insists => {
-                let is_final = self.refusals.are_final(shared, self.progress.opcode());
+                let is_final = self.refusals.are_final(shared.portals(), self.progress.opcode());
                 if is_final {
                     self.do_by_cpu(shared, (at, descriptor), Reason::Lost);
                 } else {
@@ -191,6 +186,6 @@ impl Part {
 
     fn is_lost(&mut self, shared: &Shared) -> bool {
         let slot = &self.slot;
-        self.doubt.is_confirmed(shared, self.portal, || slot.status() != 0)
+        self.loss.is_confirmed(shared.portals(), self.portal, || slot.status() != 0)
     }
 }

@@ -5,14 +5,16 @@
 //! when this library is done with the call, so that a bad address raises its signal as without it.
 
 use crate::callers;
-use crate::counts::{self, Reason, class};
+use crate::counts::{self, Reason};
 use crate::descriptors::{self, Ended, UnderWay};
+use crate::functions::Function;
 use crate::local::{self, Inside};
 use crate::next;
 use crate::portals;
 use crate::process::{self, Process};
 use crate::report;
-use crate::settings::{self, Function, Settings};
+use crate::settings::{self, Settings};
+use crate::size_classes::class;
 use crate::tuning;
 use dsa::descriptor::Descriptor;
 use dsa::hardware::status::{self, FAULT_ON_WRITE};

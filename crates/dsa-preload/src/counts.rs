@@ -1,16 +1,8 @@
 //! Where calls were done: by function and size, and why by the CPU. Counted if statistics are asked for.
 
-use crate::settings::Function;
+use crate::functions::Function;
+use crate::size_classes::{CLASSES, class};
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Classes of sizes: class n has those from 2^n on.
-pub const CLASSES: usize = 48;
-
-/// The class of a size.
-#[inline]
-pub fn class(bytes: u64) -> usize {
-    (bytes.max(1).ilog2() as usize).min(CLASSES - 1)
-}
 
 /// Why the CPU did a call, or what was left of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,13 @@
 //! One descriptor, from its submission to its end.
 
 use crate::counts::Reason;
-use crate::lost::{self, Doubt};
+use crate::lost_descriptor::SignalSafeLossDetector;
 use crate::portals::{self, Taken};
 use crate::process::{Claimed, Process};
 use crate::settings::{Settings, Wait};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::Opcode;
 use dsa_client::instructions::{self, Instructions};
-use dsa_client::queues::Queue;
 use dsa_client::record_slot::Slot;
 
 /// Looks at a record before the CPU is offered to others: about as long as a device takes for 4 KiB.
@@ -51,41 +50,6 @@ pub fn begin(
     }
 }
 
-/// Time in which a queue that is new has to answer; else it is not used.
-const ANSWER_NS: u64 = 10_000_000_000;
-
-/// Whether a queue does a descriptor that does nothing.
-pub fn answers(process: &'static Process, number: usize, queue: &Queue) -> bool {
-    if !queue.takes(Opcode::NoOp) {
-        return true;
-    }
-    let begun = lost::now_ns();
-    let is_late = || lost::now_ns().saturating_sub(begun) > ANSWER_NS;
-    let Some(claimed) = process.claim() else { return false };
-    let no_op = Descriptor::of(Opcode::NoOp).recording(claimed.slot().address());
-    let taken = loop {
-        match portals::submit_to(process, number, &no_op) {
-            Some(taken) => break taken,
-            None if is_late() => {
-                claimed.release();
-                return false;
-            }
-            None => pause(Wait::Yield, claimed.slot(), 0),
-        }
-    };
-    while claimed.slot().status() == 0 {
-        if is_late() {
-            taken.ended(process);
-            claimed.abandon();
-            return false;
-        }
-        pause(Wait::Yield, claimed.slot(), 0);
-    }
-    taken.ended(process);
-    claimed.release();
-    true
-}
-
 impl UnderWay {
     pub fn has_ended(&self) -> bool {
         self.claimed.slot().status() != 0
@@ -94,28 +58,29 @@ impl UnderWay {
     /// Waits for its end.
     pub fn wait(self, wait: Wait) -> Result<Ended, Reason> {
         let slot = self.claimed.slot();
-        let mut doubt = Doubt::default();
+        let mut loss = SignalSafeLossDetector::default();
         let mut looks = 0_u32;
         while slot.status() == 0 {
             looks = looks.wrapping_add(1);
             pause(wait, slot, looks);
-            if looks.is_multiple_of(LOOKS) && doubt.is_confirmed(self.process, self.taken, slot) {
+            if looks.is_multiple_of(LOOKS) && loss.is_confirmed(self.process, self.taken, slot) {
                 self.taken.ended(self.process);
-                doubt.abandon();
+                loss.abandon();
                 self.claimed.abandon();
                 return Err(Reason::Lost);
             }
         }
         let record = slot.record();
         self.taken.ended(self.process);
-        doubt.settle();
+        loss.settle();
         self.claimed.release();
         let (status, result) = (record.status(), record.result());
         Ok(Ended { status, result, completed: record.completed() })
     }
 }
 
-fn pause(wait: Wait, slot: &Slot, looks: u32) {
+/// Waits a little for a record; `looks` says how often the caller has looked at it.
+pub fn pause(wait: Wait, slot: &Slot, looks: u32) {
     match wait {
         Wait::Line if Instructions::here().waits_for_lines => {
             instructions::wait_for_line(slot.line(), CYCLES, || slot.status() != 0);

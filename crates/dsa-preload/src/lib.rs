@@ -22,16 +22,21 @@
 
 mod callers;
 mod calls;
+mod clock;
 mod counts;
 mod descriptors;
 mod entry;
+mod functions;
 mod local;
-mod lost;
+mod lost_descriptor;
 mod next;
+mod open_queue;
 mod portals;
 mod process;
+mod queue_opening;
 mod report;
 mod settings;
+mod size_classes;
 mod start;
 mod tuning;
 

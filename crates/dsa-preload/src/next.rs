@@ -1,6 +1,6 @@
 //! The functions behind those of this library: the C library's, or another preloaded library's.
 
-use crate::settings::Function;
+use crate::functions::Function;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 

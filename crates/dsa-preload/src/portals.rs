@@ -6,9 +6,8 @@
 //! maps no page, the CPU does all: descriptors by `write` would need a file that stays open.
 
 use crate::callers;
-use crate::descriptors;
-use crate::local::{self, Inside};
-use crate::process::{Process, page};
+use crate::open_queue::{MOST_QUEUES, OpenQueue};
+use crate::process::Process;
 use crate::settings::Settings;
 use dsa::descriptor::Descriptor;
 use dsa::hardware::PORTAL_BYTES;
@@ -18,11 +17,6 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-
-/// Queues that are used at most.
-pub const MOST_QUEUES: usize = 32;
-const LINE: usize = 64;
 
 /// A queue that may be used.
 pub struct Known {
@@ -30,15 +24,6 @@ pub struct Known {
     file: CString,
     /// What says whether queue and device are enabled.
     pub states: [CString; 2],
-}
-
-/// What a process has of a queue; all bits zero: nothing.
-#[repr(C)]
-pub struct Open {
-    page: AtomicPtr<u8>,
-    /// Where in the page the next descriptor goes: writes to one address wait for each other.
-    next: AtomicU32,
-    under_way: AtomicU32,
 }
 
 static KNOWN: OnceLock<Vec<Known>> = OnceLock::new();
@@ -93,28 +78,8 @@ fn of(queue: Queue) -> Option<Known> {
     })
 }
 
-/// Opens the queues of a process. A device in software starts its engines, which are threads and allocate:
-/// so the caller holds no lock, and each queue has answered before it is used.
-pub fn open_all(process: &'static Process) {
-    let Some(_inside) = Inside::enter() else { return };
-    local::without_cancellation(|| {
-        for (number, (known, open)) in known().iter().zip(&process.queues).enumerate() {
-            let page = map(known);
-            open.page.store(page, Ordering::Release);
-            if page.is_null() {
-                continue;
-            }
-            if descriptors::answers(process, number, &known.queue) {
-                process.is_open.store(true, Ordering::Release);
-            } else {
-                open.page.store(std::ptr::null_mut(), Ordering::Release);
-            }
-        }
-    });
-}
-
 /// Maps a queue's page; null if the system does not.
-fn map(known: &Known) -> *mut u8 {
+pub fn map(known: &Known) -> *mut u8 {
     let (protection, flags) = (libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
     // SAFETY: the name ends with zero; a new mapping, where the kernel likes; the file is this one's own.
     unsafe {
@@ -142,7 +107,7 @@ impl Taken {
     /// Says that its descriptor has ended, or never will.
     pub fn ended(self, process: &Process) {
         if let Some(open) = process.queues.get(self.number) {
-            open.under_way.fetch_sub(1, Ordering::Relaxed);
+            open.uncount();
         }
     }
 }
@@ -163,10 +128,9 @@ pub fn submit(process: &Process, descriptor: &Descriptor, bit: u64, retries: u32
 /// Submits a descriptor to a queue.
 pub fn submit_to(process: &Process, number: usize, descriptor: &Descriptor) -> Option<Taken> {
     let (known, open) = (known().get(number)?, process.queues.get(number)?);
-    let page = page(&open.page)?;
-    let before = open.under_way.fetch_add(1, Ordering::Relaxed);
-    let line = open.next.fetch_add(1, Ordering::Relaxed) as usize % (PORTAL_BYTES / LINE);
-    let portal = page.as_ptr().wrapping_add(line * LINE);
+    let page = open.page()?;
+    let before = open.count();
+    let portal = open.next_line(page);
     // SAFETY: a line of the mapped page; the descriptor names memory of a call that waits for its end.
     let is_taken = unsafe {
         match known.queue.mode {
@@ -189,13 +153,11 @@ pub fn submit_to(process: &Process, number: usize, descriptor: &Descriptor) -> O
 fn best(process: &Process, bit: u64) -> Option<usize> {
     let here = dsa_client::nodes::here(nodes());
     let all = known().iter().zip(&process.queues).enumerate();
-    let able = all.filter(|(_, (known, open))| {
-        known.queue.operations & bit != 0 && !open.page.load(Ordering::Relaxed).is_null()
-    });
-    let load = |(_, (known, open)): &(usize, (&Known, &Open))| {
+    let able = all.filter(|(_, (known, open))| known.queue.operations & bit != 0 && open.is_open());
+    let load = |(_, (known, open)): &(usize, (&Known, &OpenQueue))| {
         let queue = &known.queue;
         let is_far = here.is_some() && queue.node.is_some_and(|node| Some(node) != here);
-        let under_way = u64::from(open.under_way.load(Ordering::Relaxed));
+        let under_way = u64::from(open.under_way());
         (is_far, under_way * 256 / u64::from(queue.entries.max(1)))
     };
     able.min_by_key(load).map(|(number, _)| number)

@@ -6,9 +6,8 @@
 //! A child of `vfork` has its parent's memory, and may use what its parent has opened.
 
 use crate::counts::Counts;
-use crate::portals::{MOST_QUEUES, Open};
+use crate::open_queue::{MOST_QUEUES, OpenQueue};
 use dsa_client::record_slot::Slot;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 /// Records that threads of a process wait for at a time.
@@ -19,7 +18,7 @@ const SLOTS: usize = 256;
 pub struct Process {
     slots: [Slot; SLOTS],
     used: [AtomicU64; SLOTS / 64],
-    pub queues: [Open; MOST_QUEUES],
+    pub queues: [OpenQueue; MOST_QUEUES],
     /// Whether a queue is open.
     pub is_open: AtomicBool,
     pub counts: Counts,
@@ -99,9 +98,4 @@ impl Claimed {
 
     /// Leaves it to the device for ever: it may write it still.
     pub fn abandon(self) {}
-}
-
-/// Where a pointer leads to, if it leads anywhere.
-pub fn page(pointer: &AtomicPtr<u8>) -> Option<NonNull<u8>> {
-    NonNull::new(pointer.load(Ordering::Acquire))
 }

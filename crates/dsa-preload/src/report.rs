@@ -3,10 +3,13 @@
 //! A report is written from a signal handler too: it is formatted into memory that is there, and written
 //! by one system call, so that reports of several processes do not mix.
 
-use crate::counts::{CLASSES, Reason, Sum};
+use crate::clock::now_ns;
+use crate::counts::{Reason, Sum};
+use crate::functions::Function;
 use crate::portals;
 use crate::process::{self, Process};
-use crate::settings::{self, Destination, Function, Settings};
+use crate::settings::{self, Destination, Settings};
+use crate::size_classes::CLASSES;
 use dsa_client::queues::Mode;
 use std::arch::x86_64::_rdtsc;
 use std::ffi::{CStr, c_char, c_int};
@@ -36,7 +39,7 @@ pub fn begin(settings: &Settings, troubles: Vec<String>) {
         return;
     }
     BEGUN[0].store(cycles(), Ordering::Relaxed);
-    BEGUN[1].store(crate::lost::now_ns(), Ordering::Relaxed);
+    BEGUN[1].store(now_ns(), Ordering::Relaxed);
     IS_WANTED.store(true, Ordering::Release);
     let Some(signal) = settings.signal else { return };
     // SAFETY: a zeroed action is valid; its fields are set before use.
@@ -181,7 +184,7 @@ fn row(
 
 fn cycles_per_ns() -> f64 {
     let passed = |now: u64, begun: &AtomicU64| now.saturating_sub(begun.load(Ordering::Relaxed));
-    let (cycles, ns) = (passed(cycles(), &BEGUN[0]), passed(crate::lost::now_ns(), &BEGUN[1]));
+    let (cycles, ns) = (passed(cycles(), &BEGUN[0]), passed(now_ns(), &BEGUN[1]));
     #[expect(clippy::cast_precision_loss, reason = "digits beyond the eighth do not matter")]
     let ratio = cycles.max(1) as f64 / ns.max(1) as f64;
     ratio

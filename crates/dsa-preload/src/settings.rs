@@ -5,37 +5,11 @@
 
 mod dto;
 
+use crate::functions::Function;
 use crate::tuning;
-use dsa::hardware::Opcode;
 use dsa_client::thresholds::Thresholds;
 use std::ffi::c_int;
 use std::sync::OnceLock;
-
-/// The functions that have settings of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub enum Function {
-    /// memcpy and mempcpy.
-    Copy,
-    /// memmove.
-    Move,
-    /// memset.
-    Fill,
-    /// memcmp and bcmp.
-    Compare,
-}
-
-impl Function {
-    pub const ALL: [Self; 4] = [Self::Copy, Self::Move, Self::Fill, Self::Compare];
-
-    pub fn name(self) -> &'static str {
-        ["memcpy", "memmove", "memset", "memcmp"][self as usize]
-    }
-
-    pub fn opcode(self) -> Opcode {
-        [Opcode::Move, Opcode::Move, Opcode::Fill, Opcode::Compare][self as usize]
-    }
-}
 
 /// What a thread does while a device works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,9 +62,6 @@ pub struct Settings {
     /// What could not be understood.
     pub troubles: Vec<String>,
 }
-
-/// Most that the CPU does of a call whose greater part a device does.
-pub const MOST_CPU_SHARE: u32 = 192;
 
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
 
@@ -239,7 +210,7 @@ impl Settings {
     }
 
     fn take_share(&mut self, name: &str, value: &str) {
-        let most = f64::from(MOST_CPU_SHARE) / 256.0;
+        let most = f64::from(tuning::MOST_CPU_SHARE) / 256.0;
         match value.parse::<f64>() {
             Ok(share) if (0.0..1.0).contains(&share) => {
                 let parts = units::narrow::whole(share.min(most) * 256.0);

@@ -4,11 +4,13 @@
 //! this is the one moment in which the library may allocate. Until then all calls go to the C library.
 
 use crate::callers;
+use crate::functions::Function;
 use crate::next;
 use crate::portals;
 use crate::process;
+use crate::queue_opening;
 use crate::report;
-use crate::settings::{self, Function};
+use crate::settings;
 use crate::tuning;
 use dsa_client::instructions::Instructions;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -92,6 +94,6 @@ fn sanitizer() -> Option<&'static str> {
 
 extern "C" fn open() {
     if let Some(process) = process::current() {
-        portals::open_all(process);
+        queue_opening::open_all(process);
     }
 }

@@ -4,8 +4,8 @@
 //! moving average; the lower one decides. Each 64th call goes the other way, so that a load that changes
 //! is followed. The CPU's share grows by 1/256 when the device is behind, and shrinks when it is ahead.
 
-use crate::counts::CLASSES;
-use crate::settings::{Function, MOST_CPU_SHARE};
+use crate::functions::Function;
+use crate::size_classes::CLASSES;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The smallest calls that are tried on a device.
@@ -23,6 +23,9 @@ struct Class {
 static CLASS: [[Class; CLASSES]; 4] = [const {
     [const { Class { device_cycles: AtomicU64::new(0), cpu_cycles: AtomicU64::new(0) } }; CLASSES]
 }; 4];
+
+/// Largest share of the CPU in a call that a device does too, in 256ths.
+pub const MOST_CPU_SHARE: u32 = 192;
 
 static CPU_SHARE: AtomicU32 = AtomicU32::new(0);
 

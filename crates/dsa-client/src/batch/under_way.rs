@@ -2,14 +2,14 @@
 
 use crate::cpu;
 use crate::error::Error;
+use crate::lost_descriptor::{LossDetector, Refusals};
 use crate::operation::Operation;
 use crate::outcome::Outcome;
 use crate::record_slot::Slot;
+use crate::resume::{Absorbed, Progress};
 use crate::shared::{Sent, Shared};
 use crate::statistics::Reason;
 use crate::work::Work;
-use crate::work::doubt::{Doubt, Refusals};
-use crate::work::progress::{Absorbed, Progress};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::{Opcode, flags};
 use std::collections::VecDeque;
@@ -30,7 +30,7 @@ struct List {
     records: Vec<Slot>,
     own: Box<Slot>,
     portal: usize,
-    doubt: Doubt,
+    loss: LossDetector,
 }
 
 /// A list that was begun.
@@ -79,11 +79,11 @@ impl BatchJob {
 
     /// Divides the list into what queues take as one descriptor, and members that they do not.
     fn plan(&mut self, members: &[(Operation, bool)]) {
-        let most = self.shared.most_batch() as usize;
+        let most = self.shared.portals().most_batch() as usize;
         let mut list: Vec<(Operation, bool)> = Vec::new();
         for (number, member) in members.iter().enumerate() {
             let opcode = member.0.opcode();
-            let is_small = member.0.bytes() <= self.shared.most_transfer_bytes(opcode);
+            let is_small = member.0.bytes() <= self.shared.portals().most_transfer_bytes(opcode);
             if most > 1 && is_small && opcode != Opcode::Drain {
                 list.push(*member);
             }
@@ -138,7 +138,7 @@ impl BatchJob {
                     }
                     Err(Reason::Full)
                         if self.insists
-                            && !self.refusals.are_final(&self.shared, Opcode::Batch) =>
+                            && !self.refusals.are_final(self.shared.portals(), Opcode::Batch) =>
                     {
                         false
                     }
@@ -156,7 +156,7 @@ impl BatchJob {
                         *under_way = Some(running);
                         return false;
                     }
-                    self.shared.portal(running.portal).ended();
+                    self.shared.portals().get(running.portal).ended();
                     self.end(*first, list, &running);
                     true
                 }
@@ -176,7 +176,7 @@ impl BatchJob {
             records,
             own: Box::default(),
             portal: 0,
-            doubt: Doubt::default(),
+            loss: LossDetector::default(),
         });
         let batch = Descriptor::of(Opcode::Batch)
             .with_first(list.descriptors.as_ptr() as u64)
@@ -243,7 +243,8 @@ impl List {
     /// Whether it has ended, or never will.
     fn is_over(&mut self, shared: &Shared) -> bool {
         let own = &self.own;
-        own.status() != 0 || self.doubt.is_confirmed(shared, self.portal, || own.status() != 0)
+        own.status() != 0
+            || self.loss.is_confirmed(shared.portals(), self.portal, || own.status() != 0)
     }
 }
 
@@ -255,7 +256,7 @@ impl Drop for BatchJob {
                 _ if self.shared.is_forked() => {}
                 Step::List { under_way: Some(mut list), .. } => {
                     self.shared.counters().abandon();
-                    self.shared.left().keep(list.portal, std::mem::take(&mut list.own));
+                    self.shared.abandoned().keep(list.portal, std::mem::take(&mut list.own));
                     Box::leak(list);
                 }
                 Step::List { .. } => {}

@@ -3,7 +3,8 @@
 //! Not accepted, since they have no meaning here: `DTO_LOG_LEVEL`, as nothing is logged, and
 //! `DTO_IS_NUMA_AWARE`, as queues of the own node go first anyway.
 
-use super::{Destination, Environment, Function, Settings, Wait, listed};
+use super::{Destination, Environment, Settings, Wait, listed};
+use crate::functions::Function;
 
 impl Settings {
     /// Takes what DTO's variables say.

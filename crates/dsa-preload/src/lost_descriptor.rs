@@ -3,6 +3,7 @@
 //! It is lost if its queue is disabled while it has no record, or if a drain that was submitted behind it
 //! has ended. Until one of them is certain it may still write the caller's memory, and is waited for.
 
+use crate::clock::now_ns;
 use crate::local;
 use crate::portals::{self, Taken};
 use crate::process::{Claimed, Process};
@@ -18,13 +19,13 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 
 /// What is known of it.
 #[derive(Default)]
-pub struct Doubt {
+pub struct SignalSafeLossDetector {
     since_ns: u64,
     drains: [Option<Claimed>; 4],
     drained_ns: u64,
 }
 
-impl Doubt {
+impl SignalSafeLossDetector {
     /// Whether the descriptor whose record is `slot` never ends.
     pub fn is_confirmed(&mut self, process: &'static Process, taken: Taken, slot: &Slot) -> bool {
         let now = now_ns();
@@ -97,12 +98,4 @@ fn says_enabled(file: &CStr) -> bool {
         read
     };
     read <= 0 || text.starts_with(b"enabled")
-}
-
-/// A clock that goes on, without what other libraries make of it.
-pub fn now_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call fills the time in.
-    unsafe { libc::syscall(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, &raw mut time) };
-    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }

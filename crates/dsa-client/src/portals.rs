@@ -1,0 +1,110 @@
+//! The open queues of a client: the best one for an operation, their limits, and what each has lost.
+
+use crate::drains::Drains;
+use crate::nodes;
+use crate::portal::Portal;
+use crate::queues::Queue;
+use dsa::descriptor::Descriptor;
+use dsa::hardware::Opcode;
+
+/// The portals of a client, each with the drains of its queue.
+pub(crate) struct Portals {
+    all: Vec<Portal>,
+    /// The drains of each portal, in the order of `all`.
+    drains: Vec<Drains>,
+    /// The NUMA node of each CPU; empty on a system with one node.
+    nodes: Vec<Option<u32>>,
+}
+
+impl Portals {
+    pub fn new(all: Vec<Portal>) -> Self {
+        let drains = all.iter().map(|_| Drains::default()).collect();
+        Self { all, drains, nodes: nodes::of_cpus() }
+    }
+
+    /// All portals, in the order of their numbers.
+    pub fn all(&self) -> &[Portal] {
+        &self.all
+    }
+
+    /// The portal with a number.
+    pub fn get(&self, number: usize) -> &Portal {
+        &self.all[number]
+    }
+
+    /// The drains of the queue of the portal with a number.
+    pub fn drains(&self, number: usize) -> &Drains {
+        &self.drains[number]
+    }
+
+    /// Leaves all mappings alone, since a child of a fork does not have them.
+    pub fn forget_pages(&mut self) {
+        self.all.iter_mut().for_each(Portal::forget_page);
+    }
+
+    /// Whether the queue of a portal takes an operation.
+    pub fn take(&self, opcode: Opcode) -> bool {
+        self.all.iter().any(|portal| portal.takes(opcode))
+    }
+
+    /// Submits a descriptor to the least loaded queue that is near, or to any other that has room:
+    /// the number of the portal that took it.
+    pub fn submit(&self, descriptor: &Descriptor, opcode: Opcode) -> Option<usize> {
+        let best = self.best(opcode)?;
+        if self.submit_to(best, descriptor) {
+            return Some(best);
+        }
+        let mut others = (0..self.all.len()).filter(|number| *number != best);
+        others.find(|number| self.all[*number].takes(opcode) && self.submit_to(*number, descriptor))
+    }
+
+    /// Submits a descriptor to a queue, and returns whether the queue took it.
+    #[allow(unsafe_code)]
+    fn submit_to(&self, number: usize, descriptor: &Descriptor) -> bool {
+        // SAFETY: the caller of an operation answers for its memory, and records are kept until they
+        // are written, or are left to the device for ever.
+        unsafe { self.all[number].submit(descriptor) }
+    }
+
+    /// Submits a drain to a queue, beyond the entries that are counted, and returns whether the queue
+    /// took it.
+    #[allow(unsafe_code)]
+    pub fn submit_drain(&self, number: usize, drain: &Descriptor) -> bool {
+        // SAFETY: a drain names its record only, which is kept until it is written, or left to the
+        // device.
+        unsafe { self.all[number].submit_beyond(drain) }
+    }
+
+    /// The queue with the smallest share of its entries in use, on the node of this CPU if that node
+    /// has one.
+    fn best(&self, opcode: Opcode) -> Option<usize> {
+        let here = nodes::here(&self.nodes);
+        let load = |number: &usize| {
+            let portal = &self.all[*number];
+            let is_far =
+                here.is_some() && portal.queue().node.is_some_and(|node| Some(node) != here);
+            (is_far, u64::from(portal.under_way()) * 256 / u64::from(portal.queue().entries.max(1)))
+        };
+        let numbers = 0..self.all.len();
+        numbers.filter(|number| self.all[*number].takes(opcode)).min_by_key(load)
+    }
+
+    /// Largest transfer, in bytes, that is allowed by every queue that takes the operation.
+    pub fn most_transfer_bytes(&self, opcode: Opcode) -> u64 {
+        let able = self.all.iter().filter(|portal| portal.takes(opcode));
+        able.map(|portal| portal.queue().most_transfer_bytes).min().unwrap_or(1 << 21)
+    }
+
+    /// Largest batch, in descriptors, that is allowed by every queue that takes batches; 0 if no queue
+    /// takes batches.
+    pub fn most_batch(&self) -> u32 {
+        let able = self.all.iter().filter(|portal| portal.takes(Opcode::Batch));
+        able.map(|portal| portal.queue().most_batch).min().unwrap_or(0)
+    }
+
+    /// Whether all queues that take an operation have been disabled since they were opened.
+    pub fn are_disabled(&self, opcode: Opcode) -> bool {
+        let able = self.all.iter().filter(|portal| portal.takes(opcode)).map(Portal::queue);
+        !able.into_iter().any(Queue::is_enabled)
+    }
+}
