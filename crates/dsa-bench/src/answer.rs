@@ -1,6 +1,7 @@
 //! Answers: what a target has to say about a point.
 
 use crate::point::Point;
+use crate::target::Target;
 use std::collections::BTreeMap;
 
 /// Where the time of a thread goes, in the order of an operation.
@@ -59,4 +60,13 @@ pub struct Answers {
     pub point: Point,
     /// One for each target.
     pub answers: Vec<Answer>,
+}
+
+/// The answers of all targets to all points.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The targets: with `-m`, CPUs.
+    pub targets: Vec<Target>,
+    /// The answers in the order of points.
+    pub points: Vec<Answers>,
 }

@@ -1,7 +1,6 @@
 //! Answers for programs.
 
-use crate::answer::{Answer, Answers};
-use crate::measure::Measured;
+use crate::answer::{Answer, Answers, Measured};
 use crate::target::Target;
 use serde_json::{Value, json};
 
@@ -79,8 +78,7 @@ pub fn first_answer(text: &str) -> Option<Answer> {
 #[cfg(test)]
 mod tests {
     use super::first_answer;
-    use crate::answer::{Answer, Answers};
-    use crate::measure::Measured;
+    use crate::answer::{Answer, Answers, Measured};
     use crate::point::Point;
     use crate::target::Target;
 

@@ -1,24 +1,14 @@
 //! All points on all targets.
 
-use crate::answer::{Answer, Answers};
+use crate::answer::{Answer, Answers, Measured};
 use crate::failure::Failure;
 use crate::model;
 use crate::options::Options;
 use crate::point::Point;
 use crate::progress::Progress;
-use crate::table::conditions;
 use crate::target::Target;
 use crate::{real, software};
 use std::path::Path;
-
-/// What was measured.
-#[derive(Clone, Debug)]
-pub struct Measured {
-    /// Who did it: with `-m`, CPUs.
-    pub targets: Vec<Target>,
-    /// In the order of points.
-    pub points: Vec<Answers>,
-}
 
 /// Measures all points on all targets, `command` being the path of `skipline-dsa`: one after the other, so that none disturbs another.
 ///
@@ -38,7 +28,7 @@ pub fn all(options: &Options, command: &Path) -> Result<Measured, Failure> {
     for point in points {
         let mut answers = Vec::new();
         for target in &targets {
-            let what = format!("{target}, {}", conditions(&point));
+            let what = format!("{target}, {}", point.conditions());
             let answer =
                 ask(options, &point, target, command, &mut |share| progress.part(&what, share));
             progress.done(&what);

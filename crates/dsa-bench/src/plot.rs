@@ -1,10 +1,9 @@
 //! Throughput over transfer size, as a picture: a line for each target and each set of other conditions.
 
-use crate::answer::Answers;
-use crate::measure::Measured;
+use crate::answer::{Answers, Measured};
 use crate::options::Options;
 use crate::sizes;
-use crate::table::{conditions, series};
+use crate::table::series;
 use std::fmt::Write;
 
 /// The field of the lines, and what is around it.
@@ -117,7 +116,7 @@ fn lines(measured: &Measured) -> Vec<Line> {
             let rate = |it: &&Answers| (it.point.size_bytes, it.answers[number].gbytes_per_s);
             let mut name = target.to_string();
             if several {
-                let words = conditions(&one[0].point);
+                let words = one[0].point.conditions();
                 let rest: Vec<&str> = words.split(' ').skip(2).collect();
                 let rest = if rest.is_empty() { "-q 1".to_owned() } else { rest.join(" ") };
                 name = if measured.targets.len() > 1 { format!("{name} {rest}") } else { rest };

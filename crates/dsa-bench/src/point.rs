@@ -4,6 +4,7 @@ use crate::choices::{QueueKind, Wait};
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::sizes;
+use std::fmt::Write;
 
 /// Descriptors of a thread in flight, at most.
 pub const MOST_DEPTH: u32 = 128;
@@ -47,6 +48,24 @@ impl Point {
     #[must_use]
     pub fn configured_entries(&self) -> u32 {
         self.queue_entries.unwrap_or(ENTRIES.min(ALL_ENTRIES / self.queues.max(1)))
+    }
+
+    /// The conditions of a point, as options.
+    #[must_use]
+    pub fn conditions(&self) -> String {
+        let mut text = format!("-s {}", sizes::show(self.size_bytes));
+        let mut add = |option: &str, value: Option<u32>, default: u32| {
+            if let Some(value) = value.filter(|&value| value != default) {
+                let _ = write!(text, " {option} {value}");
+            }
+        };
+        add("-b", Some(self.batch), 1);
+        add("-q", Some(self.depth), 1);
+        add("-t", Some(self.threads), 1);
+        add("--engines", self.engines, 0);
+        add("--instances", Some(self.instances), 1);
+        add("--queue-entries", self.queue_entries, 0);
+        text
     }
 }
 

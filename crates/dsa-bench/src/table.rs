@@ -1,29 +1,10 @@
 //! Answers as text: the line of dsa-perf-micros for one target, a table for several.
 
-use crate::answer::{Answer, Answers};
-use crate::measure::Measured;
+use crate::answer::{Answer, Answers, Measured};
 use crate::options::Options;
 use crate::point::Point;
 use crate::sizes;
 use std::fmt::Write;
-
-/// The conditions of a point, as options.
-#[must_use]
-pub fn conditions(point: &Point) -> String {
-    let mut text = format!("-s {}", sizes::show(point.size_bytes));
-    let mut add = |option: &str, value: Option<u32>, default: u32| {
-        if let Some(value) = value.filter(|&value| value != default) {
-            let _ = write!(text, " {option} {value}");
-        }
-    };
-    add("-b", Some(point.batch), 1);
-    add("-q", Some(point.depth), 1);
-    add("-t", Some(point.threads), 1);
-    add("--engines", point.engines, 0);
-    add("--instances", Some(point.instances), 1);
-    add("--queue-entries", point.queue_entries, 0);
-    text
-}
 
 /// All answers.
 #[must_use]
@@ -47,7 +28,7 @@ fn table(measured: &Measured) -> String {
     let mut rows = vec![vec![String::new()]];
     rows[0].extend(measured.targets.iter().map(|target| format!("{target}: GB/s, cpu %, kops/s")));
     for point in &measured.points {
-        let mut row = vec![conditions(&point.point)];
+        let mut row = vec![point.point.conditions()];
         row.extend(point.answers.iter().map(cell));
         rows.push(row);
     }
@@ -84,7 +65,7 @@ fn phases(measured: &Measured) -> String {
     for point in &measured.points {
         for (target, answer) in measured.targets.iter().zip(&point.answers) {
             let phases = answer.phases_line();
-            let _ = writeln!(text, "  {target}, {}: {phases}", conditions(&point.point));
+            let _ = writeln!(text, "  {target}, {}: {phases}", point.point.conditions());
         }
     }
     text
@@ -123,7 +104,7 @@ fn crossings(measured: &Measured) -> Vec<String> {
 
 /// The conditions apart from the size, if they are not the plainest ones.
 fn others(point: &Point) -> String {
-    let all = conditions(point);
+    let all = point.conditions();
     let rest = all.split(' ').skip(2).collect::<Vec<_>>().join(" ");
     if rest.is_empty() { rest } else { format!(" ({rest})") }
 }

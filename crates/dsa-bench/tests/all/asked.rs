@@ -1,7 +1,7 @@
 //! A command line as a user types it, and its answers.
 
-use dsa_bench::answer::Answer;
-use dsa_bench::measure::{self, Measured};
+use dsa_bench::answer::{Answer, Measured};
+use dsa_bench::measure;
 use dsa_bench::tune::options_of;
 use dsa_bench::{Failure, Options};
 use std::path::Path;
