@@ -1,17 +1,17 @@
-//! How a measurement ends when it does not succeed.
+//! The failure of a measurement.
 
-/// Why there is no answer: the message is for people.
+/// The reason why a measurement has no result, as a message for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// Wrong usage: which option, which value, what is allowed.
+    /// Wrong usage: the message names option, value and what is allowed.
     BadInput(String),
-    /// It did not work.
+    /// The measurement was begun and failed.
     Failed(String),
 }
 
 impl Failure {
-    /// An option whose value is refused.
-    pub fn of_option(option: &str, value: impl std::fmt::Display, allowed: &str) -> Self {
+    /// Bad input: the value of an option is refused. `allowed` says why, or what is allowed.
+    pub fn refused_value(option: &str, value: impl std::fmt::Display, allowed: &str) -> Self {
         Self::BadInput(format!("{option} {value}: {allowed}"))
     }
 }

@@ -1,12 +1,12 @@
-//! Answers for programs.
+//! Results as JSON.
 
-use crate::answer::{Answer, Answers, Measured};
-use crate::target::Target;
+use crate::results::{BenchResult, BenchResults, PointResults};
+use crate::target::BenchTarget;
 use serde_json::{Value, json};
 
-/// All answers: a list of points, each with the answer of each target.
+/// The text of `--json`: the command line, the targets, and for each point the result of each target.
 #[must_use]
-pub fn text(measured: &Measured, words: &[String]) -> String {
+pub fn text(measured: &BenchResults, words: &[String]) -> String {
     let points: Vec<Value> =
         measured.points.iter().map(|point| self::point(point, &measured.targets)).collect();
     let document = json!({
@@ -21,7 +21,7 @@ pub fn text(measured: &Measured, words: &[String]) -> String {
     format!("{document:#}\n")
 }
 
-fn point(answers: &Answers, targets: &[Target]) -> Value {
+fn point(answers: &PointResults, targets: &[BenchTarget]) -> Value {
     let point = &answers.point;
     let each = targets.iter().zip(&answers.answers);
     let each: serde_json::Map<String, Value> =
@@ -39,7 +39,7 @@ fn point(answers: &Answers, targets: &[Target]) -> Value {
     })
 }
 
-fn answer(answer: &Answer) -> Value {
+fn answer(answer: &BenchResult) -> Value {
     json!({
         "gbytes_per_s": answer.gbytes_per_s,
         "kops_per_s": answer.kops_per_s,
@@ -53,16 +53,17 @@ fn answer(answer: &Answer) -> Value {
     })
 }
 
-/// The first answer of the first point: what a process below has measured.
+/// Parses the first result of the first point of [`text`]; `None`: the text is not one of these. For the
+/// process below `skipline-dsa run`, which measures one point on one target.
 #[must_use]
-pub fn first_answer(text: &str) -> Option<Answer> {
+pub fn first_result(text: &str) -> Option<BenchResult> {
     let document: Value = serde_json::from_str(text).ok()?;
     let answer = document["points"].get(0)?["answers"].as_object()?.values().next()?;
     let numbers = |key: &str| -> std::collections::BTreeMap<String, f64> {
         let all = answer[key].as_object().into_iter().flatten();
         all.filter_map(|(name, value)| Some((name.clone(), value.as_f64()?))).collect()
     };
-    Some(Answer {
+    Some(BenchResult {
         gbytes_per_s: answer["gbytes_per_s"].as_f64()?,
         kops_per_s: answer["kops_per_s"].as_f64()?,
         cpu_percent: answer["cpu_percent"].as_f64()?,
@@ -77,23 +78,23 @@ pub fn first_answer(text: &str) -> Option<Answer> {
 
 #[cfg(test)]
 mod tests {
-    use super::first_answer;
-    use crate::answer::{Answer, Answers, Measured};
-    use crate::point::Point;
-    use crate::target::Target;
+    use super::first_result;
+    use crate::point::BenchPoint;
+    use crate::results::{BenchResult, BenchResults, PointResults};
+    use crate::target::BenchTarget;
 
     #[test]
     fn what_is_written_is_read() {
-        let answer = Answer {
+        let answer = BenchResult {
             gbytes_per_s: 1.5,
             kops_per_s: 7.0,
             cpu_percent: 33.0,
             latency_p50_ns: Some(800.0),
             phases_ns: [("wait".to_owned(), 500.0)].into(),
             operations: 320,
-            ..Answer::default()
+            ..BenchResult::default()
         };
-        let point = Point {
+        let point = BenchPoint {
             size_bytes: 64,
             batch: 1,
             depth: 1,
@@ -103,9 +104,9 @@ mod tests {
             queues: 1,
             queue_entries: None,
         };
-        let points = vec![Answers { point, answers: vec![answer.clone()] }];
-        let measured = Measured { targets: vec![Target::Device], points };
-        assert_eq!(first_answer(&super::text(&measured, &[])), Some(answer));
-        assert_eq!(first_answer("{}"), None);
+        let points = vec![PointResults { point, answers: vec![answer.clone()] }];
+        let measured = BenchResults { targets: vec![BenchTarget::Device], points };
+        assert_eq!(first_result(&super::text(&measured, &[])), Some(answer));
+        assert_eq!(first_result("{}"), None);
     }
 }

@@ -1,60 +1,63 @@
 //! All points on all targets.
 
-use crate::answer::{Answer, Answers, Measured};
 use crate::failure::Failure;
 use crate::model;
-use crate::options::Options;
-use crate::point::Point;
-use crate::progress::Progress;
-use crate::target::Target;
+use crate::options::BenchOptions;
+use crate::point::BenchPoint;
+use crate::progress::ProgressDisplay;
+use crate::results::{BenchResult, BenchResults, PointResults};
+use crate::target::BenchTarget;
 use crate::{real, software};
 use std::path::Path;
 
-/// Measures all points on all targets, `command` being the path of `skipline-dsa`: one after the other, so that none disturbs another.
+/// Measures all points on all targets, one after the other, so that no measurement disturbs another.
+/// `command` is the path of `skipline-dsa`.
 ///
 /// # Errors
 /// If an option is refused, or a target does not work.
-pub fn all(options: &Options, command: &Path) -> Result<Measured, Failure> {
+pub fn measure_all(options: &BenchOptions, command: &Path) -> Result<BenchResults, Failure> {
     let points = options.points()?;
-    let mut targets: Vec<Target> = Vec::new();
+    let mut targets: Vec<BenchTarget> = Vec::new();
     for target in &options.on {
         let target = if options.by_cpu { target.clone().by_cpu() } else { target.clone() };
         if !targets.contains(&target) {
             targets.push(target);
         }
     }
-    let mut progress = Progress::new(points.len() * targets.len(), options.out.quiet);
+    let mut progress = ProgressDisplay::new(points.len() * targets.len(), options.out.quiet);
     let mut measured = Vec::new();
     for point in points {
         let mut answers = Vec::new();
         for target in &targets {
             let what = format!("{target}, {}", point.conditions());
-            let answer =
-                ask(options, &point, target, command, &mut |share| progress.part(&what, share));
-            progress.done(&what);
+            let answer = measure_point(options, &point, target, command, &mut |share| {
+                progress.update(&what, share);
+            });
+            progress.finish_step(&what);
             answers.push(answer?);
         }
-        measured.push(Answers { point, answers });
+        measured.push(PointResults { point, answers });
     }
-    Ok(Measured { targets, points: measured })
+    Ok(BenchResults { targets, points: measured })
 }
 
-/// Asks one target for one point. `command` is the path of `skipline-dsa`.
+/// Measures one point on one target. `command` is the path of `skipline-dsa`; `watch` is called with the
+/// share of the measurement that is done, 0 to 1.
 ///
 /// # Errors
 /// If an option is refused, or the target does not work.
-pub fn ask(
-    options: &Options,
-    point: &Point,
-    target: &Target,
+pub fn measure_point(
+    options: &BenchOptions,
+    point: &BenchPoint,
+    target: &BenchTarget,
     command: &Path,
     watch: &mut dyn FnMut(f64),
-) -> Result<Answer, Failure> {
+) -> Result<BenchResult, Failure> {
     match target {
-        Target::Model(platform) => model::ask(options, point, platform, false, watch),
-        Target::ModelCpu(platform) => model::ask(options, point, platform, true, watch),
-        Target::Device => real::ask(options, point, false, watch),
-        Target::Cpu => real::ask(options, point, true, watch),
-        Target::Software => software::ask(options, point, command),
+        BenchTarget::Model(platform) => model::measure(options, point, platform, false, watch),
+        BenchTarget::ModelCpu(platform) => model::measure(options, point, platform, true, watch),
+        BenchTarget::Device => real::measure(options, point, false, watch),
+        BenchTarget::Cpu => real::measure(options, point, true, watch),
+        BenchTarget::Software => software::measure(options, point, command),
     }
 }

@@ -1,17 +1,17 @@
-//! Simulated machines: the options become a scenario of the application `offload`, and its result an answer.
+//! Simulated machines: a scenario of the application `offload` is made of the options, and simulated.
 
-use crate::answer::{Answer, PHASES};
-use crate::choices::{CACHE_CONTROL, Descriptors, Node, QueueKind};
 use crate::failure::Failure;
-use crate::options::Options;
-use crate::point::Point;
+use crate::option_values::{CACHE_CONTROL, DescriptorSource, MemoryNode, QueueKind};
+use crate::options::BenchOptions;
+use crate::point::BenchPoint;
+use crate::results::{BenchResult, PHASES};
 use scenario::result::RunResult;
 use scenario::scenario::Scenario;
 use scenario::{InputError, Job, Wanted, builtin};
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
-/// What messages name in place of a file.
+/// The name that messages have in place of a file.
 const FILE: &str = "skipline-dsa bench";
 /// Transfer bytes of a batch of operations, within these numbers of operations. As in the experiments
 /// of ASPLOS'24.
@@ -24,17 +24,18 @@ const LARGE_BATCH_BYTES: u64 = 64 << 20;
 /// Sets of buffers of a core, at most.
 const MOST_BUFFERS: u64 = 1 << 16;
 
-/// Asks the simulated machine `platform`: its engines, or its cores. `watch` hears which share is done.
+/// Simulates a point on the machine `platform`: on its engines or, with `by_core`, on its cores. `watch` is
+/// called with the share of the run that is done, 0 to 1.
 ///
 /// # Errors
-/// If the machine cannot do what options ask for, or the run makes no progress.
-pub fn ask(
-    options: &Options,
-    point: &Point,
+/// If the machine does not support what the options ask for, or the run makes no progress.
+pub fn measure(
+    options: &BenchOptions,
+    point: &BenchPoint,
     platform: &str,
     by_core: bool,
     watch: &mut dyn FnMut(f64),
-) -> Result<Answer, Failure> {
+) -> Result<BenchResult, Failure> {
     let text = scenario_of(options, point, platform, by_core)?;
     let job = job(&text, options).map_err(|error| refusal(&error))?;
     let ran = job.run(Wanted::default(), |progress| {
@@ -45,20 +46,20 @@ pub fn ask(
     Ok(answer(&result, point, by_core))
 }
 
-fn job(text: &str, options: &Options) -> Result<Job, InputError> {
+fn job(text: &str, options: &BenchOptions) -> Result<Job, InputError> {
     let scenario = Scenario::read(FILE, text, &options.machine.settings)?;
     let name = scenario.machine.platform.clone();
     let platform = builtin::platform_with(FILE, &name, &scenario.platform_facts())?;
     Job::new(FILE, scenario, platform, &name, options.machine.seed)
 }
 
-/// The scenario of a point, as a file for `skipline run`.
+/// The scenario of a point, as the text of a file for `skipline run`.
 ///
 /// # Errors
-/// If no scenario has what options ask for.
+/// If scenarios do not support what the options ask for.
 pub fn scenario_of(
-    options: &Options,
-    point: &Point,
+    options: &BenchOptions,
+    point: &BenchPoint,
     platform: &str,
     by_core: bool,
 ) -> Result<String, Failure> {
@@ -66,8 +67,8 @@ pub fn scenario_of(
     let operands = options.operands;
     if operands.source != operands.destination {
         let allowed = "a model has all operands in the same state; allowed: F,F or L,L or C,C";
-        let shown = format!("{},{}", operands.source.word(), operands.destination.word());
-        return Err(Failure::of_option("-z", shown, allowed));
+        let shown = format!("{},{}", operands.source.name(), operands.destination.name());
+        return Err(Failure::refused_value("-z", shown, allowed));
     }
     let mut text = format!("platform = {platform:?}\napplication = \"offload\"\n");
     let mut line = |key: &str, value: &str| {
@@ -81,9 +82,9 @@ pub fn scenario_of(
         line("offload.transfer_bytes", &number(point.size_bytes));
         let buffers = u64::from(options.buffers) * u64::from(point.batch);
         line("offload.buffers", &number(buffers.min(MOST_BUFFERS)));
-        line("offload.data", &word(operands.source.word()));
+        line("offload.data", &word(operands.source.name()));
     }
-    if operands.source != crate::choices::Operand::Core {
+    if operands.source != crate::option_values::OperandPlacement::Core {
         line("initial_content", &word("empty"));
     }
     if options.operation.name.ends_with("delta") {
@@ -93,14 +94,14 @@ pub fn scenario_of(
         ("offload.source_node", machine.source_node),
         ("offload.destination_node", machine.destination_node),
     ] {
-        if node != Node::Local {
-            line(key, &word(node.word()));
+        if node != MemoryNode::Local {
+            line(key, &word(node.name()));
         }
     }
     if by_core {
         line("offload.by", &word("core"));
     } else {
-        of_engines(options, point, &mut line);
+        write_engine_keys(options, point, &mut line);
     }
     line("run.batch_packets", &number(operations_of_batch(point)));
     line("run.min_batches", &number(batches(point).into()));
@@ -108,14 +109,14 @@ pub fn scenario_of(
     Ok(text)
 }
 
-/// What only engines need.
-fn of_engines(options: &Options, point: &Point, line: &mut dyn FnMut(&str, &str)) {
+/// Writes the keys that only engines have.
+fn write_engine_keys(options: &BenchOptions, point: &BenchPoint, line: &mut dyn FnMut(&str, &str)) {
     let machine = &options.machine;
-    line("iommu", &format!("{:?}", options.pages.word()));
+    line("iommu", &format!("{:?}", options.pages.name()));
     line("offload.depth", &point.depth.to_string());
     line("offload.batch", &point.batch.to_string());
-    line("offload.wait", &format!("{:?}", options.waits().word()));
-    line("offload.descriptors", &format!("{:?}", options.descriptors_used().word()));
+    line("offload.wait", &format!("{:?}", options.wait_method().name()));
+    line("offload.descriptors", &format!("{:?}", options.descriptor_source().name()));
     if options.operation.writes {
         let cache_control = u32::from(options.flags & CACHE_CONTROL != 0);
         line("offload.cache_control", &cache_control.to_string());
@@ -132,18 +133,20 @@ fn of_engines(options: &Options, point: &Point, line: &mut dyn FnMut(&str, &str)
     }
 }
 
-impl Options {
-    /// Where descriptors come from: the phases of an offload include its allocation.
+impl BenchOptions {
+    /// How often descriptors are made: as `--descriptors` says. Without it `prepared`, or with `--phases`
+    /// `allocated`, as the phases of an offload include the allocation.
     #[must_use]
-    pub fn descriptors_used(&self) -> Descriptors {
-        let default = if self.phases { Descriptors::Allocated } else { Descriptors::Prepared };
+    pub fn descriptor_source(&self) -> DescriptorSource {
+        let default =
+            if self.phases { DescriptorSource::Allocated } else { DescriptorSource::Prepared };
         self.descriptors.unwrap_or(default)
     }
 }
 
-/// Operations of a batch: at least as many as are in flight, or what the run begins and ends with would
-/// count as throughput.
-fn operations_of_batch(point: &Point) -> u64 {
+/// Operations of a batch: at least as many as are in flight; else the beginning and the end of the run
+/// would count as throughput.
+fn operations_of_batch(point: &BenchPoint) -> u64 {
     let (least, most) = BATCH_OPERATIONS;
     let by_size = (BATCH_BYTES / point.size_bytes.max(1)).clamp(least, most);
     let of_queues = point.configured_entries() * point.queues * point.instances;
@@ -151,13 +154,13 @@ fn operations_of_batch(point: &Point) -> u64 {
     by_size.max(descriptors * u64::from(point.batch))
 }
 
-/// Batches of a run: fewer of those that take long.
-fn batches(point: &Point) -> u32 {
+/// Batches of a run: [`FEW_BATCHES`] if each has more than [`LARGE_BATCH_BYTES`], else [`BATCHES`].
+fn batches(point: &BenchPoint) -> u32 {
     let bytes = operations_of_batch(point).saturating_mul(point.size_bytes);
     if bytes > LARGE_BATCH_BYTES { FEW_BATCHES } else { BATCHES }
 }
 
-/// A refusal in the words of the command line.
+/// A refusal of the scenario, with options in place of the scenario's keys.
 fn refusal(error: &InputError) -> Failure {
     const OPTIONS: [(&str, &str); 14] = [
         ("offload.transfer_bytes", "-s"),
@@ -189,7 +192,7 @@ fn refusal(error: &InputError) -> Failure {
     }
 }
 
-fn answer(result: &RunResult, point: &Point, by_core: bool) -> Answer {
+fn answer(result: &RunResult, point: &BenchPoint, by_core: bool) -> BenchResult {
     let number = |name: &str, part: Option<&str>| {
         result.metrics.get(name).and_then(|metric| metric.value.number(part))
     };
@@ -213,7 +216,7 @@ fn answer(result: &RunResult, point: &Point, by_core: bool) -> Answer {
     }
     further.insert("simulated_ns".into(), result.simulated_ns - result.warmup_ns);
     let fitted = result.fitted_parameters.iter();
-    Answer {
+    BenchResult {
         gbytes_per_s: number("offload_gbytes_per_s", None).unwrap_or(0.0),
         kops_per_s: kops,
         cpu_percent: if by_core { 100.0 } else { 100.0 - percent("wait") },

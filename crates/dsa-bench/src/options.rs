@@ -1,30 +1,31 @@
 //! The command line: short options as dsa-perf-micros has them, each with a long name, and what all targets
 //! need beside them.
 
-use crate::choices::{
-    Cpus, Descriptors, Node, Operands, Pages, QueueKind, Sweep, Wait, parse_flags, parse_setting,
+use crate::operation::{self, BenchOperation};
+use crate::option_values::{
+    CpuList, DescriptorSource, MemoryNode, OperandPlacements, PageSize, QueueKind, SizeSweep,
+    WaitMethod, parse_flags, parse_setting,
 };
-use crate::operation::{self, Operation};
 use crate::sizes;
-use crate::target::Target;
+use crate::target::BenchTarget;
 use std::path::PathBuf;
 
 /// Measure operations on devices, on CPUs and on simulated machines by the same command line.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Options {
-    /// Who does the operations, several side by side: `device` (queues of this machine, or of `skipline-dsa
+pub struct BenchOptions {
+    /// The targets that do the operations, several side by side: `device` (queues of this machine, or of `skipline-dsa
     /// run`), `software` (the same below `skipline-dsa run`), `cpu` (this machine's), `model:PLATFORM` (the
     /// copy engines of a simulated machine), `cpu-model:PLATFORM` (its cores).
-    #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = Target::parse,
+    #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = BenchTarget::parse,
           default_value = "device")]
-    pub on: Vec<Target>,
+    pub on: Vec<BenchTarget>,
     /// Transfer sizes of an operation; K, M and G are powers of two.
     #[arg(short = 's', long = "size", value_name = "BYTES", value_delimiter = ',',
           value_parser = sizes::parse)]
     pub sizes: Vec<u64>,
     /// Sizes from one to another, doubled each time, or FROM-TO*FACTOR.
-    #[arg(long, value_name = "FROM-TO", value_parser = Sweep::parse, conflicts_with = "sizes")]
-    pub sweep_size: Option<Sweep>,
+    #[arg(long, value_name = "FROM-TO", value_parser = SizeSweep::parse, conflicts_with = "sizes")]
+    pub sweep_size: Option<SizeSweep>,
     /// Descriptors of a thread, each with buffers of its own.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 32,
           value_parser = clap::value_parser!(u32).range(1..=65536))]
@@ -40,7 +41,7 @@ pub struct Options {
     /// The operation, by name or by the number that descriptors have for it, such as 3 or 0x10.
     #[arg(short = 'o', long, value_name = "OPERATION", default_value = "copy",
           value_parser = operation::parse)]
-    pub operation: Operation,
+    pub operation: BenchOperation,
     /// Descriptors of a thread in flight. Without it 1; with -c all of -n, up to 128.
     #[arg(short = 'q', long = "depth", value_name = "N", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..=128))]
@@ -48,7 +49,8 @@ pub struct Options {
     /// Asynchronous: several descriptors in flight.
     #[arg(short = 'c', long = "async")]
     pub is_async: bool,
-    /// Submit again as soon as a descriptor has ended: it is always so here.
+    /// Taken for the sake of scripts, without effect: descriptors are always submitted again as soon as they
+    /// have ended.
     #[arg(short = 'j', hide_short_help = true)]
     pub continuous: bool,
     /// Threads. Without it one for each CPU of -k, else one for each instance.
@@ -56,19 +58,19 @@ pub struct Options {
           value_parser = clap::value_parser!(u32).range(1..=256))]
     pub threads: Vec<u32>,
     /// CPUs for threads, in turn, such as 5-8,10.
-    #[arg(short = 'k', long, value_name = "CPUS", value_parser = Cpus::parse)]
-    pub cpus: Option<Cpus>,
+    #[arg(short = 'k', long, value_name = "CPUS", value_parser = CpuList::parse)]
+    pub cpus: Option<CpuList>,
     /// The kind of queue: 0 dedicated, 1 shared.
     #[arg(short = 'w', long, value_name = "KIND", default_value = "0", value_parser = QueueKind::parse)]
     pub queue_kind: QueueKind,
-    /// The CPU does the operation: `cpu` in place of devices, `cpu-model` in place of `model`.
+    /// Let the CPU do the operation: `cpu` in place of devices, `cpu-model` in place of `model`.
     #[arg(short = 'm', long)]
     pub by_cpu: bool,
     /// Where operands of the source and of the destination are before each operation: F in memory only, L in
     /// the LLC, C where the CPU and earlier operations leave them.
     #[arg(short = 'z', long = "operands", value_name = "S,D", default_value = "C,C",
-          value_parser = Operands::parse)]
-    pub operands: Operands,
+          value_parser = OperandPlacements::parse)]
+    pub operands: OperandPlacements,
     /// Flags of each descriptor beside those that its end needs: 0x2 block on fault, 0x100 destinations into
     /// the LLC.
     #[arg(short = 'x', long, value_name = "FLAGS", default_value = "0", value_parser = parse_flags)]
@@ -76,7 +78,7 @@ pub struct Options {
     /// Pages of the buffers: 4K, 2M or 1G.
     #[arg(short = 'p', short_aliases = ['S', 'l'], long = "pages", value_name = "BYTES", default_value = "4K",
           ignore_case = true)]
-    pub pages: Pages,
+    pub pages: PageSize,
     /// Share of 8-byte words that differ, for delta records.
     #[arg(short = 'D', long, value_name = "PERCENT", default_value_t = 10,
           value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -91,29 +93,29 @@ pub struct Options {
     /// Sleep in UMWAIT instead of polling; short for --wait umwait.
     #[arg(short = 'u', conflicts_with = "wait")]
     pub umwait: bool,
-    /// How a thread waits for an end.
+    /// How a thread waits for the completion of a descriptor.
     #[arg(long, value_name = "WAY", default_value = "poll")]
-    pub wait: Wait,
-    /// Compare what operations have written with what they should have.
+    pub wait: WaitMethod,
+    /// Compare the results of operations with those of the CPU.
     #[arg(short = 'v', long)]
     pub verify: bool,
     /// Also print where the time of a thread goes: allocate, prepare, submit, wait. Descriptors are then
     /// allocated for each operation unless --descriptors says otherwise.
     #[arg(long)]
     pub phases: bool,
-    /// Where descriptors come from: `prepared` once and submitted again, `filled-in` for each operation, or
-    /// `allocated` for each.
+    /// How often descriptors are made: `prepared` once and submitted again, `filled-in` for each operation,
+    /// or `allocated` for each.
     #[arg(long, value_name = "HOW")]
-    pub descriptors: Option<Descriptors>,
-    /// What of the devices and of memory is used.
+    pub descriptors: Option<DescriptorSource>,
+    /// Devices and memory.
     #[command(flatten)]
     pub machine: MachineOptions,
-    /// What becomes of the answers.
+    /// Outputs.
     #[command(flatten)]
     pub out: OutOptions,
 }
 
-/// Devices and memory.
+/// Options on the devices and the memory that are used.
 #[derive(clap::Args, Clone, Debug)]
 pub struct MachineOptions {
     /// Engines of the group of each queue. `device` uses such groups alone; the others are configured so.
@@ -136,10 +138,10 @@ pub struct MachineOptions {
     pub lock: bool,
     /// Memory of sources.
     #[arg(long, value_name = "NODE", default_value = "local")]
-    pub source_node: Node,
+    pub source_node: MemoryNode,
     /// Memory of destinations, and of second sources.
     #[arg(long, value_name = "NODE", default_value = "local")]
-    pub destination_node: Node,
+    pub destination_node: MemoryNode,
     /// Further keys of the scenario that a model simulates, such as ddio_ways=8 or dsa.read_buffers=24.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_setting)]
     pub settings: Vec<(String, String)>,
@@ -148,16 +150,16 @@ pub struct MachineOptions {
     pub seed: u64,
 }
 
-/// What becomes of answers.
+/// Options on the outputs.
 #[derive(clap::Args, Clone, Debug)]
 pub struct OutOptions {
-    /// Also write all answers there, as JSON.
+    /// Also write all results to this file, as JSON.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Also draw throughput over transfer size there.
+    /// Also draw throughput over transfer size into this file.
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
-    /// Say nothing of the progress.
+    /// Do not report progress.
     #[arg(long)]
     pub quiet: bool,
 }

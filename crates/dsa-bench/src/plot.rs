@@ -1,12 +1,12 @@
 //! Throughput over transfer size, as a picture: a line for each target and each set of other conditions.
 
-use crate::answer::{Answers, Measured};
-use crate::options::Options;
+use crate::options::BenchOptions;
+use crate::results::{BenchResults, PointResults};
 use crate::sizes;
 use crate::table::series;
 use std::fmt::Write;
 
-/// The field of the lines, and what is around it.
+/// Height of the picture; LEFT, RIGHT, TOP and BOTTOM bound the field of the lines.
 const HEIGHT: f64 = 480.0;
 /// Width of a letter of the legend, about.
 const LETTER: f64 = 7.6;
@@ -24,19 +24,19 @@ const WIDE: f64 = 50.0;
 const MOST_LABELS: usize = 9;
 
 /// A line of the picture.
-struct Line {
+struct PlotLine {
     name: String,
     /// Number of its target.
     target: usize,
     points: Vec<(u64, f64)>,
 }
 
-/// The picture.
+/// The text of an SVG picture of throughput over transfer size.
 #[must_use]
-pub fn svg(options: &Options, measured: &Measured) -> String {
+pub fn svg(options: &BenchOptions, measured: &BenchResults) -> String {
     let lines = lines(measured);
     let sizes = all_sizes(measured);
-    let axis = Axis::of(&lines);
+    let axis = Axis::for_lines(&lines);
     let longest = lines.iter().map(|line| line.name.len()).max().unwrap_or(0);
     let (width, height) = (RIGHT + 60.0 + LETTER * longest as f64, HEIGHT);
     let mut text = format!(
@@ -46,12 +46,12 @@ pub fn svg(options: &Options, measured: &Measured) -> String {
          <text x=\"{LEFT}\" y=\"26\" font-size=\"16\">{}: throughput over transfer size</text>\n\
          <text x=\"{LEFT}\" y=\"{}\">GB/s</text>\n\
          <text x=\"{}\" y=\"{}\" text-anchor=\"middle\">transfer size, bytes</text>\n",
-        escaped(options.operation.name),
+        escape(options.operation.name),
         TOP - 10.0,
         (LEFT + RIGHT) / 2.0,
         BOTTOM + 44.0
     );
-    let x = |size: u64| across(&sizes, size);
+    let x = |size: u64| x_position(&sizes, size);
     let y = |rate: f64| axis.y(rate);
     for (rate, label) in axis.labels() {
         let at = y(rate);
@@ -74,12 +74,17 @@ pub fn svg(options: &Options, measured: &Measured) -> String {
         );
     }
     for (number, line) in lines.iter().enumerate() {
-        text += &drawn(number, line, &x, &y);
+        text += &draw_line(number, line, &x, &y);
     }
     text + "</svg>\n"
 }
 
-fn drawn(number: usize, line: &Line, x: &dyn Fn(u64) -> f64, y: &dyn Fn(f64) -> f64) -> String {
+fn draw_line(
+    number: usize,
+    line: &PlotLine,
+    x: &dyn Fn(u64) -> f64,
+    y: &dyn Fn(f64) -> f64,
+) -> String {
     let colour = COLOURS[number % COLOURS.len()];
     let dashes = DASHES[number / COLOURS.len() % DASHES.len()];
     let stroke = format!("stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"{dashes}\"");
@@ -102,18 +107,18 @@ fn drawn(number: usize, line: &Line, x: &dyn Fn(u64) -> f64, y: &dyn Fn(f64) -> 
          <text x=\"{}\" y=\"{}\">{}</text>",
         to + 6.0,
         at + 4.0,
-        escaped(&line.name)
+        escape(&line.name)
     );
     text
 }
 
-fn lines(measured: &Measured) -> Vec<Line> {
+fn lines(measured: &BenchResults) -> Vec<PlotLine> {
     let all = series(&measured.points);
     let several = all.len() > 1;
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<PlotLine> = Vec::new();
     for one in all {
         for (number, target) in measured.targets.iter().enumerate() {
-            let rate = |it: &&Answers| (it.point.size_bytes, it.answers[number].gbytes_per_s);
+            let rate = |it: &&PointResults| (it.point.size_bytes, it.answers[number].gbytes_per_s);
             let mut name = target.to_string();
             if several {
                 let words = one[0].point.conditions();
@@ -122,25 +127,25 @@ fn lines(measured: &Measured) -> Vec<Line> {
                 name = if measured.targets.len() > 1 { format!("{name} {rest}") } else { rest };
             }
             let points: Vec<(u64, f64)> = one.iter().map(rate).collect();
-            // What a CPU does depends on no queue: one line of it is enough.
-            let is_there = |line: &Line| line.target == number && line.points == points;
-            if !lines.iter().any(is_there) {
-                lines.push(Line { name, target: number, points });
+            // The result of a CPU depends on no queue: one line of it is enough.
+            let is_known = |line: &PlotLine| line.target == number && line.points == points;
+            if !lines.iter().any(is_known) {
+                lines.push(PlotLine { name, target: number, points });
             }
         }
     }
     lines
 }
 
-fn all_sizes(measured: &Measured) -> Vec<u64> {
+fn all_sizes(measured: &BenchResults) -> Vec<u64> {
     let mut sizes: Vec<u64> = measured.points.iter().map(|it| it.point.size_bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
     sizes
 }
 
-/// Where a size is, on a logarithmic scale.
-fn across(sizes: &[u64], size: u64) -> f64 {
+/// The x coordinate of a size, on a logarithmic scale.
+fn x_position(sizes: &[u64], size: u64) -> f64 {
     let log = |size: u64| (size.max(1) as f64).log2();
     let (Some(&first), Some(&last)) = (sizes.first(), sizes.last()) else { return LEFT };
     if first == last {
@@ -149,17 +154,17 @@ fn across(sizes: &[u64], size: u64) -> f64 {
     LEFT + 14.0 + (RIGHT - LEFT - 28.0) * (log(size) - log(first)) / (log(last) - log(first))
 }
 
-/// The axis of throughput.
+/// The scale of the throughput axis.
 enum Axis {
-    /// From zero: distance of its lines, and its end.
+    /// From zero: distance of the grid lines, and the upper end.
     Linear(f64, f64),
-    /// Powers of ten: the first, and the last.
+    /// Powers of ten: the first exponent, and the last.
     Decades(i32, i32),
 }
 
 impl Axis {
-    fn of(lines: &[Line]) -> Self {
-        let highest = |line: &Line| line.points.iter().map(|it| it.1).fold(0.0, f64::max);
+    fn for_lines(lines: &[PlotLine]) -> Self {
+        let highest = |line: &PlotLine| line.points.iter().map(|it| it.1).fold(0.0, f64::max);
         let tops: Vec<f64> = lines.iter().map(highest).filter(|top| *top > 0.0).collect();
         let most = tops.iter().copied().fold(0.0, f64::max);
         let least = tops.iter().copied().fold(most, f64::min);
@@ -190,7 +195,7 @@ impl Axis {
             Self::Linear(step, top) => {
                 let rates = std::iter::successors(Some(0.0), |rate| Some(rate + step));
                 let rates = rates.take_while(|rate| *rate <= top * 1.0001);
-                rates.map(|rate| (rate, shown(rate, *step))).collect()
+                rates.map(|rate| (rate, rate_label(rate, *step))).collect()
             }
             Self::Decades(first, last) => {
                 let rates = (*first..=*last).map(|power| 10_f64.powi(power));
@@ -200,7 +205,7 @@ impl Axis {
     }
 }
 
-/// The distance of lines of a rate axis from zero, and its end: round numbers.
+/// Distance of the grid lines and upper end of a rate axis from zero: round numbers.
 fn scale(highest: f64) -> (f64, f64) {
     let highest = if highest > 0.0 { highest } else { 1.0 };
     let power = 10_f64.powf((highest / 5.0).log10().floor());
@@ -210,7 +215,7 @@ fn scale(highest: f64) -> (f64, f64) {
     (step, (highest / step).ceil() * step)
 }
 
-fn shown(rate: f64, step: f64) -> String {
+fn rate_label(rate: f64, step: f64) -> String {
     if step < 0.1 {
         format!("{rate:.2}")
     } else if step < 1.0 {
@@ -220,7 +225,7 @@ fn shown(rate: f64, step: f64) -> String {
     }
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

@@ -1,56 +1,58 @@
-//! Points: what is measured, one after the other. Options with several values make one for each combination.
+//! Points: the sets of conditions that are measured, one after the other. Options with several values make a
+//! point for each combination.
 
-use crate::choices::{QueueKind, Wait};
 use crate::failure::Failure;
-use crate::options::Options;
+use crate::option_values::{QueueKind, WaitMethod};
+use crate::options::BenchOptions;
 use crate::sizes;
 use std::fmt::Write;
 
-/// Descriptors of a thread in flight, at most.
+/// Most descriptors of a thread in flight.
 pub const MOST_DEPTH: u32 = 128;
 /// The transfer size without `-s`, as the specification's examples and the paper have it.
 const DEFAULT_BYTES: u64 = 4096;
 /// The largest transfer of delta records: their offsets have 16 bits, of eight bytes each.
 pub const MOST_DELTA_BYTES: u64 = 512 << 10;
-/// A queue's entries in the paper, and those of all queues of an instance.
+/// Entries of a queue in the paper, and of all queues of an instance together.
 const ENTRIES: u32 = 32;
 const ALL_ENTRIES: u32 = 128;
 
-/// One set of conditions.
+/// One set of conditions under which a target is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Point {
-    /// Transfer size.
+pub struct BenchPoint {
+    /// Transfer size of an operation.
     pub size_bytes: u64,
-    /// Operations of a descriptor.
+    /// Operations of a descriptor; more than 1 is a batch.
     pub batch: u32,
     /// Descriptors of each thread in flight.
     pub depth: u32,
-    /// Threads.
+    /// Threads that submit, or do the operations themselves.
     pub threads: u32,
-    /// Engines of the group; without it 1, or what a device has.
+    /// Engines of the group of each queue; `None`: 1, or as many as a device has.
     pub engines: Option<u32>,
-    /// Instances.
+    /// Instances (devices) that threads use in turn.
     pub instances: u32,
     /// Queues of each instance.
     pub queues: u32,
-    /// Entries of each queue; without it a default, or what a device has.
+    /// Entries of each queue; `None`: a default ([`Self::configured_entries`]), or as many as a device has.
     pub queue_entries: Option<u32>,
 }
 
-impl Point {
-    /// Engines of the group where devices are configured by options.
+impl BenchPoint {
+    /// Engines of a group where this program configures the devices (software, models): 1 by default.
     #[must_use]
     pub fn configured_engines(&self) -> u32 {
         self.engines.unwrap_or(1)
     }
 
-    /// Entries of each queue where devices are configured by options.
+    /// Entries of each queue where this program configures the devices (software, models): 32 by default, or
+    /// an equal share of 128 with more than 4 queues.
     #[must_use]
     pub fn configured_entries(&self) -> u32 {
         self.queue_entries.unwrap_or(ENTRIES.min(ALL_ENTRIES / self.queues.max(1)))
     }
 
-    /// The conditions of a point, as options.
+    /// The conditions as options of the command line, without those that have their default.
     #[must_use]
     pub fn conditions(&self) -> String {
         let mut text = format!("-s {}", sizes::show(self.size_bytes));
@@ -69,22 +71,22 @@ impl Point {
     }
 }
 
-impl Options {
-    /// All points, in the order in which the command line names values.
+impl BenchOptions {
+    /// All combinations of the options' values, in the order in which the command line has them.
     ///
     /// # Errors
-    /// If a value contradicts another one: which option, and what is allowed.
-    pub fn points(&self) -> Result<Vec<Point>, Failure> {
+    /// If a value contradicts another one: the message names the option and what is allowed.
+    pub fn points(&self) -> Result<Vec<BenchPoint>, Failure> {
         let mut points = Vec::new();
         for &instances in &self.machine.instances {
-            for engines in one_or_all(&self.machine.engines) {
-                for queue_entries in one_or_all(&self.machine.queue_entries) {
+            for engines in each_or_none(&self.machine.engines) {
+                for queue_entries in each_or_none(&self.machine.queue_entries) {
                     for threads in self.threads_with(instances) {
                         for &batch in &self.batches {
                             for depth in self.depths_used() {
                                 for size_bytes in self.sizes_used() {
                                     let queues = self.queues_with(threads, instances);
-                                    points.push(Point {
+                                    points.push(BenchPoint {
                                         size_bytes,
                                         batch,
                                         depth,
@@ -131,7 +133,8 @@ impl Options {
         vec![cpus.unwrap_or(instances)]
     }
 
-    /// Dedicated queues have one client each, unless there is a lock; shared ones any number.
+    /// Queues of each instance: a dedicated queue has one client, unless threads share it by a lock; a shared
+    /// queue has any number.
     fn queues_with(&self, threads: u32, instances: u32) -> u32 {
         let needed = match self.queue_kind {
             QueueKind::Dedicated if !self.machine.lock => threads.div_ceil(instances),
@@ -140,29 +143,29 @@ impl Options {
         self.machine.queues.unwrap_or(needed)
     }
 
-    /// How a thread waits.
+    /// How a thread waits for the completion of a descriptor: `-u`, or `--wait`.
     #[must_use]
-    pub fn waits(&self) -> Wait {
-        if self.umwait { Wait::Umwait } else { self.wait }
+    pub fn wait_method(&self) -> WaitMethod {
+        if self.umwait { WaitMethod::Umwait } else { self.wait }
     }
 
-    fn check(&self, point: &Point) -> Result<(), Failure> {
+    fn check(&self, point: &BenchPoint) -> Result<(), Failure> {
         let (operation, size) = (self.operation, point.size_bytes);
         let shown = sizes::show(size);
         if size == 0 && operation.opcode != 0 || size > 1 << 30 {
-            return Err(Failure::of_option("-s", shown, "allowed: 1 to 1G"));
+            return Err(Failure::refused_value("-s", shown, "allowed: 1 to 1G"));
         }
         if !size.is_multiple_of(operation.multiple_bytes) {
             let (name, multiple) = (operation.name, operation.multiple_bytes);
             let allowed = format!("allowed with -o {name}: multiples of {multiple} bytes");
-            return Err(Failure::of_option("-s", shown, &allowed));
+            return Err(Failure::refused_value("-s", shown, &allowed));
         }
         if operation.name.ends_with("delta") && size > MOST_DELTA_BYTES {
             let allowed = format!("allowed with -o {}: up to 512K", operation.name);
-            return Err(Failure::of_option("-s", shown, &allowed));
+            return Err(Failure::refused_value("-s", shown, &allowed));
         }
         if self.is_async && !self.depths.is_empty() && self.depths == [1] {
-            return Err(Failure::of_option(
+            return Err(Failure::refused_value(
                 "-q",
                 1,
                 "-c needs more than one descriptor in flight; leave one out",
@@ -176,7 +179,7 @@ impl Options {
                     "a dedicated queue has one client, and there are {queues}; allowed: up to {queues} \
                      threads, more --queues or --instances, -w 1 (shared), or --lock"
                 );
-                return Err(Failure::of_option("-t", point.threads, &allowed));
+                return Err(Failure::refused_value("-t", point.threads, &allowed));
             }
         }
         if self.machine.lock && kind == QueueKind::Shared {
@@ -186,7 +189,7 @@ impl Options {
         if point.queues > 8 {
             let allowed =
                 "an instance has 8 queues: fewer threads, more --instances, or -w 1 (shared)";
-            return Err(Failure::of_option("-t", point.threads, allowed));
+            return Err(Failure::refused_value("-t", point.threads, allowed));
         }
         let entries = point.configured_entries() * point.queues;
         if entries > ALL_ENTRIES {
@@ -194,7 +197,7 @@ impl Options {
                 "{} queues of so many are {entries}; allowed: {ALL_ENTRIES} in all queues of an instance",
                 point.queues
             );
-            return Err(Failure::of_option(
+            return Err(Failure::refused_value(
                 "--queue-entries",
                 point.configured_entries(),
                 &allowed,
@@ -204,7 +207,7 @@ impl Options {
     }
 }
 
-/// Each value, or none once.
-fn one_or_all(values: &[u32]) -> Vec<Option<u32>> {
+/// Each value; without values one `None`.
+fn each_or_none(values: &[u32]) -> Vec<Option<u32>> {
     if values.is_empty() { vec![None] } else { values.iter().copied().map(Some).collect() }
 }

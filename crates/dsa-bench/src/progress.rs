@@ -1,10 +1,10 @@
-//! How far a measurement is, on standard error: a line that is overwritten on a terminal, else a line for
-//! each point that is done, if there are several.
+//! The progress of measurements, on standard error: a line that is overwritten on a terminal, else a line for
+//! each measurement that is done, if there are several.
 
 use std::io::{IsTerminal, Write};
 
-/// What is told.
-pub struct Progress {
+/// Shows how many measurements are done.
+pub struct ProgressDisplay {
     is_quiet: bool,
     is_terminal: bool,
     steps: usize,
@@ -12,8 +12,8 @@ pub struct Progress {
     shown_percent: Option<u32>,
 }
 
-impl Progress {
-    /// Of so many measurements.
+impl ProgressDisplay {
+    /// A display for this number of measurements; with `is_quiet` nothing is written.
     #[must_use]
     pub fn new(steps: usize, is_quiet: bool) -> Self {
         Self {
@@ -25,8 +25,8 @@ impl Progress {
         }
     }
 
-    /// The share of a measurement that is done.
-    pub fn part(&mut self, what: &str, share: f64) {
+    /// Shows that a share of the present measurement is done, 0 to 1; `what` names the measurement.
+    pub fn update(&mut self, what: &str, share: f64) {
         if self.is_quiet || !self.is_terminal {
             return;
         }
@@ -41,8 +41,8 @@ impl Progress {
         }
     }
 
-    /// A measurement is done.
-    pub fn done(&mut self, what: &str) {
+    /// Counts the present measurement as done.
+    pub fn finish_step(&mut self, what: &str) {
         self.done += 1;
         self.shown_percent = None;
         if self.is_quiet {

@@ -1,12 +1,12 @@
-//! Numbers of bytes as people write them, and ranges of them.
+//! Sizes in bytes with a unit, and ranges of them, as options have them.
 
 /// Powers of two behind the letters of sizes.
 const UNITS: [(char, u32); 3] = [('k', 10), ('m', 20), ('g', 30)];
 
-/// Bytes of `64`, `4k`, `4K`, `1M`, `2G`.
+/// Parses a size in bytes: `64`, `4k`, `4K`, `1M`, `2G`.
 ///
 /// # Errors
-/// If it is no such number, with what is allowed.
+/// If the text is not such a size, or larger than 64 bits: a sentence with the allowed form.
 pub fn parse(text: &str) -> Result<u64, String> {
     let lower = text.to_ascii_lowercase();
     let unit = UNITS.into_iter().find(|(letter, _)| lower.ends_with(*letter));
@@ -22,7 +22,7 @@ pub fn parse(text: &str) -> Result<u64, String> {
     })
 }
 
-/// The shortest way to write a size that says all of it.
+/// The shortest exact text of a size: `4K` for 4096, `4097` for 4097.
 #[must_use]
 pub fn show(bytes: u64) -> String {
     let unit =
@@ -33,10 +33,11 @@ pub fn show(bytes: u64) -> String {
     }
 }
 
-/// All sizes of `FROM-TO`, each twice the one before, or `FROM-TO*FACTOR`.
+/// Parses a range of sizes: `FROM-TO`, each size twice the one before, or `FROM-TO*FACTOR`. All sizes are
+/// returned; TO is among them only if the factor meets it.
 ///
 /// # Errors
-/// If it is no such range, with what is allowed.
+/// If the text is not such a range: a sentence with the allowed form.
 pub fn parse_range(text: &str) -> Result<Vec<u64>, String> {
     let allowed = || {
         "allowed: FROM-TO, or FROM-TO*FACTOR with a factor from 2 on, such as 64-64K or 1K-1M*4"

@@ -1,10 +1,11 @@
-//! The device in software: this command again, below `skipline-dsa run`, with queues as options ask for.
+//! Measurements on the device in software: this command again, below `skipline-dsa run`, with queues as the
+//! options ask for.
 
-use crate::answer::Answer;
 use crate::failure::Failure;
 use crate::json;
-use crate::options::Options;
-use crate::point::Point;
+use crate::options::BenchOptions;
+use crate::point::BenchPoint;
+use crate::results::BenchResult;
 use serde_json::json;
 use std::path::Path;
 use std::process::Command;
@@ -12,16 +13,20 @@ use std::process::Command;
 /// Largest batch of a queue, and transfer of a descriptor: all that options allow.
 const MOST_BATCH: u32 = 1024;
 const MOST_TRANSFER_BYTES: u64 = 1 << 30;
-/// The queues' priority: each as any other.
+/// Priority of the queues, the same for each.
 const PRIORITY: u32 = 10;
-/// Lines of what the process below has to say that a message repeats.
+/// Last lines of the error of the process below that a message repeats.
 const LAST_LINES: usize = 3;
 
-/// Asks for a point below `skipline-dsa run`. `command` is the path of `skipline-dsa`.
+/// Measures a point below `skipline-dsa run`. `command` is the path of `skipline-dsa`.
 ///
 /// # Errors
-/// As the process below has them.
-pub fn ask(options: &Options, point: &Point, command: &Path) -> Result<Answer, Failure> {
+/// If the process below fails: its last lines, as bad input if it ended with 2.
+pub fn measure(
+    options: &BenchOptions,
+    point: &BenchPoint,
+    command: &Path,
+) -> Result<BenchResult, Failure> {
     let failed = |what: &str, error: &std::io::Error| {
         Failure::Failed(format!("--on software: {what}: {error}"))
     };
@@ -38,7 +43,7 @@ pub fn ask(options: &Options, point: &Point, command: &Path) -> Result<Answer, F
         .arg("--")
         .arg(command)
         .arg("bench")
-        .args(words(options, point))
+        .args(command_line(options, point))
         .arg("--json")
         .arg(&answers)
         .output()
@@ -53,14 +58,14 @@ pub fn ask(options: &Options, point: &Point, command: &Path) -> Result<Answer, F
             _ => Failure::Failed(message),
         });
     }
-    let text = std::fs::read_to_string(&answers).map_err(|error| failed("its answers", &error))?;
-    json::first_answer(&text)
-        .ok_or_else(|| Failure::Failed("--on software: its answers are not whole".into()))
+    let text = std::fs::read_to_string(&answers).map_err(|error| failed("its results", &error))?;
+    json::first_result(&text)
+        .ok_or_else(|| Failure::Failed("--on software: its results are not complete".into()))
 }
 
-/// The file of accel-config with the queues of a point, each device alike: one group.
-fn configuration(options: &Options, point: &Point) -> String {
-    let mode = options.queue_kind.word();
+/// A configuration of accel-config with the queues of a point: one group in each device, all devices alike.
+fn configuration(options: &BenchOptions, point: &BenchPoint) -> String {
+    let mode = options.queue_kind.name();
     let device = |device: u32| {
         let queue = |queue: u32| {
             let mut keys = json!({
@@ -89,8 +94,8 @@ fn configuration(options: &Options, point: &Point) -> String {
     serde_json::Value::from(devices).to_string()
 }
 
-/// The command line of one point on the queues that are found.
-fn words(options: &Options, point: &Point) -> Vec<String> {
+/// The command line that measures one point on the queues of the run.
+fn command_line(options: &BenchOptions, point: &BenchPoint) -> Vec<String> {
     let mut words = vec!["--on".to_owned(), "device".to_owned(), "--quiet".to_owned()];
     let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
     add("-s", point.size_bytes.to_string());
@@ -102,19 +107,20 @@ fn words(options: &Options, point: &Point) -> Vec<String> {
     add("-n", options.buffers.to_string());
     add("-i", options.iterations.to_string());
     add("-o", options.operation.name.to_owned());
-    add("-w", options.queue_kind.word().to_owned());
-    let letter = |operand: crate::choices::Operand| operand.word()[..1].to_uppercase();
+    add("-w", options.queue_kind.name().to_owned());
+    let letter =
+        |operand: crate::option_values::OperandPlacement| operand.name()[..1].to_uppercase();
     add(
         "-z",
         format!("{},{}", letter(options.operands.source), letter(options.operands.destination)),
     );
     add("-x", options.flags.to_string());
-    add("-p", options.pages.word().to_owned());
+    add("-p", options.pages.name().to_owned());
     add("-D", options.delta_percent.to_string());
-    add("--wait", options.waits().word().to_owned());
-    add("--descriptors", options.descriptors_used().word().to_owned());
-    add("--source-node", options.machine.source_node.word().to_owned());
-    add("--destination-node", options.machine.destination_node.word().to_owned());
+    add("--wait", options.wait_method().name().to_owned());
+    add("--descriptors", options.descriptor_source().name().to_owned());
+    add("--source-node", options.machine.source_node.name().to_owned());
+    add("--destination-node", options.machine.destination_node.name().to_owned());
     if let Some(cpus) = &options.cpus {
         let cpus: Vec<String> = cpus.0.iter().map(u32::to_string).collect();
         add("-k", cpus.join(","));

@@ -1,14 +1,14 @@
-//! Answers as text: the line of dsa-perf-micros for one target, a table for several.
+//! Results as text: the line of dsa-perf-micros for one target, a table for several.
 
-use crate::answer::{Answer, Answers, Measured};
-use crate::options::Options;
-use crate::point::Point;
+use crate::options::BenchOptions;
+use crate::point::BenchPoint;
+use crate::results::{BenchResult, BenchResults, PointResults};
 use crate::sizes;
 use std::fmt::Write;
 
-/// All answers.
+/// The text that `bench` prints: results, then phases and crossings, if there are any.
 #[must_use]
-pub fn text(options: &Options, measured: &Measured) -> String {
+pub fn text(options: &BenchOptions, measured: &BenchResults) -> String {
     let mut text = if measured.targets.len() == 1 { lines(measured) } else { table(measured) };
     if options.phases {
         text += &phases(measured);
@@ -19,12 +19,12 @@ pub fn text(options: &Options, measured: &Measured) -> String {
     text
 }
 
-/// A line for each point, and nothing else: what scripts of dsa-perf-micros read.
-fn lines(measured: &Measured) -> String {
+/// A line for each point, and nothing else: the format that scripts of dsa-perf-micros parse.
+fn lines(measured: &BenchResults) -> String {
     measured.points.iter().map(|point| format!("{}\n", point.answers[0].line())).collect()
 }
 
-fn table(measured: &Measured) -> String {
+fn table(measured: &BenchResults) -> String {
     let mut rows = vec![vec![String::new()]];
     rows[0].extend(measured.targets.iter().map(|target| format!("{target}: GB/s, cpu %, kops/s")));
     for point in &measured.points {
@@ -46,7 +46,7 @@ fn table(measured: &Measured) -> String {
     text
 }
 
-fn cell(answer: &Answer) -> String {
+fn cell(answer: &BenchResult) -> String {
     let (rate, cpu, kops) = (answer.gbytes_per_s, answer.cpu_percent, answer.kops_per_s);
     format!("{}, {cpu:.0}, {}", short(rate), short(kops))
 }
@@ -60,7 +60,7 @@ fn short(number: f64) -> String {
     }
 }
 
-fn phases(measured: &Measured) -> String {
+fn phases(measured: &BenchResults) -> String {
     let mut text = String::from("time of a thread for an operation:\n");
     for point in &measured.points {
         for (target, answer) in measured.targets.iter().zip(&point.answers) {
@@ -71,8 +71,9 @@ fn phases(measured: &Measured) -> String {
     text
 }
 
-/// Of several targets over sizes: from which size on each is faster than the first.
-fn crossings(measured: &Measured) -> Vec<String> {
+/// With several targets and at least three sizes: from which size on the first target is faster than each
+/// other one.
+fn crossings(measured: &BenchResults) -> Vec<String> {
     let mut sentences = Vec::new();
     if measured.targets.len() < 2 {
         return sentences;
@@ -81,40 +82,40 @@ fn crossings(measured: &Measured) -> Vec<String> {
         if series.len() < 3 {
             continue;
         }
-        let of = |target: usize| -> Vec<(u64, f64)> {
+        let rates = |target: usize| -> Vec<(u64, f64)> {
             series
                 .iter()
                 .map(|point| (point.point.size_bytes, point.answers[target].gbytes_per_s))
                 .collect()
         };
-        let first = of(0);
+        let first = rates(0);
         for (number, target) in measured.targets.iter().enumerate().skip(1) {
             let name = &measured.targets[0];
-            let fate = match crossing(&first, &of(number)) {
+            let fate = match crossing(&first, &rates(number)) {
                 Some(bytes) if bytes <= first[0].0 => "at every size".to_owned(),
                 Some(bytes) => format!("from {bytes} B on"),
                 None => format!("at no size up to {}", sizes::show(first[first.len() - 1].0)),
             };
-            let others = others(&series[0].point);
+            let others = other_conditions(&series[0].point);
             sentences.push(format!("{name} is faster than {target} {fate}{others}\n"));
         }
     }
     sentences
 }
 
-/// The conditions apart from the size, if they are not the plainest ones.
-fn others(point: &Point) -> String {
+/// The conditions apart from the size, if they are not the defaults.
+fn other_conditions(point: &BenchPoint) -> String {
     let all = point.conditions();
     let rest = all.split(' ').skip(2).collect::<Vec<_>>().join(" ");
     if rest.is_empty() { rest } else { format!(" ({rest})") }
 }
 
-/// Points that differ in their size alone, each series in the order of sizes.
+/// Groups the points into series that differ in their size alone, each in the order of sizes.
 #[must_use]
-pub fn series(points: &[Answers]) -> Vec<Vec<&Answers>> {
-    let mut all: Vec<Vec<&Answers>> = Vec::new();
+pub fn series(points: &[PointResults]) -> Vec<Vec<&PointResults>> {
+    let mut all: Vec<Vec<&PointResults>> = Vec::new();
     for point in points {
-        let key = |it: &Point| Point { size_bytes: 0, ..*it };
+        let key = |it: &BenchPoint| BenchPoint { size_bytes: 0, ..*it };
         match all.iter_mut().find(|one| key(&one[0].point) == key(&point.point)) {
             Some(one) => one.push(point),
             None => all.push(vec![point]),
@@ -126,8 +127,9 @@ pub fn series(points: &[Answers]) -> Vec<Vec<&Answers>> {
     all
 }
 
-/// The size from which on `mine` stays no slower than `other`, interpolated between measured sizes on a
-/// logarithmic scale; none: at the largest size it is slower.
+/// The size in bytes from which on `mine` stays at least as fast as `other`, interpolated between measured
+/// sizes on a logarithmic scale; `None`: `mine` is slower at the largest size. Both are (size, rate) at the
+/// same sizes, in their order.
 #[must_use]
 pub fn crossing(mine: &[(u64, f64)], other: &[(u64, f64)]) -> Option<u64> {
     let gains: Vec<(f64, f64)> = mine

@@ -1,28 +1,28 @@
-//! Who does the operations.
+//! Targets: devices, CPUs and simulated machines that do the operations.
 
-/// Who does the operations, and what the answer is worth.
+/// A device, CPU or simulated machine that does the operations.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Target {
-    /// Queues that this process finds: of real devices, or of those of `skipline-dsa run`.
+pub enum BenchTarget {
+    /// Queues that this process finds: of real devices or, below `skipline-dsa run`, of devices in software.
     Device,
-    /// The same below `skipline-dsa run`.
+    /// Queues of devices in software, in a process that is started below `skipline-dsa run`.
     Software,
     /// The CPUs of this machine.
     Cpu,
-    /// The copy engines of a simulated machine.
+    /// The copy engines of a simulated machine: its platform.
     Model(String),
-    /// The cores of a simulated machine.
+    /// The cores of a simulated machine: its platform.
     ModelCpu(String),
 }
 
-/// What `--on` may name.
+/// The values of `--on`, for messages.
 pub const ALLOWED: &str = "device, software, cpu, model:PLATFORM, cpu-model:PLATFORM";
 
-impl Target {
-    /// A target by name.
+impl BenchTarget {
+    /// Parses the name of a target.
     ///
     /// # Errors
-    /// If there is none, with all that there are.
+    /// If no target or platform has this name: a sentence with all that have one.
     pub fn parse(text: &str) -> Result<Self, String> {
         let platform = |name: &str| {
             let known = scenario::builtin::platform_names();
@@ -44,7 +44,7 @@ impl Target {
         }
     }
 
-    /// The same with the CPU in place of engines (`-m`).
+    /// The CPU in place of this target's devices or engines (`-m`).
     #[must_use]
     pub fn by_cpu(self) -> Self {
         match self {
@@ -53,7 +53,7 @@ impl Target {
         }
     }
 
-    /// What its numbers are: measured ones and simulated ones are never mixed.
+    /// The origin of the target's numbers, as results state it: measured ones and simulated ones are never mixed.
     #[must_use]
     pub fn basis(&self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl Target {
     }
 }
 
-impl std::fmt::Display for Target {
+impl std::fmt::Display for BenchTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Device => f.write_str("device"),

@@ -1,18 +1,18 @@
-//! From which size on a device does an operation sooner than the CPU: looked for on a target, and written as
-//! the file of thresholds that the library reads.
+//! `tune`: searches a target for the sizes from which on a device does an operation sooner than the CPU, and
+//! writes them as the file of thresholds that the library reads.
 
 mod file;
 
-use crate::choices::QueueKind;
 use crate::failure::Failure;
 use crate::measure;
-use crate::operation::{self, OPERATIONS, Operation};
-use crate::options::Options;
-use crate::point::{MOST_DELTA_BYTES, Point};
-use crate::progress::Progress;
+use crate::operation::{self, BenchOperation, OPERATIONS};
+use crate::option_values::QueueKind;
+use crate::options::BenchOptions;
+use crate::point::{BenchPoint, MOST_DELTA_BYTES};
+use crate::progress::ProgressDisplay;
 use crate::real;
-use crate::target::Target;
-use crate::{Call, whole_file};
+use crate::target::BenchTarget;
+use crate::{Invocation, whole_file};
 use clap::{Args as _, FromArgMatches};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,25 +20,27 @@ use std::path::PathBuf;
 
 /// Thresholds are multiples of a line.
 const LINE_BYTES: u64 = 64;
-/// Descriptors in flight: of a thread that waits for each, and of one that goes on.
+/// The modes that have a threshold, with the descriptors in flight: a thread that waits for each descriptor,
+/// and one that goes on.
 const MODES: [(&str, u32); 2] = [("synchronous", 1), ("asynchronous", 32)];
 
 /// Find the sizes from which devices pay, and write them for the library.
 #[derive(clap::Args, Clone, Debug)]
 pub struct TuneOptions {
-    /// Where they are looked for: device, software or model:PLATFORM.
-    #[arg(long, value_name = "TARGET", value_parser = Target::parse, default_value = "device")]
-    pub on: Target,
-    /// The file; SKIPLINE_DSA_THRESHOLDS names it to the library.
+    /// The target that is measured: device, software or model:PLATFORM.
+    #[arg(long, value_name = "TARGET", value_parser = BenchTarget::parse, default_value = "device")]
+    pub on: BenchTarget,
+    /// The file that is written; SKIPLINE_DSA_THRESHOLDS names it to the library.
     #[arg(long, short, value_name = "FILE.toml", default_value = "thresholds.toml")]
     pub output: PathBuf,
-    /// Operations by name or number. All that have thresholds by default.
+    /// Operations by name or number [default: all that have thresholds].
     #[arg(long, value_name = "OPERATIONS", value_delimiter = ',', value_parser = operation::parse)]
-    pub operations: Vec<Operation>,
-    /// Sizes that are tried, each twice the one before.
-    #[arg(long, value_name = "FROM-TO", default_value = "64-1M", value_parser = crate::choices::Sweep::parse)]
-    pub sizes: crate::choices::Sweep,
-    /// Kinds of queues; all that there are by default. The file has the larger size of all that are looked at.
+    pub operations: Vec<BenchOperation>,
+    /// Sizes that are measured, each twice the one before.
+    #[arg(long, value_name = "FROM-TO", default_value = "64-1M", value_parser = crate::option_values::SizeSweep::parse)]
+    pub sizes: crate::option_values::SizeSweep,
+    /// Kinds of queues [default: all that the target has]. The file has the largest threshold of all kinds
+    /// that are measured.
     #[arg(short = 'w', long, value_name = "KINDS", value_delimiter = ',', value_parser = QueueKind::parse)]
     pub queue_kinds: Vec<QueueKind>,
     /// Where operands are before each operation, as for `bench`.
@@ -51,59 +53,64 @@ pub struct TuneOptions {
     #[arg(short = 'i', long, value_name = "N", default_value_t = 100,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub iterations: u32,
-    /// Say nothing of the progress.
+    /// Do not report progress.
     #[arg(long)]
     pub quiet: bool,
 }
 
-/// What was found for one operation: the size from which on each way pays; none: at no size.
+/// The thresholds of one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct OperationThresholds {
     /// The operation.
-    pub operation: Operation,
-    /// By kind of queue, in the order of options: synchronous, asynchronous.
+    pub operation: BenchOperation,
+    /// The threshold in bytes for each kind of queue: synchronous, asynchronous; `None`: the device pays at no
+    /// size.
     pub bytes: Vec<[Option<u64>; 2]>,
 }
 
-/// Looks for thresholds, prints them, and writes the file.
+/// Searches for thresholds, prints them, and writes the file.
 ///
 /// # Errors
 /// If an option is refused, the target does not work, or the file cannot be written.
-pub fn tune(options: &TuneOptions, call: &Call<'_>, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn tune(
+    options: &TuneOptions,
+    call: &Invocation<'_>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let cpu = options.on.clone().by_cpu();
     if cpu == options.on {
         let allowed =
             "allowed: device, software or model:PLATFORM, which are compared with their CPU";
-        return Err(Failure::of_option("--on", &options.on, allowed));
+        return Err(Failure::refused_value("--on", &options.on, allowed));
     }
-    let operations: Vec<Operation> = match options.operations.is_empty() {
+    let operations: Vec<BenchOperation> = match options.operations.is_empty() {
         true => OPERATIONS.into_iter().filter(|it| it.threshold.is_some()).collect(),
         false => options.operations.clone(),
     };
     if let Some(without) = operations.iter().find(|it| it.threshold.is_none()) {
-        let allowed = "there is no threshold for it: the CPU has no other way";
-        return Err(Failure::of_option("--operations", without.name, allowed));
+        let allowed = "it has no threshold: the CPU has no alternative to compare with";
+        return Err(Failure::refused_value("--operations", without.name, allowed));
     }
     whole_file::check("--output", &options.output)?;
     let kinds = kinds(options)?;
     let steps = operations.len() * kinds.len() * MODES.len();
-    let mut progress = Progress::new(steps, options.quiet);
+    let mut progress = ProgressDisplay::new(steps, options.quiet);
     let mut found = Vec::new();
     for operation in operations {
-        let mut search = Search { options, cpu: &cpu, call, by_cpu: BTreeMap::new() };
+        let mut search = ThresholdSearch { options, cpu: &cpu, call, by_cpu: BTreeMap::new() };
         let mut bytes = Vec::new();
         for &kind in &kinds {
-            let mut ways = [None; 2];
-            for (way, (mode, depth)) in ways.iter_mut().zip(MODES) {
-                let what = format!("{}, {}, {mode}", operation.name, kind.word());
-                *way = search.threshold(operation, kind, depth, &mut |share| {
-                    progress.part(&what, share);
+            let mut thresholds = [None; 2];
+            for (threshold, (mode, depth)) in thresholds.iter_mut().zip(MODES) {
+                let what = format!("{}, {}, {mode}", operation.name, kind.name());
+                *threshold = search.threshold(operation, kind, depth, &mut |share| {
+                    progress.update(&what, share);
                 })?;
-                progress.done(&what);
+                progress.finish_step(&what);
             }
-            bytes.push(ways);
+            bytes.push(thresholds);
         }
-        found.push(Found { operation, bytes });
+        found.push(OperationThresholds { operation, bytes });
     }
     whole_file::write(
         "--output",
@@ -115,29 +122,29 @@ pub fn tune(options: &TuneOptions, call: &Call<'_>, out: &mut dyn Write) -> Resu
     out.write_all(text.as_bytes()).map_err(|error| Failure::Failed(format!("output: {error}")))
 }
 
-/// The kinds of queues that are looked at: of a device those that it has.
+/// The kinds of queues that are measured: those of the options, else those that the target has.
 fn kinds(options: &TuneOptions) -> Result<Vec<QueueKind>, Failure> {
     if !options.queue_kinds.is_empty() {
         return Ok(options.queue_kinds.clone());
     }
     let all = vec![QueueKind::Dedicated, QueueKind::Shared];
-    if options.on == Target::Device { real::kinds() } else { Ok(all) }
+    if options.on == BenchTarget::Device { real::queue_kinds() } else { Ok(all) }
 }
 
-/// A search for one operation: what the CPU takes is asked once for each size.
-struct Search<'a> {
+/// A search for the thresholds of one operation. The CPU is measured once for each size.
+struct ThresholdSearch<'a> {
     options: &'a TuneOptions,
-    cpu: &'a Target,
-    call: &'a Call<'a>,
+    cpu: &'a BenchTarget,
+    call: &'a Invocation<'a>,
     by_cpu: BTreeMap<u64, f64>,
 }
 
-impl Search<'_> {
-    /// The size from which on the device is no slower: between the largest size that is slower and the
-    /// next one, found by halving the list of sizes.
+impl ThresholdSearch<'_> {
+    /// The size from which on the device is not slower: between the largest size at which it is slower and the
+    /// next one, found by bisection of the list of sizes; `None`: the device is slower at all sizes.
     fn threshold(
         &mut self,
-        operation: Operation,
+        operation: BenchOperation,
         kind: QueueKind,
         depth: u32,
         watch: &mut dyn FnMut(f64),
@@ -148,12 +155,12 @@ impl Search<'_> {
         let (mut slower, mut faster) = (None, None);
         let (mut low, mut high) = (0, sizes.len());
         let steps = f64::from(usize::BITS - sizes.len().leading_zeros());
-        let mut asked = 0.0;
+        let mut measured = 0.0;
         while low < high {
             let middle = usize::midpoint(low, high);
             let size = sizes[middle];
-            watch(asked / steps);
-            asked += 1.0;
+            watch(measured / steps);
+            measured += 1.0;
             let gain = self.gain(operation, kind, depth, size)?;
             if gain < 0.0 {
                 (slower, low) = (Some((size, gain)), middle + 1);
@@ -168,10 +175,10 @@ impl Search<'_> {
         })
     }
 
-    /// By how much the device is faster, as a share of the CPU's rate.
+    /// The gain of the device as a share of the CPU's rate: 1 is twice as fast, a negative number slower.
     fn gain(
         &mut self,
-        operation: Operation,
+        operation: BenchOperation,
         kind: QueueKind,
         depth: u32,
         size: u64,
@@ -189,8 +196,8 @@ impl Search<'_> {
 
     fn rate(
         &self,
-        target: &Target,
-        operation: Operation,
+        target: &BenchTarget,
+        operation: BenchOperation,
         kind: QueueKind,
         depth: u32,
         size: u64,
@@ -200,7 +207,7 @@ impl Search<'_> {
             "-o",
             operation.name,
             "-w",
-            kind.word(),
+            kind.name(),
             "-q",
             &depth.to_string(),
             "-s",
@@ -215,22 +222,23 @@ impl Search<'_> {
             "32",
         ]
         .map(str::to_owned);
-        let options = options_of(&words)?;
-        let point: Point = options.points()?[0];
-        let answer = measure::ask(&options, &point, target, self.call.command, &mut |_| {})?;
+        let options = parse_options(&words)?;
+        let point: BenchPoint = options.points()?[0];
+        let answer =
+            measure::measure_point(&options, &point, target, self.call.command, &mut |_| {})?;
         Ok(answer.gbytes_per_s)
     }
 }
 
-/// The options of `bench` for a command line.
+/// Parses the options of `bench`.
 ///
 /// # Errors
-/// What clap says of it.
-pub fn options_of(words: &[String]) -> Result<Options, Failure> {
-    let command = Options::augment_args(clap::Command::new("bench").no_binary_name(true));
+/// If clap refuses the command line: its message.
+pub fn parse_options(words: &[String]) -> Result<BenchOptions, Failure> {
+    let command = BenchOptions::augment_args(clap::Command::new("bench").no_binary_name(true));
     let refused = |error: clap::Error| Failure::BadInput(error.to_string().trim_end().to_owned());
     let matches = command.try_get_matches_from(words).map_err(refused)?;
-    Options::from_arg_matches(&matches).map_err(refused)
+    BenchOptions::from_arg_matches(&matches).map_err(refused)
 }
 
 /// The size where the gain is zero, on a logarithmic scale, as whole lines.
@@ -245,7 +253,7 @@ fn between((below, loss): (u64, f64), (above, gain): (u64, f64)) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{between, options_of};
+    use super::{between, parse_options};
 
     #[test]
     fn a_threshold_lies_between_the_sizes_around_it_in_whole_lines() {
@@ -256,8 +264,8 @@ mod tests {
 
     #[test]
     fn options_are_those_of_the_command_line() {
-        let options = options_of(&["-s64".into(), "-w1".into()]).expect("are valid");
+        let options = parse_options(&["-s64".into(), "-w1".into()]).expect("are valid");
         assert_eq!(options.sizes, [64]);
-        assert!(options_of(&["-s".into(), "x".into()]).is_err());
+        assert!(parse_options(&["-s".into(), "x".into()]).is_err());
     }
 }

@@ -2,25 +2,27 @@
 
 use crate::failure::Failure;
 use dsa_bench::tune::TuneOptions;
-use dsa_bench::{Call, Options};
+use dsa_bench::{BenchOptions, Invocation};
 
-/// Measures, and prints the answers.
-pub fn bench(options: &Options) -> Result<(), Failure> {
-    called(|call| dsa_bench::bench(options, call, &mut std::io::stdout().lock()))
+/// Measures operations, and prints the results.
+pub fn bench(options: &BenchOptions) -> Result<(), Failure> {
+    with_invocation(|call| dsa_bench::bench(options, call, &mut std::io::stdout().lock()))
 }
 
-/// Looks for thresholds, and writes them.
+/// Searches for thresholds, and writes them to a file.
 pub fn tune(options: &TuneOptions) -> Result<(), Failure> {
-    called(|call| dsa_bench::tune::tune(options, call, &mut std::io::stdout().lock()))
+    with_invocation(|call| dsa_bench::tune::tune(options, call, &mut std::io::stdout().lock()))
 }
 
-/// How this process was called.
-fn called(work: impl FnOnce(&Call<'_>) -> Result<(), dsa_bench::Failure>) -> Result<(), Failure> {
+/// Does work that repeats, or runs again, the command line of this process.
+fn with_invocation(
+    work: impl FnOnce(&Invocation<'_>) -> Result<(), dsa_bench::Failure>,
+) -> Result<(), Failure> {
     let command = std::env::current_exe()
         .map_err(|error| Failure::failed(format!("path of this command: {error}")))?;
     let arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words: Vec<String> = std::iter::once("skipline-dsa".to_owned()).chain(arguments).collect();
-    work(&Call { command: &command, words: &words }).map_err(|failure| match failure {
+    work(&Invocation { command: &command, words: &words }).map_err(|failure| match failure {
         dsa_bench::Failure::BadInput(message) => Failure::bad_input(message),
         dsa_bench::Failure::Failed(message) => Failure::failed(message),
     })

@@ -68,7 +68,7 @@ enum Command {
     Config(config::Arguments),
     Digest(digest::Arguments),
     /// Measure operations on devices, CPUs and simulated machines by one command line.
-    Bench(Box<dsa_bench::Options>),
+    Bench(Box<dsa_bench::BenchOptions>),
     /// Find the sizes from which devices pay, and write them for the library.
     Tune(dsa_bench::tune::TuneOptions),
 }

@@ -1,74 +1,74 @@
-//! Where the time of a thread goes.
+//! The time of a thread, by phase.
 
-use crate::answer::PHASES;
+use crate::results::PHASES;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Times of a thread.
+/// The times of a thread by phase, and the latencies of its descriptors.
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
-    /// Whether each phase is timed: each look at the time costs some nanoseconds.
+    /// Whether each phase is timed: each reading of the clock costs some nanoseconds. Waiting is always timed.
     pub has_phases: bool,
     phases: [Duration; PHASES.len()],
     /// Latencies of descriptors, in nanoseconds.
     latencies: Vec<u64>,
 }
 
-/// The phases by their numbers.
+/// Index in [`PHASES`]: allocation of a descriptor.
 pub const ALLOCATE: usize = 0;
-/// Filling in.
+/// Index in [`PHASES`]: filling in a descriptor.
 pub const PREPARE: usize = 2;
-/// From the instruction on until the queue has taken the descriptor.
+/// Index in [`PHASES`]: from the instruction until the queue has taken the descriptor.
 pub const SUBMIT: usize = 4;
-/// For its end.
+/// Index in [`PHASES`]: waiting for the completion of a descriptor.
 pub const WAIT: usize = 5;
-/// The CPU's own work.
+/// Index in [`PHASES`]: the operation, done by the CPU itself.
 pub const WORK: usize = 6;
 
 impl Clock {
-    /// A clock that tells phases apart, or waiting from all else.
+    /// A clock without times. With `has_phases` it times all phases, else waiting alone.
     pub fn new(has_phases: bool) -> Self {
         Self { has_phases, ..Self::default() }
     }
 
-    /// The time, if phases are timed.
+    /// The present time, if phases are timed.
     pub fn now(&self) -> Option<Instant> {
         self.has_phases.then(Instant::now)
     }
 
-    /// A phase that began at `from` ends now.
-    pub fn end(&mut self, phase: usize, from: Option<Instant>) {
+    /// Adds the time from `from` until now to a phase.
+    pub fn end_phase(&mut self, phase: usize, from: Option<Instant>) {
         if let Some(from) = from {
             self.phases[phase] += from.elapsed();
         }
     }
 
-    /// A wait has ended.
-    pub fn waited(&mut self, time: Duration) {
+    /// Adds a time of waiting.
+    pub fn add_wait(&mut self, time: Duration) {
         self.phases[WAIT] += time;
     }
 
-    /// A descriptor has ended.
-    pub fn latency(&mut self, since: Option<Instant>) {
+    /// Notes the latency of a descriptor that was begun at `since` and ends now.
+    pub fn note_latency(&mut self, since: Option<Instant>) {
         if let Some(since) = since {
             self.latencies.push(u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX));
         }
     }
 
-    /// Time of waiting.
-    pub fn waiting(&self) -> Duration {
+    /// The time of waiting, of all descriptors together.
+    pub fn waiting_time(&self) -> Duration {
         self.phases[WAIT]
     }
 
-    /// The times of another thread as well.
-    pub fn add(&mut self, other: &Self) {
+    /// Adds the times and latencies of another thread.
+    pub fn merge(&mut self, other: &Self) {
         for (own, other) in self.phases.iter_mut().zip(&other.phases) {
             *own += *other;
         }
         self.latencies.extend(&other.latencies);
     }
 
-    /// Nanoseconds of a thread for an operation, by phase.
+    /// Nanoseconds of a thread for an operation, by phase; empty without timed phases.
     pub fn per_operation(&self, operations: u64) -> BTreeMap<String, f64> {
         if !self.has_phases {
             return BTreeMap::new();
@@ -78,7 +78,7 @@ impl Clock {
         named.map(|(name, time)| ((*name).to_owned(), ns(time))).collect()
     }
 
-    /// The latency that a share of descriptors does not exceed.
+    /// The latency in nanoseconds that a share of descriptors does not exceed; `None`: none was noted.
     pub fn percentile(&mut self, share: f64) -> Option<f64> {
         self.latencies.sort_unstable();
         let last = self.latencies.len().checked_sub(1)?;

@@ -1,35 +1,39 @@
-//! Buffers in pages and nodes of choice, and their lines in or out of the caches.
+//! Buffers with a chosen page size and memory node, and the placement of their lines in caches.
 
 #![allow(unsafe_code)]
 
-use crate::choices::{Node, Operand, Pages};
 use crate::failure::Failure;
+use crate::option_values::{MemoryNode, OperandPlacement, PageSize};
 use std::arch::asm;
 use std::path::Path;
 use std::ptr::NonNull;
 
 const LINE_BYTES: usize = 64;
-/// Where Linux has NUMA nodes.
+/// Linux's directory of NUMA nodes.
 const NODES: &str = "/sys/devices/system/node";
 /// The policy of `mbind`: these nodes and no other [linux/mempolicy.h].
 const MPOL_BIND: libc::c_long = 2;
 
-/// Memory of its own pages.
-pub struct Region {
+/// Anonymous memory, unmapped on drop.
+pub struct BufferRegion {
     start: NonNull<u8>,
     bytes: usize,
 }
 
 // SAFETY: the memory belongs to the region, wherever that goes.
-unsafe impl Send for Region {}
+unsafe impl Send for BufferRegion {}
 
-impl Region {
-    /// So many bytes, zero, present; in pages of a size and on a NUMA node, if one is named.
-    pub fn new(bytes: usize, pages: Pages, node: Option<(&str, u32)>) -> Result<Self, Failure> {
+impl BufferRegion {
+    /// Maps at least `bytes` of zeroed, present memory with pages of this size. `node` is the NUMA node with the
+    /// option that names it, for messages; `None`: the node of the thread.
+    ///
+    /// # Errors
+    /// If the system has no such memory: too few huge pages, for instance.
+    pub fn new(bytes: usize, pages: PageSize, node: Option<(&str, u32)>) -> Result<Self, Failure> {
         let (page, huge) = match pages {
-            Pages::Base => (4 << 10, 0),
-            Pages::Huge => (2 << 20, libc::MAP_HUGETLB | libc::MAP_HUGE_2MB),
-            Pages::Giant => (1 << 30, libc::MAP_HUGETLB | libc::MAP_HUGE_1GB),
+            PageSize::Base => (4 << 10, 0),
+            PageSize::Huge => (2 << 20, libc::MAP_HUGETLB | libc::MAP_HUGE_2MB),
+            PageSize::Giant => (1 << 30, libc::MAP_HUGETLB | libc::MAP_HUGE_1GB),
         };
         let bytes = bytes.max(1).next_multiple_of(page);
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -39,13 +43,13 @@ impl Region {
         if start == libc::MAP_FAILED {
             let error = std::io::Error::last_os_error();
             let advice = match pages {
-                Pages::Base => String::new(),
+                PageSize::Base => String::new(),
                 _ => format!(
                     "; {} of such pages are needed: see /sys/kernel/mm/hugepages",
                     bytes / page
                 ),
             };
-            let message = format!("-p {}: {bytes} bytes: {error}{advice}", pages.word());
+            let message = format!("-p {}: {bytes} bytes: {error}{advice}", pages.name());
             return Err(Failure::Failed(message));
         }
         let start = NonNull::new(start.cast()).unwrap_or(NonNull::dangling());
@@ -81,20 +85,20 @@ impl Region {
         Err(Failure::Failed(format!("{option}: memory of node {node}: {error}")))
     }
 
-    /// Address of its first byte.
+    /// Address of the first byte.
     pub fn address(&self) -> u64 {
         self.start.as_ptr() as u64
     }
 
-    /// All of it, while no device writes to it.
+    /// All bytes. No device may write to the region as long as they are borrowed.
     pub fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: the region's own memory, borrowed alone.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
     }
 
-    /// Puts its lines where an operand shall be.
-    pub fn send(&self, to: Operand) {
-        if to == Operand::Core {
+    /// Moves the region's lines into the caches, or out of them, as the placement says.
+    pub fn move_lines(&self, to: OperandPlacement) {
+        if to == OperandPlacement::Core {
             return;
         }
         for at in (0..self.bytes).step_by(LINE_BYTES) {
@@ -102,7 +106,7 @@ impl Region {
             // SAFETY: lines of the mapping; both instructions leave their content as it is. CLDEMOTE is a
             // hint, which processors without it ignore.
             unsafe {
-                if to == Operand::Flushed {
+                if to == OperandPlacement::Flushed {
                     std::arch::x86_64::_mm_clflush(line);
                 } else {
                     asm!(".byte 0x0f, 0x1c, 0x00", in("rax") line); // cldemote [rax]
@@ -114,37 +118,41 @@ impl Region {
     }
 }
 
-impl Drop for Region {
+impl Drop for BufferRegion {
     fn drop(&mut self) {
         // SAFETY: the mapping is this region's own.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
 
-/// The number of the memory node that an option asks for; none: that of the thread.
-pub fn node(
+/// Finds the memory node that an option asks for, with the option for messages; `None`: the thread's own node.
+/// `own` is the number of that node.
+///
+/// # Errors
+/// If this machine has no such node.
+pub fn find_node(
     option: &'static str,
-    wanted: Node,
+    wanted: MemoryNode,
     own: u32,
 ) -> Result<Option<(&'static str, u32)>, Failure> {
-    let refuse = |why: &str| Err(Failure::of_option(option, wanted.word(), why));
+    let refuse = |why: &str| Err(Failure::refused_value(option, wanted.name(), why));
     let found = match wanted {
-        Node::Local => return Ok(None),
-        Node::OtherSocket => {
+        MemoryNode::Local => return Ok(None),
+        MemoryNode::OtherSocket => {
             nodes().into_iter().find(|&(number, has_cpus)| has_cpus && number != own)
         }
-        Node::Cxl => nodes().into_iter().find(|&(_, has_cpus)| !has_cpus),
+        MemoryNode::Cxl => nodes().into_iter().find(|&(_, has_cpus)| !has_cpus),
     };
     match (found, wanted) {
         (Some((number, _)), _) if number < 64 => Ok(Some((option, number))),
-        (_, Node::Cxl) => {
+        (_, MemoryNode::Cxl) => {
             refuse("this machine has no memory node without CPUs; allowed here: local")
         }
         _ => refuse("this machine has one node with CPUs; allowed here: local"),
     }
 }
 
-/// Memory nodes, each with whether it has CPUs.
+/// Numbers of all memory nodes, each with whether the node has CPUs.
 fn nodes() -> Vec<(u32, bool)> {
     let Ok(entries) = std::fs::read_dir(NODES) else { return Vec::new() };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -159,7 +167,7 @@ fn has_cpus(node: u32) -> bool {
     std::fs::read_to_string(path).is_ok_and(|list| !list.trim().is_empty())
 }
 
-/// The node of this thread's CPU.
+/// Number of the memory node of this thread's CPU; 0 if the kernel does not report it.
 pub fn own_node() -> u32 {
     let (mut cpu, mut node) = (0_u32, 0_u32);
     // SAFETY: both numbers are written during the call.

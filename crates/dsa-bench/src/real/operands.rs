@@ -1,10 +1,10 @@
-//! The operations of a thread on operands of its own, and what they must leave there.
+//! The operations of a thread on operands of its own, and the check of what they have written.
 
-use super::memory::{Region, node, own_node};
-use crate::choices::{BLOCK_ON_FAULT, CACHE_CONTROL};
+use super::memory::{BufferRegion, find_node, own_node};
 use crate::failure::Failure;
-use crate::options::Options;
-use crate::point::Point;
+use crate::option_values::{BLOCK_ON_FAULT, CACHE_CONTROL};
+use crate::options::BenchOptions;
+use crate::point::BenchPoint;
 use dsa::hardware::Opcode;
 use dsa_client::client::{Client, Path};
 use dsa_client::operation::{CrcKind, Operation, Tags};
@@ -22,33 +22,38 @@ const DELTA: (u64, u64) = (8, 10);
 const LEAST_DELTA_BYTES: u64 = 80;
 const PATTERN: u64 = 0x0123_4567_89ab_cdef;
 
-/// Operands, and the operations on them.
-pub struct Operands {
-    /// Sources, second sources or destinations, second destinations or delta records.
-    regions: [Region; 3],
-    /// Operations on sets of operands of their own.
+/// The operands of a thread, and the operations on them.
+pub struct ThreadOperands {
+    /// Three regions: sources; second sources or destinations; second destinations or delta records.
+    regions: [BufferRegion; 3],
+    /// The operations, each on a set of operands of its own.
     pub operations: Vec<Operation>,
 }
 
-impl Operands {
-    /// Operands for so many operations of a point.
+impl ThreadOperands {
+    /// Allocates and fills in operands for `count` operations of a point. `cpu` prepares inputs that are
+    /// themselves results: protected blocks, delta records.
+    ///
+    /// # Errors
+    /// If the system does not have the memory that the options ask for, or `cpu` fails.
     pub fn new(
-        options: &Options,
-        point: &Point,
+        options: &BenchOptions,
+        point: &BenchPoint,
         count: u32,
         cpu: &Client,
     ) -> Result<Self, Failure> {
         let machine = &options.machine;
         let own = own_node();
         let nodes = [
-            node("--source-node", machine.source_node, own)?,
-            node("--destination-node", machine.destination_node, own)?,
-            node("--destination-node", machine.destination_node, own)?,
+            find_node("--source-node", machine.source_node, own)?,
+            find_node("--destination-node", machine.destination_node, own)?,
+            find_node("--destination-node", machine.destination_node, own)?,
         ];
         let name = options.operation.name;
         let stride = stride(name, point.size_bytes);
         let bytes = usize_from(stride * u64::from(count));
-        let [first, second, third] = nodes.map(|node| Region::new(bytes, options.pages, node));
+        let [first, second, third] =
+            nodes.map(|node| BufferRegion::new(bytes, options.pages, node));
         let mut own = Self { regions: [first?, second?, third?], operations: Vec::new() };
         own.fill_in(options, point);
         for number in 0..u64::from(count) {
@@ -62,8 +67,8 @@ impl Operands {
         Ok(own)
     }
 
-    /// Contents of the sources.
-    fn fill_in(&mut self, options: &Options, point: &Point) {
+    /// Fills in the contents of the sources.
+    fn fill_in(&mut self, options: &BenchOptions, point: &BenchPoint) {
         let name = options.operation.name;
         let words = point.size_bytes / DELTA.0;
         let differing = u64::from(options.delta_percent) * words / 100;
@@ -88,8 +93,8 @@ impl Operands {
 
     fn operation(
         &mut self,
-        options: &Options,
-        point: &Point,
+        options: &BenchOptions,
+        point: &BenchPoint,
         [first, second, third]: [u64; 3],
         cpu: &Client,
     ) -> Result<Operation, Failure> {
@@ -114,15 +119,15 @@ impl Operands {
             "copy-crc" => Operation::copy_crc(kind, 0, pair, bytes),
             "dif-insert" => Operation::dif_insert(pair, bytes, 0, tags),
             "dif-check" => {
-                by_cpu(cpu, &protect(first))?;
+                run_on_cpu(cpu, &protect(first))?;
                 Operation::dif_check(first, protected, 0, tags)
             }
             "dif-strip" => {
-                by_cpu(cpu, &protect(first))?;
+                run_on_cpu(cpu, &protect(first))?;
                 Operation::dif_strip(pair, protected, 0, tags)
             }
             "dif-update" => {
-                by_cpu(cpu, &protect(first))?;
+                run_on_cpu(cpu, &protect(first))?;
                 Operation::dif_update(pair, protected, 0, (tags, tags))
             }
             "cache-flush" => Operation::flush(second, bytes),
@@ -130,31 +135,32 @@ impl Operands {
         })
     }
 
-    /// A record of differences at the third operand, between the second one and itself with words changed.
+    /// Makes a delta record in the third operand, between the second operand and a copy of it with some words
+    /// changed; returns the record's bytes.
     fn delta_record(
         &mut self,
-        options: &Options,
-        point: &Point,
+        options: &BenchOptions,
+        point: &BenchPoint,
         [first, second, third]: [u64; 3],
         cpu: &Client,
     ) -> Result<u32, Failure> {
         let differing = u64::from(options.delta_percent) * (point.size_bytes / DELTA.0) / 100;
         let bytes = differing.max(1) * DELTA.0;
         // The first operand becomes the second with other words in front.
-        by_cpu(cpu, &Operation::fill(first, !PATTERN, bytes))?;
+        run_on_cpu(cpu, &Operation::fill(first, !PATTERN, bytes))?;
         let most: u32 = fit(record_bytes(point.size_bytes));
         let create = Operation::create_delta((second, first), point.size_bytes, (third, most));
-        match by_cpu(cpu, &create)? {
+        match run_on_cpu(cpu, &create)? {
             Answer::Delta { bytes, is_cut: false } => Ok(bytes),
             other => Err(Failure::Failed(format!("a delta record for -o apply-delta: {other:?}"))),
         }
     }
 
-    /// Puts operands where they shall be before operations.
-    pub fn send(&self, options: &Options) {
-        self.regions[0].send(options.operands.source);
-        self.regions[1].send(options.operands.destination);
-        self.regions[2].send(options.operands.destination);
+    /// Moves the lines of all operands into the caches or out of them, as `-z` says.
+    pub fn move_lines(&self, options: &BenchOptions) {
+        self.regions[0].move_lines(options.operands.source);
+        self.regions[1].move_lines(options.operands.destination);
+        self.regions[2].move_lines(options.operands.destination);
     }
 
     /// Whether another set of operands has the same contents.
@@ -164,26 +170,29 @@ impl Operands {
     }
 }
 
-/// Flags of descriptors that no operation sets itself.
-pub fn further_flags(options: &Options) -> u32 {
+/// Flags of descriptors that the library's operations do not set: block on fault.
+pub fn further_flags(options: &BenchOptions) -> u32 {
     let has_data = !matches!(options.operation.name, "no-op");
     if has_data { options.flags & BLOCK_ON_FAULT } else { 0 }
 }
 
-/// Whether the CPU's way of an operation has the number of bytes that the device's has.
-pub fn by_cpu(cpu: &Client, operation: &Operation) -> Result<Answer, Failure> {
+/// Has the CPU do an operation on operands of this module; returns its result.
+///
+/// # Errors
+/// If the operation fails.
+pub fn run_on_cpu(cpu: &Client, operation: &Operation) -> Result<Answer, Failure> {
     // SAFETY: all operations of this module name its own regions, which live longer.
     #[allow(unsafe_code)]
     let outcome = unsafe { cpu.run(operation, Path::Cpu) };
     outcome.map(|outcome| outcome.answer).map_err(|error| Failure::Failed(error.to_string()))
 }
 
-/// Bytes of the largest delta record of so much data.
+/// Bytes of the largest delta record of an operand of `bytes`.
 fn record_bytes(bytes: u64) -> u64 {
     (bytes / DELTA.0 * DELTA.1).max(LEAST_DELTA_BYTES)
 }
 
-/// Distance of one operand to the next of its kind.
+/// Distance in bytes of one operand to the next one in its region.
 fn stride(name: &str, bytes: u64) -> u64 {
     let longest = match name {
         "no-op" => 1,
@@ -195,9 +204,9 @@ fn stride(name: &str, bytes: u64) -> u64 {
     longest.next_multiple_of(multiple)
 }
 
-/// Refuses operands that this machine's memory does not hold: those of all threads, twice if results are
-/// compared.
-pub fn check_memory(options: &Options, point: &Point) -> Result<(), Failure> {
+/// Refuses operands that do not fit into the free memory of this machine: those of all threads, twice if
+/// results are compared.
+pub fn check_memory(options: &BenchOptions, point: &BenchPoint) -> Result<(), Failure> {
     let sets = u64::from(options.buffers) * u64::from(point.batch) * u64::from(point.threads);
     let each = 3 * stride(options.operation.name, point.size_bytes);
     let needed = u128::from(sets) * u128::from(each) * if options.verify { 2 } else { 1 };
@@ -211,13 +220,13 @@ pub fn check_memory(options: &Options, point: &Point) -> Result<(), Failure> {
                 needed >> 20,
                 kib >> 10
             );
-            Err(Failure::of_option("-n", options.buffers, &allowed))
+            Err(Failure::refused_value("-n", options.buffers, &allowed))
         }
         _ => Ok(()),
     }
 }
 
-/// The opcode of an operation of the command line.
-pub fn opcode(options: &Options) -> Opcode {
+/// The opcode of the operation that the command line names.
+pub fn opcode(options: &BenchOptions) -> Opcode {
     Opcode::of(options.operation.opcode).unwrap_or(Opcode::NoOp)
 }

@@ -1,14 +1,14 @@
-//! What each thread does and measures.
+//! The threads of a measurement.
 
 use super::clock::{Clock, WORK};
-use super::found::{open, queues_of_threads};
-use super::lane::Lane;
-use super::operands::{Operands, by_cpu, check_memory, further_flags};
-use crate::answer::Answer;
-use crate::choices::{Operand, Wait};
+use super::operands::{ThreadOperands, check_memory, further_flags, run_on_cpu};
+use super::queue_selection::{open_portal, queues_of_threads};
+use super::submission_lane::SubmissionLane;
 use crate::failure::Failure;
-use crate::options::Options;
-use crate::point::Point;
+use crate::option_values::{OperandPlacement, WaitMethod};
+use crate::options::BenchOptions;
+use crate::point::BenchPoint;
+use crate::results::BenchResult;
 use dsa::hardware::Opcode;
 use dsa_client::client::{Client, Options as ClientOptions};
 use dsa_client::outcome::Answer as Outcome;
@@ -19,40 +19,44 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::time::{Duration, Instant};
 
-/// What a thread has measured.
+/// The measurements of one thread.
 #[derive(Default)]
-struct Count {
+struct ThreadCounts {
     clock: Clock,
     time: Duration,
     operations: u64,
     retries: u64,
 }
 
-/// Operands that the CPU has worked on, and what its operations came to.
-type Expected = (Operands, Vec<Outcome>);
+/// Operands that the CPU has worked on, and the results of its operations.
+type ExpectedResults = (ThreadOperands, Vec<Outcome>);
 
-/// What all threads of a measurement have in common.
-struct Ask<'a> {
-    options: &'a Options,
-    point: &'a Point,
+/// The data that all threads of a measurement share.
+struct ThreadContext<'a> {
+    options: &'a BenchOptions,
+    point: &'a BenchPoint,
     cpu: Client,
     start: Barrier,
-    /// Rounds that the first thread has done.
+    /// Rounds over all descriptors that the first thread has finished.
     rounds: AtomicU32,
-    /// Locks of portals, if threads take turns.
+    /// A lock for each portal, for threads that share a dedicated queue.
     locks: Vec<Mutex<()>>,
 }
 
-/// Asks the CPU of this machine, or queues that are found. `watch` hears which share is done.
-pub(crate) fn ask(
-    options: &Options,
-    point: &Point,
+/// Measures a point on queues of this system or, with `by_cpu`, on its CPU. `watch` is called with the share of
+/// the rounds that are done, 0 to 1.
+///
+/// # Errors
+/// If this machine does not support what the options ask for, or an operation fails.
+pub(crate) fn measure(
+    options: &BenchOptions,
+    point: &BenchPoint,
     by_cpu: bool,
     watch: &mut dyn FnMut(f64),
-) -> Result<Answer, Failure> {
-    if options.waits() == Wait::Interrupt {
+) -> Result<BenchResult, Failure> {
+    if options.wait_method() == WaitMethod::Interrupt {
         let allowed = "only models have interrupts; allowed here: poll, umwait";
-        return Err(Failure::of_option("--wait", "interrupt", allowed));
+        return Err(Failure::refused_value("--wait", "interrupt", allowed));
     }
     check_memory(options, point)?;
     let queues = if by_cpu { Vec::new() } else { queues_of_threads(options, point)? };
@@ -64,7 +68,7 @@ pub(crate) fn ask(
         let number = match portals.iter().position(is_open) {
             Some(number) => number,
             None => {
-                portals.push(open(queue)?);
+                portals.push(open_portal(queue)?);
                 portals.len() - 1
             }
         };
@@ -72,7 +76,7 @@ pub(crate) fn ask(
     }
     refuse_batches(&portals, point)?;
     let none = ClientOptions { queues: Some(Vec::new()), ..ClientOptions::default() };
-    let ask = Ask {
+    let context = ThreadContext {
         options,
         point,
         cpu: Client::open(&none).map_err(|error| Failure::Failed(error.to_string()))?,
@@ -80,29 +84,29 @@ pub(crate) fn ask(
         rounds: AtomicU32::new(0),
         locks: portals.iter().map(|_| Mutex::new(())).collect(),
     };
-    let (ask, portals) = (&ask, &portals);
+    let (context, portals) = (&context, &portals);
     let counts = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..point.threads as usize)
             .map(|number| {
-                let portal = of_threads.get(number).map(|&at| (&portals[at], &ask.locks[at]));
-                scope.spawn(move || ask.thread(number, portal))
+                let portal = of_threads.get(number).map(|&at| (&portals[at], &context.locks[at]));
+                scope.spawn(move || context.run_thread(number, portal))
             })
             .collect();
         while threads.iter().any(|thread| !thread.is_finished()) {
-            let done = ask.rounds.load(Ordering::Relaxed);
+            let done = context.rounds.load(Ordering::Relaxed);
             watch(f64::from(done) / f64::from(options.iterations));
             std::thread::park_timeout(Duration::from_millis(20));
         }
         let ended = threads.into_iter().map(|thread| thread.join());
         let ended = ended
             .map(|end| end.unwrap_or_else(|_| Err(Failure::Failed("a thread ended early".into()))));
-        ended.collect::<Result<Vec<Count>, Failure>>()
+        ended.collect::<Result<Vec<ThreadCounts>, Failure>>()
     })?;
     Ok(answer(point, &counts))
 }
 
-/// Refuses batches that a queue would never take: it would look full for ever.
-fn refuse_batches(portals: &[Portal], point: &Point) -> Result<(), Failure> {
+/// Refuses batches where a queue would never take them, and would look full for ever.
+fn refuse_batches(portals: &[Portal], point: &BenchPoint) -> Result<(), Failure> {
     match portals.iter().find(|portal| point.batch > 1 && !portal.takes(Opcode::Batch)) {
         None => Ok(()),
         Some(portal) => Err(Failure::Failed(format!(
@@ -114,13 +118,13 @@ fn refuse_batches(portals: &[Portal], point: &Point) -> Result<(), Failure> {
     }
 }
 
-impl Ask<'_> {
-    fn thread(
+impl ThreadContext<'_> {
+    fn run_thread(
         &self,
         number: usize,
         portal: Option<(&Portal, &Mutex<()>)>,
-    ) -> Result<Count, Failure> {
-        let prepared = self.prepared(number);
+    ) -> Result<ThreadCounts, Failure> {
+        let prepared = self.prepare(number);
         // All threads get here, also those that have failed.
         self.start.wait();
         let (operands, expected) = prepared?;
@@ -135,13 +139,13 @@ impl Ask<'_> {
         Ok(counted)
     }
 
-    /// Operands, and others that the CPU has worked on, if results are to be compared.
-    fn prepared(&self, number: usize) -> Result<(Operands, Option<Expected>), Failure> {
+    /// Pins the thread and makes its operands; if results are to be compared, also those of the CPU.
+    fn prepare(&self, number: usize) -> Result<(ThreadOperands, Option<ExpectedResults>), Failure> {
         if let Some(cpus) = &self.options.cpus {
             pin(cpus.0[number % cpus.0.len()])?;
         }
         let count = self.options.buffers * self.point.batch;
-        let make = || Operands::new(self.options, self.point, count, &self.cpu);
+        let make = || ThreadOperands::new(self.options, self.point, count, &self.cpu);
         let operands = make()?;
         if !self.options.verify {
             return Ok((operands, None));
@@ -149,33 +153,34 @@ impl Ask<'_> {
         let expected = make()?;
         let each = expected.operations.iter();
         let answers =
-            each.map(|operation| by_cpu(&self.cpu, operation)).collect::<Result<_, _>>()?;
+            each.map(|operation| run_on_cpu(&self.cpu, operation)).collect::<Result<_, _>>()?;
         Ok((operands, Some((expected, answers))))
     }
 
-    /// Rounds over all descriptors. Operands that are to be out of caches go there between rounds, in no
-    /// time of the measurement; else rounds follow each other without a gap.
+    /// Measures rounds over all descriptors. Operands are moved to their placement between rounds, which is not
+    /// timed; without a placement rounds follow each other without a gap.
     fn by_queue(
         &self,
         number: usize,
-        (operands, answers): (&Operands, &[Outcome]),
+        (operands, answers): (&ThreadOperands, &[Outcome]),
         portal: &Portal,
         lock: &Mutex<()>,
-    ) -> Result<Count, Failure> {
+    ) -> Result<ThreadCounts, Failure> {
         let batch = self.point.batch as usize;
-        let mut lane = Lane::new(portal, &operands.operations, batch);
+        let mut lane = SubmissionLane::new(portal, &operands.operations, batch);
         lane.lock = self.options.machine.lock.then_some(lock);
-        lane.wait = self.options.waits();
-        lane.origin = self.options.descriptors_used();
+        lane.wait = self.options.wait_method();
+        lane.origin = self.options.descriptor_source();
         lane.flags = further_flags(self.options);
         lane.expected = answers;
         let depth = self.point.depth.min(self.options.buffers).min(portal.queue().entries) as usize;
-        let mut count = Count { clock: Clock::new(self.options.phases), ..Count::default() };
+        let mut count =
+            ThreadCounts { clock: Clock::new(self.options.phases), ..ThreadCounts::default() };
         let mut clock = Clock::new(self.options.phases);
         let mut from = Instant::now();
         for round in 0..self.options.iterations {
-            if self.has_to_send() {
-                operands.send(self.options);
+            if self.moves_operands() {
+                operands.move_lines(self.options);
                 from = Instant::now();
             }
             for descriptor in 0..self.options.buffers as usize {
@@ -185,13 +190,13 @@ impl Ask<'_> {
                 lane.submit(descriptor, &mut clock)?;
             }
             let is_last = round + 1 == self.options.iterations;
-            if self.has_to_send() || is_last {
+            if self.moves_operands() || is_last {
                 while lane.in_flight() > 0 {
                     lane.end_oldest(&mut clock)?;
                 }
                 count.time += from.elapsed();
             }
-            self.told(number, round);
+            self.note_round(number, round);
         }
         count.operations = self.operations();
         count.retries = lane.retries;
@@ -199,29 +204,30 @@ impl Ask<'_> {
         Ok(count)
     }
 
-    fn by_cpu(&self, number: usize, operands: &Operands) -> Result<Count, Failure> {
-        let mut count = Count { clock: Clock::new(self.options.phases), ..Count::default() };
+    fn by_cpu(&self, number: usize, operands: &ThreadOperands) -> Result<ThreadCounts, Failure> {
+        let mut count =
+            ThreadCounts { clock: Clock::new(self.options.phases), ..ThreadCounts::default() };
         for round in 0..self.options.iterations {
-            if self.has_to_send() {
-                operands.send(self.options);
+            if self.moves_operands() {
+                operands.move_lines(self.options);
             }
             let from = Instant::now();
             for operation in &operands.operations {
                 let one = count.clock.now();
-                by_cpu(&self.cpu, operation)?;
-                count.clock.end(WORK, one);
-                count.clock.latency(one);
+                run_on_cpu(&self.cpu, operation)?;
+                count.clock.end_phase(WORK, one);
+                count.clock.note_latency(one);
             }
             count.time += from.elapsed();
-            self.told(number, round);
+            self.note_round(number, round);
         }
         count.operations = self.operations();
         Ok(count)
     }
 
-    fn has_to_send(&self) -> bool {
+    fn moves_operands(&self) -> bool {
         let it = &self.options.operands;
-        it.source != Operand::Core || it.destination != Operand::Core
+        it.source != OperandPlacement::Core || it.destination != OperandPlacement::Core
     }
 
     /// Operations of a thread.
@@ -230,19 +236,23 @@ impl Ask<'_> {
         each * u64::from(self.options.iterations)
     }
 
-    fn told(&self, number: usize, round: u32) {
+    fn note_round(&self, number: usize, round: u32) {
         if number == 0 {
             self.rounds.store(round, Ordering::Relaxed);
         }
     }
 
-    fn verify(&self, mut operands: Operands, expected: Option<Expected>) -> Result<(), Failure> {
+    fn verify(
+        &self,
+        mut operands: ThreadOperands,
+        expected: Option<ExpectedResults>,
+    ) -> Result<(), Failure> {
         let Some((mut expected, _)) = expected else { return Ok(()) };
         if operands.is_equal(&mut expected) {
             return Ok(());
         }
         let name = self.options.operation.name;
-        Err(Failure::Failed(format!("-v: {name} has left other bytes than the CPU does")))
+        Err(Failure::Failed(format!("-v: {name} has written other bytes than the CPU does")))
     }
 }
 
@@ -254,21 +264,21 @@ fn pin(cpu: u32) -> Result<(), Failure> {
     }
     sched_setaffinity(None, &set).map_err(|error| {
         let allowed = format!("{error}; allowed: CPUs of this machine that the process may use");
-        Failure::of_option("-k", cpu, &allowed)
+        Failure::refused_value("-k", cpu, &allowed)
     })
 }
 
-fn answer(point: &Point, counts: &[Count]) -> Answer {
-    let rate = |count: &Count| count.operations as f64 / count.time.as_secs_f64();
+fn answer(point: &BenchPoint, counts: &[ThreadCounts]) -> BenchResult {
+    let rate = |count: &ThreadCounts| count.operations as f64 / count.time.as_secs_f64();
     let operations: u64 = counts.iter().map(|count| count.operations).sum();
     let per_s: f64 = counts.iter().map(rate).sum();
     let mut clock = Clock::new(counts.iter().any(|count| count.clock.has_phases));
-    counts.iter().for_each(|count| clock.add(&count.clock));
+    counts.iter().for_each(|count| clock.merge(&count.clock));
     let time: f64 = counts.iter().map(|count| count.time.as_secs_f64()).sum();
-    let waiting = clock.waiting().as_secs_f64();
+    let waiting = clock.waiting_time().as_secs_f64();
     let retries: u64 = counts.iter().map(|count| count.retries).sum();
     let further = [("retries_per_operation", retries as f64 / operations as f64)];
-    Answer {
+    BenchResult {
         gbytes_per_s: per_s * point.size_bytes as f64 / 1e9,
         kops_per_s: per_s / 1e3,
         cpu_percent: 100.0 * (1.0 - waiting / time).clamp(0.0, 1.0),

@@ -1,24 +1,24 @@
 //! The file of thresholds, and the table that is printed and stands in it as a comment.
 
-use super::{Found, MODES, TuneOptions};
-use crate::choices::QueueKind;
+use super::{MODES, OperationThresholds, TuneOptions};
+use crate::option_values::QueueKind;
 use crate::sizes;
 use dsa::hardware::Opcode;
 use dsa_client::thresholds::Thresholds;
 use std::fmt::Write;
 
-/// The larger size of all kinds of queues; none: one of them never pays.
-fn of_all_kinds(found: &Found, way: usize) -> u64 {
-    let each = found.bytes.iter().map(|ways| ways[way].unwrap_or(u64::MAX));
+/// The largest threshold over all kinds of queues; `u64::MAX`: with one of them the device never pays.
+fn largest_threshold(found: &OperationThresholds, mode: usize) -> u64 {
+    let each = found.bytes.iter().map(|modes| modes[mode].unwrap_or(u64::MAX));
     each.max().unwrap_or(u64::MAX)
 }
 
 fn thresholds(
     options: &TuneOptions,
-    (kinds, found): (&[QueueKind], &[Found]),
+    (kinds, found): (&[QueueKind], &[OperationThresholds]),
     words: &[String],
 ) -> Thresholds {
-    let kinds: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
+    let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
     let mut all = Thresholds::default();
     all.source = format!(
         "{}: {} ({}); operands {}; queues: {}; sizes {} to {}",
@@ -32,16 +32,16 @@ fn thresholds(
     );
     for one in found {
         if let Some(opcode) = Opcode::of(one.operation.opcode) {
-            all.set(opcode, of_all_kinds(one, 0), of_all_kinds(one, 1));
+            all.set(opcode, largest_threshold(one, 0), largest_threshold(one, 1));
         }
     }
     all
 }
 
-/// The text of the file: thresholds, and as a comment what was found for each kind of queue.
+/// The text of the file: the thresholds and, as a comment, those of each kind of queue.
 pub(super) fn text(
     options: &TuneOptions,
-    (kinds, found): (&[QueueKind], &[Found]),
+    (kinds, found): (&[QueueKind], &[OperationThresholds]),
     words: &[String],
 ) -> String {
     let mut text = String::new();
@@ -52,16 +52,16 @@ pub(super) fn text(
     let others: Vec<&str> =
         Thresholds::names().map(|(name, _)| name).filter(|name| !known.contains(name)).collect();
     if !others.is_empty() {
-        let _ = writeln!(text, "# Not looked for, published sizes instead: {}", others.join(", "));
+        let _ = writeln!(text, "# Not measured, published sizes instead: {}", others.join(", "));
     }
     text + "\n" + &thresholds(options, (kinds, found), words).to_toml()
 }
 
-pub(super) fn table(kinds: &[QueueKind], found: &[Found]) -> String {
+pub(super) fn table(kinds: &[QueueKind], found: &[OperationThresholds]) -> String {
     let mut text = format!("{:<16}", "pays from [B]");
     for kind in kinds {
         for (mode, _) in MODES {
-            let _ = write!(text, " {:>23}", format!("{} {mode}", kind.word()));
+            let _ = write!(text, " {:>23}", format!("{} {mode}", kind.name()));
         }
     }
     text.push('\n');
@@ -78,14 +78,17 @@ pub(super) fn table(kinds: &[QueueKind], found: &[Found]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, of_all_kinds};
+    use super::{OperationThresholds, largest_threshold};
     use crate::operation::parse;
 
     #[test]
     fn a_file_is_valid_for_all_kinds_of_queues() {
         let operation = parse("copy").expect("is one");
-        let found = Found { operation, bytes: vec![[Some(64), Some(128)], [Some(4096), None]] };
-        assert_eq!(of_all_kinds(&found, 0), 4096);
-        assert_eq!(of_all_kinds(&found, 1), u64::MAX);
+        let found = OperationThresholds {
+            operation,
+            bytes: vec![[Some(64), Some(128)], [Some(4096), None]],
+        };
+        assert_eq!(largest_threshold(&found, 0), 4096);
+        assert_eq!(largest_threshold(&found, 1), u64::MAX);
     }
 }

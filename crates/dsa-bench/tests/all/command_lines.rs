@@ -1,6 +1,6 @@
 //! A command line becomes the scenario that an experiment has: both ask the model the same.
 
-use crate::asked::options;
+use crate::measurements::options;
 use dsa_bench::model::scenario_of;
 use scenario::scenario::Scenario;
 use std::path::Path;
@@ -8,8 +8,8 @@ use std::path::Path;
 const PLATFORM: &str = "sapphire-rapids-56";
 /// The scenario of the paper's copies.
 const COPIES: &str = "experiments/asplos24/copy-scenario.toml";
-/// What only says how long a run takes, or what it is for; sets of buffers, and keys with which the mover
-/// that is asked has nothing to do.
+/// Keys that are left out of the comparison: length and purpose of a run, sets of buffers, and keys with which
+/// the engine that is measured has nothing to do.
 const APART: [&str; 6] = ["testbed", "run", "title", "question", "stated", "name"];
 
 /// The scenario of a file with every default filled in, as JSON, without what is apart.

@@ -1,6 +1,6 @@
 //! The CPU of this machine: is each operation done, and is a wrong result found? Times are not judged.
 
-use crate::asked::answers;
+use crate::measurements::answers;
 use dsa_bench::operation::OPERATIONS;
 
 #[test]

@@ -5,16 +5,16 @@
 //! Predicted, but for one number: the rate of an instance (figure 3) is an input of the model and counts as
 //! fitted; other measurements have 29.97 GB/s.
 
-use crate::asked::{CORES, MODEL, answers, measured, rates};
+use crate::measurements::{CORES, MODEL, answers, measure, rates};
 use dsa_bench::table::{crossing, series};
 
 /// The size from which on the engines of the model copy faster than its cores.
 fn pays_from(line: &str) -> Option<u64> {
     let line = format!("--on {MODEL},{CORES} -zF,F {line}");
-    let measured = measured(&line).unwrap_or_else(|failure| panic!("{line}: {failure}"));
+    let measured = measure(&line).unwrap_or_else(|failure| panic!("{line}: {failure}"));
     let all = series(&measured.points);
     let of = |target: usize| -> Vec<(u64, f64)> {
-        let rate = |it: &&dsa_bench::answer::Answers| {
+        let rate = |it: &&dsa_bench::results::PointResults| {
             (it.point.size_bytes, it.answers[target].gbytes_per_s)
         };
         all[0].iter().map(rate).collect()
@@ -178,7 +178,7 @@ fn figure_10_instances_add_up_until_writes_overflow_the_ddio_ways() {
     // seen: each destination is flushed, apart from the time, before its ways are needed.
     let of = |ways: u32| {
         let line = "-c -q 32 -n 64 -x 0x100 -s 256K --instances 4";
-        crate::asked::rates(&format!("{line} --set ddio_ways={ways}"))[0]
+        crate::measurements::rates(&format!("{line} --set ddio_ways={ways}"))[0]
     };
     let (two, eight) = (of(2), of(8));
     assert!((81.0..=99.0).contains(&two) && eight > 1.02 * two, "{two}, {eight}");

@@ -2,8 +2,8 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
-mod asked;
 mod command_lines;
 mod cpu;
 mod figures;
+mod measurements;
 mod refusals;

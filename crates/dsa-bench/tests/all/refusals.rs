@@ -1,6 +1,6 @@
 //! What is refused says which option, which value, and what is allowed.
 
-use crate::asked::{MODEL, options, refusal};
+use crate::measurements::{MODEL, options, refusal};
 
 #[track_caller]
 fn says(message: &str, words: &[&str]) {

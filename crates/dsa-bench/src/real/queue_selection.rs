@@ -1,16 +1,19 @@
-//! Queues of this system that fit the options.
+//! The work queues of this system that fit the options.
 
 use super::operands::opcode;
-use crate::choices::QueueKind;
 use crate::failure::Failure;
-use crate::options::Options;
-use crate::point::Point;
+use crate::option_values::QueueKind;
+use crate::options::BenchOptions;
+use crate::point::BenchPoint;
 use dsa_client::portal::{Portal, Submission};
 use dsa_client::queues::{self, Mode, Queue};
 use std::path::Path;
 
-/// The queue of each thread: threads use instances in turn, then the queues of each.
-pub fn queues_of_threads(options: &Options, point: &Point) -> Result<Vec<Queue>, Failure> {
+/// Selects the queue of each thread: threads use instances in turn, then the queues of each instance.
+pub fn queues_of_threads(
+    options: &BenchOptions,
+    point: &BenchPoint,
+) -> Result<Vec<Queue>, Failure> {
     let all = queues::find(Path::new(queues::SYSFS))
         .map_err(|error| Failure::Failed(error.to_string()))?;
     let fitting: Vec<&Queue> = all.iter().filter(|queue| fits(queue, options, point)).collect();
@@ -23,26 +26,26 @@ pub fn queues_of_threads(options: &Options, point: &Point) -> Result<Vec<Queue>,
     }
     devices.retain(|own| own.len() >= point.queues as usize);
     if devices.len() < point.instances as usize {
-        return Err(missing(options, point, &all));
+        return Err(no_fitting_queue(options, point, &all));
     }
     let (instances, queues) = (point.instances as usize, point.queues as usize);
     let queue = |thread: usize| devices[thread % instances][thread / instances % queues].clone();
     Ok((0..point.threads as usize).map(queue).collect())
 }
 
-/// The kinds of queues that this system has.
-pub(crate) fn kinds() -> Result<Vec<QueueKind>, Failure> {
+/// The modes of the queues that are enabled for programs on this system.
+pub(crate) fn queue_kinds() -> Result<Vec<QueueKind>, Failure> {
     let all = queues::find(Path::new(queues::SYSFS))
         .map_err(|error| Failure::Failed(error.to_string()))?;
     if all.is_empty() {
-        return Err(none());
+        return Err(no_queue());
     }
     let has = |mode: Mode| all.iter().any(|queue| queue.mode == mode);
     let kinds = [(QueueKind::Dedicated, Mode::Dedicated), (QueueKind::Shared, Mode::Shared)];
     Ok(kinds.into_iter().filter(|(_, mode)| has(*mode)).map(|(kind, _)| kind).collect())
 }
 
-fn fits(queue: &Queue, options: &Options, point: &Point) -> bool {
+fn fits(queue: &Queue, options: &BenchOptions, point: &BenchPoint) -> bool {
     let mode = match options.queue_kind {
         QueueKind::Dedicated => Mode::Dedicated,
         QueueKind::Shared => Mode::Shared,
@@ -65,7 +68,7 @@ fn engines(queue: &Queue) -> u32 {
     units::narrow::fit(engines.split_whitespace().count())
 }
 
-fn none() -> Failure {
+fn no_queue() -> Failure {
     Failure::Failed(
         "--on device: no queue is enabled for user programs in /sys/bus/dsa/devices; accel-config \
          enables one (type user), and --on software needs none"
@@ -73,11 +76,11 @@ fn none() -> Failure {
     )
 }
 
-fn missing(options: &Options, point: &Point, all: &[Queue]) -> Failure {
+fn no_fitting_queue(options: &BenchOptions, point: &BenchPoint, all: &[Queue]) -> Failure {
     if all.is_empty() {
-        return none();
+        return no_queue();
     }
-    let kind = options.queue_kind.word();
+    let kind = options.queue_kind.name();
     let mut wanted = format!(
         "{} {kind} queue(s) on each of {} device(s) for {} with -s {} and -b {}",
         point.queues, point.instances, options.operation.name, point.size_bytes, point.batch
@@ -88,7 +91,7 @@ fn missing(options: &Options, point: &Point, all: &[Queue]) -> Failure {
     if let Some(entries) = point.queue_entries {
         wanted += &format!(", entries {entries}");
     }
-    let there: Vec<String> = all
+    let known: Vec<String> = all
         .iter()
         .map(|queue| {
             let mode = if queue.mode == Mode::Dedicated { "dedicated" } else { "shared" };
@@ -103,14 +106,14 @@ fn missing(options: &Options, point: &Point, all: &[Queue]) -> Failure {
         })
         .collect();
     Failure::BadInput(format!(
-        "--on device: wanted are {wanted}; there are {}; choose by -w, --engines, --queue-entries, \
+        "--on device: the options ask for {wanted}; this system has {}; choose by -w, --engines, --queue-entries, \
          --instances, or configure others by accel-config",
-        there.join(", ")
+        known.join(", ")
     ))
 }
 
-/// Opens a queue.
-pub fn open(queue: Queue) -> Result<Portal, Failure> {
+/// Opens a queue for submission.
+pub fn open_portal(queue: Queue) -> Result<Portal, Failure> {
     Portal::open(queue, Path::new(queues::DEVICES), Submission::Automatic)
         .map_err(|error| Failure::Failed(error.to_string()))
 }

@@ -1,52 +1,52 @@
-//! What values of options may be, and how they are read.
+//! Types of option values: their names, and how the command line is parsed into them.
 
 use crate::sizes;
 
-macro_rules! words {
-    ($(#[$about:meta])* $name:ident { $($(#[$each:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$about])*
+macro_rules! named_values {
+    ($(#[$doc:meta])* $type:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal),+ $(,)? }) => {
+        $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-        pub enum $name {
-            $($(#[$each])* #[value(name = $word)] $variant),+
+        pub enum $type {
+            $($(#[$variant_doc])* #[value(name = $name)] $variant),+
         }
 
-        impl $name {
-            /// As options and scenarios name it.
+        impl $type {
+            /// The name that options and scenarios use for this value.
             #[must_use]
-            pub fn word(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
             }
         }
     };
 }
 
-words! {
-    /// Memory, as seen from the socket of the engines.
-    Node {
-        /// Of the same socket.
+named_values! {
+    /// The memory of a buffer, as seen from the socket of the engines.
+    MemoryNode {
+        /// Memory of the same socket.
         Local = "local",
-        /// Of the other socket.
+        /// Memory of the other socket.
         OtherSocket = "other-socket",
-        /// Behind CXL.
+        /// Memory behind CXL.
         Cxl = "cxl",
     }
 }
 
-words! {
-    /// How a thread waits.
-    Wait {
-        /// It looks at the completion record again and again.
+named_values! {
+    /// How a thread waits for the completion of a descriptor.
+    WaitMethod {
+        /// The thread reads the completion record again and again.
         Poll = "poll",
-        /// It sleeps until the record's line is written.
+        /// The thread sleeps (UMWAIT) until the record's cache line is written.
         Umwait = "umwait",
-        /// It sleeps until an interrupt (models only).
+        /// The thread sleeps until an interrupt (models only).
         Interrupt = "interrupt",
     }
 }
 
-words! {
-    /// Where descriptors come from.
-    Descriptors {
+named_values! {
+    /// How often descriptors are made.
+    DescriptorSource {
         /// Filled in once.
         Prepared = "prepared",
         /// Filled in for each operation.
@@ -56,9 +56,9 @@ words! {
     }
 }
 
-words! {
-    /// Pages of the buffers.
-    Pages {
+named_values! {
+    /// Size of the pages of the buffers.
+    PageSize {
         /// 4 KiB.
         Base = "4K",
         /// 2 MiB.
@@ -68,9 +68,9 @@ words! {
     }
 }
 
-words! {
-    /// Where an operand is before an operation.
-    Operand {
+named_values! {
+    /// The location of an operand's cache lines before an operation.
+    OperandPlacement {
         /// Where the CPU and earlier operations leave it.
         Core = "core",
         /// In the LLC, and in no cache of a core.
@@ -80,26 +80,26 @@ words! {
     }
 }
 
-/// The operands of the source and of the destination.
+/// The locations of source and destination before an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operands {
-    /// Of the source.
-    pub source: Operand,
-    /// Of the destination.
-    pub destination: Operand,
+pub struct OperandPlacements {
+    /// Location of the source.
+    pub source: OperandPlacement,
+    /// Location of the destination.
+    pub destination: OperandPlacement,
 }
 
-impl Operands {
-    /// By its name on the command line.
+impl OperandPlacements {
+    /// Parses `S,D`, or one letter for both: F flushed, L in the LLC, C as the core leaves it.
     ///
     /// # Errors
-    /// If there is none, with what is allowed.
+    /// If the text is not such a pair: a sentence with the allowed letters.
     pub fn parse(text: &str) -> Result<Self, String> {
         let one =
             |letter: &str| match letter {
-                "F" | "f" => Ok(Operand::Flushed),
-                "L" | "l" => Ok(Operand::Llc),
-                "C" | "c" => Ok(Operand::Core),
+                "F" | "f" => Ok(OperandPlacement::Flushed),
+                "L" | "l" => Ok(OperandPlacement::Llc),
+                "C" | "c" => Ok(OperandPlacement::Core),
                 _ => Err("allowed: F, L or C for the source and for the destination, such as F,F"
                     .to_owned()),
             };
@@ -108,29 +108,29 @@ impl Operands {
     }
 }
 
-/// Sizes of a sweep.
+/// The transfer sizes of a sweep, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sweep(pub Vec<u64>);
+pub struct SizeSweep(pub Vec<u64>);
 
-impl Sweep {
-    /// By its name on the command line.
+impl SizeSweep {
+    /// Parses `FROM-TO` or `FROM-TO*FACTOR` ([`sizes::parse_range`]).
     ///
     /// # Errors
-    /// If there is none, with what is allowed.
+    /// If the text is not such a range: a sentence with the allowed form.
     pub fn parse(text: &str) -> Result<Self, String> {
         sizes::parse_range(text).map(Self)
     }
 }
 
-/// CPUs for threads.
+/// The CPUs that threads are pinned to, in turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cpus(pub Vec<u32>);
+pub struct CpuList(pub Vec<u32>);
 
-impl Cpus {
-    /// By its name on the command line.
+impl CpuList {
+    /// Parses numbers and ranges, such as `5-8,10`.
     ///
     /// # Errors
-    /// If there is none, with what is allowed.
+    /// If the text is not such a list, or a number is 8192 or larger: a sentence with the allowed form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let allowed = || "allowed: numbers of CPUs and ranges of them, such as 5-8,10".to_owned();
         let number =
@@ -148,20 +148,20 @@ impl Cpus {
     }
 }
 
-/// The kind of a queue.
+/// The mode of a work queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum QueueKind {
-    /// MOVDIR64B, posted: one client.
+    /// Takes descriptors by MOVDIR64B, a posted write; has one client.
     Dedicated,
-    /// ENQCMD, answered: any number of them.
+    /// Takes descriptors by ENQCMD, which reports a full queue; has any number of clients.
     Shared,
 }
 
 impl QueueKind {
-    /// By its name on the command line.
+    /// Parses the mode by name, or by its number in dsa-perf-micros: 0 dedicated, 1 shared.
     ///
     /// # Errors
-    /// If there is none, with what is allowed.
+    /// If the text is neither: a sentence with the allowed values.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text {
             "0" | "dedicated" => Ok(Self::Dedicated),
@@ -170,9 +170,9 @@ impl QueueKind {
         }
     }
 
-    /// As sysfs and scenarios name it.
+    /// The name that sysfs and scenarios use for this mode.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Dedicated => "dedicated",
             Self::Shared => "shared",
@@ -180,15 +180,16 @@ impl QueueKind {
     }
 }
 
-/// Block on fault: the engine waits for an absent page.
+/// Flag "block on fault": the engine waits until an absent page is present.
 pub const BLOCK_ON_FAULT: u32 = 1 << 1;
-/// Cache control: destinations go into the LLC.
+/// Flag "cache control": destinations are written into the LLC.
 pub const CACHE_CONTROL: u32 = 1 << 8;
 
-/// Flags of descriptors that may be chosen.
+/// Parses flags of descriptors, in decimal or, with 0x, in hexadecimal digits: [`BLOCK_ON_FAULT`],
+/// [`CACHE_CONTROL`] or their sum.
 ///
 /// # Errors
-/// If it is no sum of them, with what is allowed.
+/// If the text has any other flag: a sentence with the allowed ones.
 pub fn parse_flags(text: &str) -> Result<u32, String> {
     let number = match text.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
@@ -200,10 +201,10 @@ pub fn parse_flags(text: &str) -> Result<u32, String> {
     })
 }
 
-/// A key of scenarios, and its value.
+/// Parses `KEY=VALUE`: a key of scenarios and its value, without surrounding spaces.
 ///
 /// # Errors
-/// If there is no equals sign, with what is allowed.
+/// If the text has no equals sign: a sentence with the allowed form.
 pub fn parse_setting(text: &str) -> Result<(String, String), String> {
     let parts =
         text.split_once('=').map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned()));

@@ -1,10 +1,10 @@
-//! Descriptors of a thread in flight on one queue.
+//! The descriptors that a thread has in flight on one queue.
 
 #![allow(unsafe_code)]
 
 use super::clock::{ALLOCATE, Clock, PREPARE, SUBMIT};
-use crate::choices::{Descriptors, Wait};
 use crate::failure::Failure;
+use crate::option_values::{DescriptorSource, WaitMethod};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::{Opcode, status};
 use dsa_client::instructions::{Instructions, wait_for_line};
@@ -17,20 +17,21 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use units::narrow::fit;
 
-/// Looks at a record before other threads get the CPU.
+/// Reads of a record before the thread yields the CPU.
 const SPINS: u32 = 512;
-/// Refusals before other threads get the CPU.
+/// Refusals of a descriptor before the thread yields the CPU.
 const RETRIES_AT_ONCE: u64 = 64;
-/// Refusals, and looks at a record, after which sysfs is asked whether the queue is still there.
-const LOOKS_AT_QUEUE: u64 = 1 << 16;
-const LOOKS_AT_RECORD: u32 = 1 << 20;
-/// After so long a descriptor is taken as lost.
+/// Refusals of a descriptor, and reads of a record, after which the thread reads in sysfs whether the queue is
+/// still enabled.
+const REFUSALS_PER_CHECK: u64 = 1 << 16;
+const READS_PER_CHECK: u32 = 1 << 20;
+/// Time after which a descriptor is taken for lost.
 const LOST: Duration = Duration::from_secs(60);
-/// Cycles of a wait for a line, as long as kernels allow by default.
+/// Cycles of one wait for a line: the limit that kernels set by default.
 const LINE_WAIT_CYCLES: u64 = 100_000;
 
-/// One descriptor, with all that it names but operands.
-struct Flight {
+/// One descriptor with its records and, for a batch, its members: all memory that it names but operands.
+struct DescriptorInFlight {
     members: Vec<Descriptor>,
     member_slots: Vec<Slot>,
     slot: Slot,
@@ -38,39 +39,40 @@ struct Flight {
     begun: Option<Instant>,
 }
 
-/// What makes descriptors, and submits and ends them.
-pub struct Lane<'a> {
-    /// The queue.
+/// Fills in descriptors, submits them to one queue and waits for their completion.
+pub struct SubmissionLane<'a> {
+    /// The portal of the queue.
     pub portal: &'a Portal,
-    /// Taken around each submission, if threads take turns.
+    /// Locked around each submission, if threads share a dedicated queue.
     pub lock: Option<&'a Mutex<()>>,
-    /// How records are waited for.
-    pub wait: Wait,
-    /// Where descriptors come from.
-    pub origin: Descriptors,
-    /// Flags of each.
+    /// How the thread waits for a record.
+    pub wait: WaitMethod,
+    /// How often descriptors are made.
+    pub origin: DescriptorSource,
+    /// Flags of each descriptor beside those of its operation.
     pub flags: u32,
-    /// Operations, those of a descriptor next to each other.
+    /// The operations; those of one descriptor are next to each other.
     pub operations: &'a [Operation],
     /// Operations of a descriptor.
     pub batch: usize,
-    /// What each operation comes to; empty: results are not compared.
+    /// The result of each operation; empty: results are not compared.
     pub expected: &'a [Answer],
-    ready: Vec<Option<Box<Flight>>>,
-    under_way: VecDeque<(usize, Box<Flight>)>,
-    /// Submissions that a queue refused.
+    ready: Vec<Option<Box<DescriptorInFlight>>>,
+    under_way: VecDeque<(usize, Box<DescriptorInFlight>)>,
+    /// Submissions that the queue has refused.
     pub retries: u64,
 }
 
-impl<'a> Lane<'a> {
-    /// A lane for all of `operations`, `batch` in each descriptor.
+impl<'a> SubmissionLane<'a> {
+    /// A lane for all of `operations`, with `batch` of them in each descriptor. The queue is polled without a
+    /// lock, and descriptors are made once.
     pub fn new(portal: &'a Portal, operations: &'a [Operation], batch: usize) -> Self {
         let ready = (0..operations.len() / batch).map(|_| None).collect();
         Self {
             portal,
             lock: None,
-            wait: Wait::Poll,
-            origin: Descriptors::Prepared,
+            wait: WaitMethod::Poll,
+            origin: DescriptorSource::Prepared,
             flags: 0,
             operations,
             batch,
@@ -81,38 +83,45 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// Descriptors in flight.
+    /// Number of descriptors in flight.
     pub fn in_flight(&self) -> usize {
         self.under_way.len()
     }
 
-    /// Submits descriptor `number`, which is not in flight.
+    /// Submits the descriptor with this number, which must not be in flight. Waits for room in the queue.
+    ///
+    /// # Errors
+    /// If the queue was disabled, or has taken no descriptor for 60 s.
     pub fn submit(&mut self, number: usize, clock: &mut Clock) -> Result<(), Failure> {
         let begun = clock.now();
         let mut flight = match self.ready[number].take() {
-            Some(flight) if self.origin != Descriptors::Allocated => flight,
+            Some(flight) if self.origin != DescriptorSource::Allocated => flight,
             _ => {
-                let flight = Flight::allocated(self.batch);
-                clock.end(ALLOCATE, begun);
+                let flight = DescriptorInFlight::allocate(self.batch);
+                clock.end_phase(ALLOCATE, begun);
                 flight
             }
         };
         let from = clock.now();
-        if self.origin != Descriptors::Prepared || flight.members.is_empty() {
+        if self.origin != DescriptorSource::Prepared || flight.members.is_empty() {
             let own = &self.operations[number * self.batch..(number + 1) * self.batch];
             flight.fill_in(own, self.flags);
         }
         flight.slot.clear();
-        clock.end(PREPARE, from);
+        clock.end_phase(PREPARE, from);
         flight.begun = begun;
-        self.give(&flight, clock)?;
+        self.submit_until_taken(&flight, clock)?;
         self.under_way.push_back((number, flight));
         Ok(())
     }
 
-    /// Gives a descriptor to the queue, and waits for room: a queue that counts credits has some again when
-    /// a descriptor of this lane that has ended is taken back.
-    fn give(&mut self, flight: &Flight, clock: &mut Clock) -> Result<(), Failure> {
+    /// Submits a descriptor until the queue takes it. A queue that counts credits has some again when an ended
+    /// descriptor of this lane is taken back.
+    fn submit_until_taken(
+        &mut self,
+        flight: &DescriptorInFlight,
+        clock: &mut Clock,
+    ) -> Result<(), Failure> {
         let mut refused: Option<Instant> = None;
         loop {
             let from = clock.now();
@@ -122,7 +131,7 @@ impl<'a> Lane<'a> {
             // SAFETY: operands, list and records live until the descriptor has ended: lanes wait for it.
             let taken = unsafe { self.portal.submit(&flight.descriptor) };
             drop(guard);
-            clock.end(SUBMIT, from);
+            clock.end_phase(SUBMIT, from);
             if taken {
                 return Ok(());
             }
@@ -133,13 +142,13 @@ impl<'a> Lane<'a> {
                 std::thread::yield_now();
             }
             let since = *refused.get_or_insert_with(Instant::now);
-            if self.retries.is_multiple_of(LOOKS_AT_QUEUE) {
+            if self.retries.is_multiple_of(REFUSALS_PER_CHECK) {
                 self.check_queue(since)?;
             }
         }
     }
 
-    /// Refuses to wait for a queue that is no more, or since very long.
+    /// Fails if the queue is disabled, or if the wait that began at `since` is longer than [`LOST`].
     fn check_queue(&self, since: Instant) -> Result<(), Failure> {
         let queue = self.portal.queue();
         if !queue.is_enabled() {
@@ -157,13 +166,17 @@ impl<'a> Lane<'a> {
         )))
     }
 
-    /// Waits for the oldest descriptor in flight.
+    /// Waits for the completion of the oldest descriptor in flight, and checks its result. Without descriptors
+    /// in flight it returns at once.
+    ///
+    /// # Errors
+    /// If the descriptor failed, has another result than the CPU, or did not end.
     pub fn end_oldest(&mut self, clock: &mut Clock) -> Result<(), Failure> {
         let Some((number, flight)) = self.under_way.pop_front() else { return Ok(()) };
         if flight.slot.status() == 0 {
             let from = Instant::now();
             let waited = self.wait_for(&flight.slot, from);
-            clock.waited(from.elapsed());
+            clock.add_wait(from.elapsed());
             if let Err(failure) = waited {
                 // The device may still write to it.
                 Box::leak(flight);
@@ -171,14 +184,14 @@ impl<'a> Lane<'a> {
             }
         }
         self.portal.ended();
-        clock.latency(flight.begun);
-        let ended = self.judge(number, &flight);
+        clock.note_latency(flight.begun);
+        let ended = self.check_record(number, &flight);
         self.ready[number] = Some(flight);
         ended
     }
 
     fn wait_for(&self, slot: &Slot, from: Instant) -> Result<(), Failure> {
-        let by_line = self.wait == Wait::Umwait && Instructions::here().waits_for_lines;
+        let by_line = self.wait == WaitMethod::Umwait && Instructions::here().waits_for_lines;
         let mut looks = 0_u32;
         while slot.status() == 0 {
             looks = looks.wrapping_add(1);
@@ -189,15 +202,15 @@ impl<'a> Lane<'a> {
             } else {
                 std::thread::yield_now();
             }
-            if looks.is_multiple_of(LOOKS_AT_RECORD) {
+            if looks.is_multiple_of(READS_PER_CHECK) {
                 self.check_queue(from)?;
             }
         }
         Ok(())
     }
 
-    /// Refuses any end but success, and results that are not those of the CPU, if they are known.
-    fn judge(&self, number: usize, flight: &Flight) -> Result<(), Failure> {
+    /// Fails for each status but success, and for results other than the CPU's, if these are known.
+    fn check_record(&self, number: usize, flight: &DescriptorInFlight) -> Result<(), Failure> {
         let record = flight.slot.record();
         if record.status() == status::SUCCESS && record.result() == 0 {
             return self.compare(number, flight);
@@ -225,9 +238,9 @@ impl<'a> Lane<'a> {
     }
 }
 
-impl Lane<'_> {
-    /// Compares the results of operations with those of the CPU, if they are known.
-    fn compare(&self, number: usize, flight: &Flight) -> Result<(), Failure> {
+impl SubmissionLane<'_> {
+    /// Compares the results of a descriptor's operations with those of the CPU, if these are known.
+    fn compare(&self, number: usize, flight: &DescriptorInFlight) -> Result<(), Failure> {
         let first = number * self.batch;
         let expected = self.expected.iter().skip(first).take(self.batch);
         for (member, expected) in expected.enumerate() {
@@ -250,8 +263,9 @@ impl Lane<'_> {
     }
 }
 
-impl Drop for Lane<'_> {
-    /// Nothing that a device may still write to goes before the descriptor has ended.
+impl Drop for SubmissionLane<'_> {
+    /// Waits for all descriptors in flight, as a device may still write to their memory; memory whose
+    /// descriptor does not end is leaked.
     fn drop(&mut self) {
         while let Some((_, flight)) = self.under_way.pop_front() {
             match self.wait_for(&flight.slot, Instant::now()) {
@@ -264,8 +278,8 @@ impl Drop for Lane<'_> {
     }
 }
 
-impl Flight {
-    fn allocated(batch: usize) -> Box<Self> {
+impl DescriptorInFlight {
+    fn allocate(batch: usize) -> Box<Self> {
         let slots = if batch > 1 { batch } else { 0 };
         Box::new(Self {
             members: Vec::with_capacity(batch),
