@@ -1,22 +1,22 @@
-//! Connections at random: a host and a controller open one, and send each other PDUs of all kinds.
+//! Random connections: a host and a controller open one, and send each other PDUs of all types.
 
-use crate::message::Message;
-use crate::negotiation::{Digests, Terms};
-use crate::pdu::{COMMON_BYTES, Header, Kind};
+use crate::message::PduMessage;
+use crate::negotiation::{EnabledDigests, Terms};
+use crate::pdu::{COMMON_BYTES, Header, PduKind};
 use dsa_client::error::Error;
 use rand_core::RngCore;
 use units::narrow::{fit, usize_from};
 
 use crate::seal::{Sealed, Sealer};
 
-/// Opcode of a read.
+/// Opcode of the NVM command Read.
 const READ: u8 = 2;
-/// Opcode of a write.
+/// Opcode of the NVM command Write.
 const WRITE: u8 = 1;
 /// Flags of a command whose data is described by an SGL.
 const SGL: u8 = 0x40;
 
-/// Which side sends a PDU.
+/// The side that sends a PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
     /// The host.
@@ -25,45 +25,45 @@ pub enum Sender {
     Controller,
 }
 
-/// What a connection is like.
+/// Parameters of a random connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct ConnectionShape {
     /// Digests that both sides agree on.
-    pub digests: Digests,
-    /// PDUs behind the opening ones, at least: a command is not left without its answer.
+    pub digests: EnabledDigests,
+    /// Least number of PDUs behind ICReq and ICResp: a command is always followed by its completion.
     pub pdus: usize,
     /// Most bytes of data in a PDU.
     pub most_data_bytes: u32,
-    /// Whether the sides want data aligned, so that padding is before it.
+    /// Whether the sides ask for aligned data (HPDA, CPDA), which puts padding before it.
     pub is_padded: bool,
-    /// Whether it ends with a termination request.
+    /// Whether the connection ends with a termination request.
     pub is_terminated: bool,
 }
 
-/// A PDU of a connection.
-pub type Spoken = (Sender, Sealed<usize>);
+/// A PDU with its digests, and the side that sends it. Its tag is its number in the connection.
+pub type SentPdu = (Sender, Sealed<usize>);
 
-/// The PDUs of a connection at random, sealed, in the order in which they are sent.
+/// Generates the PDUs of a connection with their digests, in the order in which they are sent.
 ///
 /// # Errors
-/// Those of the digests.
-pub fn speak(
+/// If a digest cannot be computed ([`Sealer::wait`]).
+pub fn generate(
     random: &mut impl RngCore,
-    shape: &Shape,
+    shape: &ConnectionShape,
     sealer: &mut Sealer<usize>,
-) -> Result<Vec<Spoken>, Error> {
+) -> Result<Vec<SentPdu>, Error> {
     let mut dice = Dice(random);
     let terms = [(); 2].map(|()| {
         let alignment = if shape.is_padded { [0, 1, 3, 31][dice.below(4)] } else { 0 };
         Terms { digests: shape.digests, alignment }
     });
-    let mut spoken = opening(shape, terms);
+    let mut sent_pdus = opening(shape, terms);
     let mut senders = vec![Sender::Host, Sender::Controller];
     let mut sent = 0;
-    let mut send = |sealer: &mut Sealer<usize>, (sender, message): (Sender, Message)| {
+    let mut send = |sealer: &mut Sealer<usize>, (sender, message): (Sender, PduMessage)| {
         senders.push(sender);
         sent += 1;
-        // The receiver's terms hold.
+        // Alignment and digests follow the receiver's terms.
         let terms = if sender == Sender::Host { terms[1] } else { terms[0] };
         sealer.begin(senders.len() - 1, message, terms).map(|()| sent)
     };
@@ -79,20 +79,20 @@ pub fn speak(
         send(sealer, dice.termination())?;
     }
     while let Some(sealed) = sealer.wait() {
-        spoken.push(sealed?);
+        sent_pdus.push(sealed?);
     }
-    spoken.sort_by_key(|sealed| sealed.tag);
-    Ok(senders.into_iter().zip(spoken).collect())
+    sent_pdus.sort_by_key(|sealed| sealed.tag);
+    Ok(senders.into_iter().zip(sent_pdus).collect())
 }
 
-fn opening(shape: &Shape, [host, controller]: [Terms; 2]) -> Vec<Sealed<usize>> {
+fn opening(shape: &ConnectionShape, [host, controller]: [Terms; 2]) -> Vec<Sealed<usize>> {
     let whole = |tag, kind, bytes: [u8; 128]| {
         let header = Header { kind, flags: 0, data_at: 0, bytes: 128 };
         Sealed { tag, header, buffers: vec![bytes.to_vec()] }
     };
     vec![
-        whole(0, Kind::IcReq, host.request(0)),
-        whole(1, Kind::IcResp, controller.response(shape.most_data_bytes.max(4096))),
+        whole(0, PduKind::IcReq, host.request(0)),
+        whole(1, PduKind::IcResp, controller.response(shape.most_data_bytes.max(4096))),
     ]
 }
 
@@ -103,14 +103,14 @@ impl<R: RngCore> Dice<'_, R> {
         usize_from(self.0.next_u64() % (bound.max(1) as u64))
     }
 
-    /// Small sizes as often as large ones.
+    /// A random size from 1 to about `most`: small sizes are as frequent as large ones.
     fn bytes(&mut self, most: u32) -> usize {
         let most = usize_from(most.into()).max(1);
         let scale = 1 << self.below(1 + usize_from(most.ilog2().into()));
         1 + self.below((2 * scale).min(most))
     }
 
-    /// So many bytes in one buffer, or in several.
+    /// Random data of `bytes` in one buffer, or in several.
     fn data(&mut self, bytes: usize) -> Vec<Vec<u8>> {
         let mut left = bytes;
         let mut buffers = Vec::new();
@@ -125,8 +125,8 @@ impl<R: RngCore> Dice<'_, R> {
         buffers
     }
 
-    /// A command and all that follows from it.
-    fn exchange(&mut self, id: u16, most: u32) -> Vec<(Sender, Message)> {
+    /// A command with its data transfer and completion.
+    fn exchange(&mut self, id: u16, most: u32) -> Vec<(Sender, PduMessage)> {
         use Sender::{Controller, Host};
         let bytes = self.bytes(most);
         let mut messages = Vec::new();
@@ -134,29 +134,30 @@ impl<R: RngCore> Dice<'_, R> {
             0 => {
                 let in_capsule = self.data(bytes.min(8192));
                 messages
-                    .push((Host, Message::command(&self.command(WRITE, id, bytes), in_capsule)));
+                    .push((Host, PduMessage::command(&self.command(WRITE, id, bytes), in_capsule)));
             }
             1 => {
-                messages.push((Host, Message::command(&self.command(READ, id, bytes), Vec::new())));
+                messages
+                    .push((Host, PduMessage::command(&self.command(READ, id, bytes), Vec::new())));
                 self.transfer(bytes, |at, data, is_last| {
-                    messages.push((Controller, Message::c2h_data(id, at, data, is_last)));
+                    messages.push((Controller, PduMessage::c2h_data(id, at, data, is_last)));
                 });
             }
             _ => {
                 messages
-                    .push((Host, Message::command(&self.command(WRITE, id, bytes), Vec::new())));
+                    .push((Host, PduMessage::command(&self.command(WRITE, id, bytes), Vec::new())));
                 let tag = id ^ 0x55;
-                messages.push((Controller, Message::ready(id, tag, 0, fit(bytes))));
+                messages.push((Controller, PduMessage::ready(id, tag, 0, fit(bytes))));
                 self.transfer(bytes, |at, data, is_last| {
-                    messages.push((Host, Message::h2c_data(id, tag, at, data, is_last)));
+                    messages.push((Host, PduMessage::h2c_data(id, tag, at, data, is_last)));
                 });
             }
         }
-        messages.push((Controller, Message::response(&completion(id))));
+        messages.push((Controller, PduMessage::response(&completion(id))));
         messages
     }
 
-    /// Data in one PDU, or in two.
+    /// Sends random data of `bytes` in one PDU, or in two.
     fn transfer(&mut self, bytes: usize, mut send: impl FnMut(u32, Vec<Vec<u8>>, bool)) {
         let first = if bytes > 1 && self.below(2) == 0 { 1 + self.below(bytes - 1) } else { bytes };
         let data = self.data(first);
@@ -180,14 +181,14 @@ impl<R: RngCore> Dice<'_, R> {
         entry
     }
 
-    fn termination(&mut self) -> (Sender, Message) {
+    fn termination(&mut self) -> (Sender, PduMessage) {
         let by_host = self.below(2) == 0;
         let sender = if by_host { Sender::Host } else { Sender::Controller };
         let mut quoted = vec![0; 24];
         self.0.fill_bytes(&mut quoted[COMMON_BYTES..]);
-        quoted[0] = if by_host { Kind::C2hData as u8 } else { Kind::H2cData as u8 };
+        quoted[0] = if by_host { PduKind::C2hData as u8 } else { PduKind::H2cData as u8 };
         quoted[2] = 24;
-        (sender, Message::termination(by_host, 1, 0, &quoted))
+        (sender, PduMessage::termination(by_host, 1, 0, &quoted))
     }
 }
 

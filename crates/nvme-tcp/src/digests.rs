@@ -1,11 +1,11 @@
 //! CRC-32Cs over lists of buffers, many under way at a time.
 //!
-//! A CRC goes from buffer to buffer: what the one before came to is the seed of the next. Buffers belong
-//! to [`Digests`] as long as a device may read them, so that nothing can go wrong with their memory.
+//! The CRC of one buffer seeds the next. Buffers belong to [`DigestQueue`] as long as a device may read them,
+//! so that their memory stays valid.
 
 #![allow(unsafe_code)]
 
-use crate::tally::Share;
+use crate::tally::DigestBytes;
 use dsa_client::client::{Client, Path};
 use dsa_client::error::Error;
 use dsa_client::operation::{CrcKind, Operation};
@@ -15,20 +15,20 @@ use slab::Slab;
 use std::collections::VecDeque;
 use units::narrow::fit;
 
-/// CRC-32C of the bytes of several buffers, one behind the other, behind bytes whose CRC-32C is `seed`
-/// (0: behind none). Waits for its end.
+/// Computes the CRC-32C of the concatenation of several buffers, and waits for it. `seed` is the CRC-32C of the
+/// bytes before them; 0: there are none.
 ///
 /// # Errors
-/// Those of [`Client::run`].
+/// If [`Client::run`] fails.
 pub fn crc32c(client: &Client, path: Path, seed: u32, buffers: &[&[u8]]) -> Result<u32, Error> {
     buffers.iter().filter(|buffer| !buffer.is_empty()).try_fold(seed, |crc, buffer| {
         // SAFETY: the buffer is borrowed until the call returns.
-        let outcome = unsafe { client.run(&over(crc, buffer), path) }?;
+        let outcome = unsafe { client.run(&crc_operation(crc, buffer), path) }?;
         Ok(crc_of(&outcome, crc))
     })
 }
 
-fn over(seed: u32, bytes: &[u8]) -> Operation {
+fn crc_operation(seed: u32, bytes: &[u8]) -> Operation {
     Operation::crc(CrcKind::default(), seed.into(), bytes.as_ptr() as u64, bytes.len() as u64)
 }
 
@@ -39,17 +39,17 @@ fn crc_of(outcome: &Outcome, seed: u32) -> u32 {
     }
 }
 
-/// Buffers, of whose bytes the first so many have a digest.
+/// Buffers whose first bytes are covered by a digest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Covered {
+pub struct CoveredBuffers {
     /// The buffers.
     pub buffers: Vec<Vec<u8>>,
-    /// Bytes.
+    /// Number of bytes that the digest covers, from the first byte of the first buffer on.
     pub bytes: usize,
 }
 
-impl Covered {
-    /// All bytes of buffers.
+impl CoveredBuffers {
+    /// Buffers that the digest covers as a whole.
     #[must_use]
     pub fn all(buffers: Vec<Vec<u8>>) -> Self {
         let bytes = buffers.iter().map(Vec::len).sum();
@@ -57,85 +57,85 @@ impl Covered {
     }
 }
 
-/// A digest that was computed.
+/// A computed digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digest {
     /// The buffers, unchanged.
     pub buffers: Vec<Vec<u8>>,
     /// CRC-32C of the covered bytes.
     pub crc: u32,
-    /// Who computed it.
-    pub share: Share,
+    /// Bytes that a device and the CPU did.
+    pub bytes: DigestBytes,
 }
 
-/// Both digests of a PDU.
+/// Both computed digests of a PDU.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended<T> {
-    /// What they were begun with.
+pub struct PduDigests<T> {
+    /// The tag that was given to [`DigestQueue::begin`].
     pub tag: T,
-    /// Of the header.
+    /// The header digest.
     pub header: Digest,
-    /// Of the data.
+    /// The data digest.
     pub data: Digest,
 }
 
-/// A CRC on its way through buffers.
+/// A CRC that is computed buffer by buffer.
 #[derive(Debug)]
-struct Chain {
+struct CrcChain {
     digest: Digest,
-    /// The next buffer.
+    /// Index of the next buffer.
     next: usize,
-    /// Bytes that are not covered yet.
+    /// Bytes that are still to be covered.
     left: usize,
 }
 
-impl Chain {
-    fn new(covered: Covered) -> Self {
-        let digest = Digest { buffers: covered.buffers, crc: 0, share: Share::default() };
+impl CrcChain {
+    fn new(covered: CoveredBuffers) -> Self {
+        let digest = Digest { buffers: covered.buffers, crc: 0, bytes: DigestBytes::default() };
         Self { digest, next: 0, left: covered.bytes }
     }
 
-    fn operation(&mut self) -> Option<Operation> {
+    fn next_operation(&mut self) -> Option<Operation> {
         loop {
             let buffer = self.digest.buffers.get(self.next)?;
             let covered = &buffer[..buffer.len().min(self.left)];
             self.next += 1;
             self.left -= covered.len();
             if !covered.is_empty() {
-                return Some(over(self.digest.crc, covered));
+                return Some(crc_operation(self.digest.crc, covered));
             }
         }
     }
 
     fn absorb(&mut self, outcome: &Outcome) {
         self.digest.crc = crc_of(outcome, self.digest.crc);
-        self.digest.share.device_bytes += outcome.device_bytes;
-        self.digest.share.cpu_bytes += outcome.cpu_bytes;
+        self.digest.bytes.device_bytes += outcome.device_bytes;
+        self.digest.bytes.cpu_bytes += outcome.cpu_bytes;
     }
 }
 
-struct Task<T> {
+struct PduTask<T> {
     tag: T,
-    /// Of the header, and of the data.
-    chains: [Chain; 2],
-    /// Chains under way.
+    /// The chains of header and data.
+    chains: [CrcChain; 2],
+    /// Number of chains under way.
     left: usize,
     failed: Option<Error>,
 }
 
 /// Digests under way, two for each PDU.
-pub struct Digests<T> {
+pub struct DigestQueue<T> {
     client: Client,
     path: Path,
     most: usize,
-    /// Which chain of which task each job is of.
+    /// Jobs under way, by task and number of the chain.
     jobs: Set<(usize, usize)>,
-    tasks: Slab<Task<T>>,
-    ended: VecDeque<Result<Ended<T>, Error>>,
+    tasks: Slab<PduTask<T>>,
+    ended: VecDeque<Result<PduDigests<T>, Error>>,
 }
 
-impl<T> Digests<T> {
-    /// None yet; at most so many PDUs, and one at least, are under way at a time.
+impl<T> DigestQueue<T> {
+    /// An empty queue. At most `most` PDUs are under way at a time; 0 counts as 1.
     #[must_use]
     pub fn new(client: &Client, path: Path, most: usize) -> Self {
         let (jobs, tasks) = (Set::new(client), Slab::new());
@@ -143,39 +143,45 @@ impl<T> Digests<T> {
         Self { client: client.clone(), path, most, jobs, tasks, ended: VecDeque::new() }
     }
 
-    /// Begins the digests of a PDU; waits for those of another one if too many are under way. Ends, and
-    /// errors with them, are kept until they are taken ([`Self::poll`], [`Self::wait`]).
-    pub fn begin(&mut self, tag: T, header: Covered, data: Covered) {
+    /// Begins the digests of a PDU. If too many PDUs are under way, waits for the digests of another one. Results
+    /// and errors are kept until [`Self::poll`] or [`Self::wait`] returns them.
+    pub fn begin(&mut self, tag: T, header: CoveredBuffers, data: CoveredBuffers) {
         while self.tasks.len() >= self.most {
             self.advance(true);
         }
-        let chains = [Chain::new(header), Chain::new(data)];
-        let key = self.tasks.insert(Task { tag, chains, left: 2, failed: None });
-        self.go_on(key, 0);
-        self.go_on(key, 1);
+        let chains = [CrcChain::new(header), CrcChain::new(data)];
+        let key = self.tasks.insert(PduTask { tag, chains, left: 2, failed: None });
+        self.continue_chain(key, 0);
+        self.continue_chain(key, 1);
     }
 
-    /// PDUs under way.
+    /// Number of PDUs under way.
     #[must_use]
     pub fn under_way(&self) -> usize {
         self.tasks.len()
     }
 
-    /// The end of one, if there is one.
-    pub fn poll(&mut self) -> Option<Result<Ended<T>, Error>> {
+    /// Returns the digests of a PDU, if one is finished; PDUs finish in any order.
+    ///
+    /// # Errors
+    /// The item is an error if a digest could not be computed.
+    pub fn poll(&mut self) -> Option<Result<PduDigests<T>, Error>> {
         self.advance(false);
         self.ended.pop_front()
     }
 
-    /// Waits for the end of one; `None` if there is none.
-    pub fn wait(&mut self) -> Option<Result<Ended<T>, Error>> {
+    /// Waits for the digests of a PDU; `None`: no PDU is under way.
+    ///
+    /// # Errors
+    /// The item is an error if a digest could not be computed.
+    pub fn wait(&mut self) -> Option<Result<PduDigests<T>, Error>> {
         while self.ended.is_empty() && !self.tasks.is_empty() {
             self.advance(true);
         }
         self.ended.pop_front()
     }
 
-    /// Takes what jobs have come to, after a wait for one if need be.
+    /// Takes the results of finished jobs; with `waits` first waits for one.
     fn advance(&mut self, waits: bool) {
         let mut end = if waits { self.jobs.wait() } else { self.jobs.poll() };
         while let Some(one) = end {
@@ -185,18 +191,18 @@ impl<T> Digests<T> {
                 Ok(outcome) => task.chains[which].absorb(&outcome),
                 Err(error) => task.failed = Some(error),
             }
-            self.go_on(key, which);
+            self.continue_chain(key, which);
             end = self.jobs.poll();
         }
     }
 
-    /// Goes on with a chain until something is under way, or its end.
-    fn go_on(&mut self, key: usize, which: usize) {
+    /// Continues a chain until one of its jobs is under way, or the chain has ended.
+    fn continue_chain(&mut self, key: usize, which: usize) {
         let task = &mut self.tasks[key];
         while task.failed.is_none() {
-            let Some(operation) = task.chains[which].operation() else { break };
-            // SAFETY: the buffers are the task's, which leaves them as they are and keeps them until its
-            // last job has ended; it is kept by `self`, whose drop waits for that.
+            let Some(operation) = task.chains[which].next_operation() else { break };
+            // SAFETY: the buffers belong to the task, which does not change them and keeps them until its last
+            // job has ended; the task belongs to `self`, whose drop waits for that.
             let mut job = match unsafe { self.client.submit(&operation, self.path) } {
                 Ok(job) => job,
                 Err(error) => {
@@ -215,14 +221,14 @@ impl<T> Digests<T> {
         }
         task.left -= 1;
         if task.left == 0 {
-            let Task { tag, chains: [header, data], failed, .. } = self.tasks.remove(key);
+            let PduTask { tag, chains: [header, data], failed, .. } = self.tasks.remove(key);
             let (header, data) = (header.digest, data.digest);
-            self.ended.push_back(failed.map_or(Ok(Ended { tag, header, data }), Err));
+            self.ended.push_back(failed.map_or(Ok(PduDigests { tag, header, data }), Err));
         }
     }
 }
 
-impl<T> Drop for Digests<T> {
+impl<T> Drop for DigestQueue<T> {
     fn drop(&mut self) {
         // A device may still read the buffers.
         while self.jobs.wait().is_some() {}

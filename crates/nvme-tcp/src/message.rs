@@ -1,100 +1,103 @@
-//! PDUs that are to be sent: fields and data, before their digests are there.
+//! PDUs that are to be sent: fields and data, without digests.
 
 use crate::negotiation::Terms;
-use crate::pdu::{DIGEST_BYTES, Header, Kind, MOST_FRONT_BYTES, MOST_QUOTED_BYTES, flags};
+use crate::pdu::{DIGEST_BYTES, Header, MOST_FRONT_BYTES, MOST_QUOTED_BYTES, PduKind, flags};
 use dsa_client::error::Error;
 use units::narrow::fit;
 
-/// Common header, all before the data, data.
-type LaidOut = (Header, Vec<u8>, Vec<Vec<u8>>);
+/// Common header, all bytes before the data, data.
+type Layout = (Header, Vec<u8>, Vec<Vec<u8>>);
 
-/// A PDU without digests.
+/// A PDU that is to be sent, without digests.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
-    kind: Kind,
+pub struct PduMessage {
+    kind: PduKind,
     flags: u8,
-    /// What follows the common header, up to HLEN.
+    /// The type-specific header: the bytes from the common header up to HLEN.
     specific: Vec<u8>,
     data: Vec<Vec<u8>>,
 }
 
-impl Message {
-    fn new(kind: Kind, flags: u8, fields: &[&[u8]], data: Vec<Vec<u8>>) -> Self {
+impl PduMessage {
+    fn new(kind: PduKind, flags: u8, fields: &[&[u8]], data: Vec<Vec<u8>>) -> Self {
         let mut specific = fields.concat();
         specific.resize(usize::from(kind.header_bytes()) - 8, 0);
         Self { kind, flags, specific, data }
     }
 
-    /// A command of 64 bytes, with data if it has any.
+    /// A CapsuleCmd with a submission queue entry of 64 bytes and, if there are any, in-capsule data.
     #[must_use]
     pub fn command(command: &[u8; 64], data: Vec<Vec<u8>>) -> Self {
-        Self::new(Kind::CapsuleCmd, 0, &[command], data)
+        Self::new(PduKind::CapsuleCmd, 0, &[command], data)
     }
 
-    /// A completion of 16 bytes.
+    /// A CapsuleResp with a completion queue entry of 16 bytes.
     #[must_use]
     pub fn response(completion: &[u8; 16]) -> Self {
-        Self::new(Kind::CapsuleResp, 0, &[completion], Vec::new())
+        Self::new(PduKind::CapsuleResp, 0, &[completion], Vec::new())
     }
 
-    /// Data for the controller, of a command, asked for with a tag, from an offset on.
+    /// An H2CData: data for the controller. `command` is CCCID, `tag` the TTAG of the R2T, `at` the offset DATAO
+    /// in bytes, `is_last` the flag LAST_PDU.
     #[must_use]
     pub fn h2c_data(command: u16, tag: u16, at: u32, data: Vec<Vec<u8>>, is_last: bool) -> Self {
         let flags = if is_last { flags::LAST } else { 0 };
-        Self::of_data(Kind::H2cData, flags, (command, tag), at, data)
+        Self::with_data_fields(PduKind::H2cData, flags, (command, tag), at, data)
     }
 
-    /// Data for the host, of a command, from an offset on.
+    /// A C2HData: data for the host. `command` is CCCID, `at` the offset DATAO in bytes, `is_last` the flag
+    /// LAST_PDU.
     #[must_use]
     pub fn c2h_data(command: u16, at: u32, data: Vec<Vec<u8>>, is_last: bool) -> Self {
         let flags = if is_last { flags::LAST } else { 0 };
-        Self::of_data(Kind::C2hData, flags, (command, 0), at, data)
+        Self::with_data_fields(PduKind::C2hData, flags, (command, 0), at, data)
     }
 
-    fn of_data(
-        kind: Kind,
+    fn with_data_fields(
+        kind: PduKind,
         flags: u8,
         (command, tag): (u16, u16),
         at: u32,
         data: Vec<Vec<u8>>,
     ) -> Self {
-        // What is too long for the field is refused when it is laid out.
+        // Data that is too long for the field is refused by `lay_out`.
         let bytes = u32::try_from(data.iter().map(Vec::len).sum::<usize>()).unwrap_or(u32::MAX);
         let fields: [&[u8]; 4] =
             [&command.to_le_bytes(), &tag.to_le_bytes(), &at.to_le_bytes(), &bytes.to_le_bytes()];
         Self::new(kind, flags, &fields, data)
     }
 
-    /// The controller asks for so many bytes of a command's data, from an offset on.
+    /// An R2T: the controller asks for `bytes` of a command's data from the offset `at` on. `command` is CCCID,
+    /// `tag` TTAG.
     #[must_use]
     pub fn ready(command: u16, tag: u16, at: u32, bytes: u32) -> Self {
         let fields: [&[u8]; 4] =
             [&command.to_le_bytes(), &tag.to_le_bytes(), &at.to_le_bytes(), &bytes.to_le_bytes()];
-        Self::new(Kind::R2t, 0, &fields, Vec::new())
+        Self::new(PduKind::R2t, 0, &fields, Vec::new())
     }
 
-    /// A side ends the connection: status, information, and the header that it cannot take, of which 128
-    /// bytes are quoted at most.
+    /// An H2CTermReq or C2HTermReq: a side ends the connection. `status` is FES, `information` FEI, `header` the
+    /// header of the refused PDU, of which at most 128 bytes are quoted.
     #[must_use]
     pub fn termination(by_host: bool, status: u16, information: u32, header: &[u8]) -> Self {
-        let kind = if by_host { Kind::H2cTermReq } else { Kind::C2hTermReq };
+        let kind = if by_host { PduKind::H2cTermReq } else { PduKind::C2hTermReq };
         let quoted = header[..header.len().min(MOST_QUOTED_BYTES)].to_vec();
         let fields: [&[u8]; 2] = [&status.to_le_bytes(), &information.to_le_bytes()];
         Self::new(kind, 0, &fields, vec![quoted])
     }
 
-    /// Its kind.
+    /// The PDU type.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> PduKind {
         self.kind
     }
 
-    /// Its common header under the terms of the receiver, all that is before the data (digest and padding
-    /// are zeros), and the data.
+    /// Lays the PDU out under the terms of the receiver: common header, all bytes before the data (digest and
+    /// padding are zeros), data.
     ///
     /// # Errors
-    /// [`Error::Argument`] if the PDU is longer than its length can say.
-    pub(crate) fn laid_out(self, terms: Terms) -> Result<LaidOut, Error> {
+    /// [`Error::Argument`] if the PDU is too long for the field PLEN.
+    pub(crate) fn lay_out(self, terms: Terms) -> Result<Layout, Error> {
         let digests = if self.kind.has_digests() { terms.digests } else { Default::default() };
         let data_bytes: usize = self.data.iter().map(Vec::len).sum();
         let has_data = data_bytes > 0;
@@ -123,7 +126,7 @@ impl Message {
     }
 }
 
-fn too_long(kind: Kind, bytes: usize) -> Error {
+fn too_long(kind: PduKind, bytes: usize) -> Error {
     let why = format!("{kind} has {bytes} bytes; at most {} are allowed", u32::MAX);
     Error::Argument { operation: "NVMe/TCP PDU", why }
 }

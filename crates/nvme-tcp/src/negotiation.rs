@@ -1,62 +1,62 @@
-//! What host and controller agree on when a connection begins: ICReq and ICResp.
+//! The terms of a connection, on which host and controller agree at its beginning: ICReq and ICResp.
 
-use crate::pdu::{Header, Kind};
+use crate::pdu::{Header, PduKind};
 
-/// Where both state the alignment that they want (HPDA, CPDA), in units of four bytes, less one.
+/// Offset of the alignment (HPDA, CPDA) in both PDUs, in units of four bytes, less one.
 const ALIGNMENT_AT: usize = 10;
-/// Where both state digests (DGST).
+/// Offset of the digests (DGST) in both PDUs.
 const DIGESTS_AT: usize = 11;
-/// Most units of an alignment, less one.
+/// Largest alignment in units of four bytes, less one.
 const MOST_ALIGNMENT: u8 = 31;
 
-/// Which digests PDUs have.
+/// The digests that the PDUs of a connection have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Digests {
-    /// HDGST.
+pub struct EnabledDigests {
+    /// HDGST_ENABLE: header digests.
     pub header: bool,
-    /// DDGST.
+    /// DDGST_ENABLE: data digests.
     pub data: bool,
 }
 
-impl Digests {
+impl EnabledDigests {
     fn to_byte(self) -> u8 {
         u8::from(self.header) | u8::from(self.data) << 1
     }
 
-    fn of_byte(byte: u8) -> Self {
+    fn from_byte(byte: u8) -> Self {
         Self { header: byte & 1 != 0, data: byte & 2 != 0 }
     }
 }
 
-/// What one side states.
+/// The terms that one side states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     /// Digests that a host asks for, or that a controller grants.
-    pub digests: Digests,
-    /// Data that it receives begins at multiples of four bytes, times this and one more: 0 to 31.
+    pub digests: EnabledDigests,
+    /// HPDA or CPDA, 0 to 31: data that this side receives begins at multiples of 4 × (alignment + 1) bytes.
     pub alignment: u8,
 }
 
 impl Terms {
-    /// The multiple at which data begins.
+    /// The multiple of bytes at which data begins: 4 to 128.
     #[must_use]
     pub fn alignment_bytes(self) -> usize {
         4 * (usize::from(self.alignment.min(MOST_ALIGNMENT)) + 1)
     }
 
-    /// An ICReq; `most_ready` is MAXR2T, one less than the R2Ts that may be open for a command.
+    /// An ICReq with these terms; `most_ready` is MAXR2T, one less than the R2Ts that may be open for a command.
     #[must_use]
     pub fn request(self, most_ready: u32) -> [u8; 128] {
-        self.opening(Kind::IcReq, most_ready)
+        self.opening(PduKind::IcReq, most_ready)
     }
 
-    /// An ICResp; `most_data_bytes` is MAXH2CDATA.
+    /// An ICResp with these terms; `most_data_bytes` is MAXH2CDATA.
     #[must_use]
     pub fn response(self, most_data_bytes: u32) -> [u8; 128] {
-        self.opening(Kind::IcResp, most_data_bytes)
+        self.opening(PduKind::IcResp, most_data_bytes)
     }
 
-    fn opening(self, kind: Kind, last: u32) -> [u8; 128] {
+    fn opening(self, kind: PduKind, last: u32) -> [u8; 128] {
         let mut bytes = [0; 128];
         let header = Header { kind, flags: 0, data_at: 0, bytes: 128 };
         bytes[..8].copy_from_slice(&header.to_bytes());
@@ -66,42 +66,42 @@ impl Terms {
         bytes
     }
 
-    /// What an ICReq or an ICResp states; `None` of what is too short to be one.
+    /// Parses the terms of an ICReq or an ICResp; `None`: the PDU is too short.
     #[must_use]
-    pub fn of(opening: &[u8]) -> Option<Self> {
-        let digests = Digests::of_byte(*opening.get(DIGESTS_AT)?);
+    pub fn parse(opening: &[u8]) -> Option<Self> {
+        let digests = EnabledDigests::from_byte(*opening.get(DIGESTS_AT)?);
         Some(Self { digests, alignment: *opening.get(ALIGNMENT_AT)? })
     }
 }
 
-/// What was seen of the opening of a connection.
+/// The terms that were observed at the opening of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Negotiation {
-    /// What the host asked for.
+    /// The terms of the host's ICReq; `None`: not observed.
     pub request: Option<Terms>,
-    /// What the controller granted.
+    /// The terms of the controller's ICResp; `None`: not observed.
     pub response: Option<Terms>,
 }
 
 impl Negotiation {
-    /// Takes a PDU, if it is an opening one.
-    pub fn see(&mut self, kind: Kind, front: &[u8]) {
+    /// Notes the terms of a PDU, if it is an ICReq or an ICResp; `front` are its bytes before the data.
+    pub fn observe(&mut self, kind: PduKind, front: &[u8]) {
         match kind {
-            Kind::IcReq => self.request = Terms::of(front),
-            Kind::IcResp => self.response = Terms::of(front),
+            PduKind::IcReq => self.request = Terms::parse(front),
+            PduKind::IcResp => self.response = Terms::parse(front),
             _ => {}
         }
     }
 
-    /// Digests that all other PDUs have: those that the controller granted. `None`: it was not seen.
+    /// The digests that all other PDUs have, as the controller granted them; `None`: its ICResp was not observed.
     #[must_use]
-    pub fn digests(&self) -> Option<Digests> {
+    pub fn digests(&self) -> Option<EnabledDigests> {
         self.response.map(|terms| terms.digests)
     }
 
-    /// Whether the controller grants what the host has not asked for.
+    /// Whether the controller grants a digest that the host has not asked for.
     #[must_use]
-    pub fn is_more_than_asked(&self) -> bool {
+    pub fn grants_unrequested(&self) -> bool {
         let (Some(asked), Some(granted)) = (self.request, self.response) else { return false };
         let (asked, granted) = (asked.digests, granted.digests);
         granted.header && !asked.header || granted.data && !asked.data
@@ -115,20 +115,20 @@ mod tests {
     #[test]
     fn what_one_side_states_the_other_one_reads() {
         for (header, data) in [(false, false), (true, false), (false, true), (true, true)] {
-            let terms = Terms { digests: Digests { header, data }, alignment: 3 };
+            let terms = Terms { digests: EnabledDigests { header, data }, alignment: 3 };
             let mut seen = Negotiation::default();
-            seen.see(Kind::IcReq, &terms.request(0));
+            seen.observe(PduKind::IcReq, &terms.request(0));
             assert_eq!((seen.request, seen.digests()), (Some(terms), None));
-            seen.see(Kind::IcResp, &terms.response(1 << 17));
+            seen.observe(PduKind::IcResp, &terms.response(1 << 17));
             assert_eq!(seen.digests(), Some(terms.digests));
-            assert!(!seen.is_more_than_asked());
+            assert!(!seen.grants_unrequested());
         }
     }
 
     #[test]
     fn a_controller_that_grants_what_was_not_asked_for_is_found() {
-        let terms = |data| Terms { digests: Digests { header: true, data }, alignment: 0 };
+        let terms = |data| Terms { digests: EnabledDigests { header: true, data }, alignment: 0 };
         let seen = Negotiation { request: Some(terms(false)), response: Some(terms(true)) };
-        assert!(seen.is_more_than_asked());
+        assert!(seen.grants_unrequested());
     }
 }

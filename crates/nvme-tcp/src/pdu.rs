@@ -1,19 +1,19 @@
-//! What a PDU is: its kind, its common header, and where its parts are.
+//! The layout of a PDU: its type, its common header, and the ranges of header, data and digests.
 //!
 //! Source: NVMe/TCP specification, common header (CH) and the figures of each PDU.
 //! ```text
 //! 0        8            HLEN        +4          PDO          PLEN-4      PLEN
-//! | common | by the kind | (HDGST) | (padding) | (data) ... | (DDGST) |
+//! | common | by the type | (HDGST) | (padding) | (data) ... | (DDGST) |
 //! ```
 
 use std::fmt;
 use std::ops::Range;
 
-/// Bytes of the header that all PDUs have.
+/// Bytes of the common header (CH).
 pub const COMMON_BYTES: usize = 8;
 /// Bytes of a digest.
 pub const DIGEST_BYTES: usize = 4;
-/// Most bytes before the data: its offset has one byte.
+/// Most bytes before the data: its offset PDO is one byte.
 pub const MOST_FRONT_BYTES: usize = 255;
 /// Most bytes of a header that a termination request quotes.
 pub const MOST_QUOTED_BYTES: usize = 128;
@@ -24,25 +24,25 @@ pub mod flags {
     pub const HEADER_DIGEST: u8 = 1;
     /// DDGSTF: a data digest follows the data.
     pub const DATA_DIGEST: u8 = 1 << 1;
-    /// LAST_PDU: the data ends what was asked for.
+    /// LAST_PDU: the data is the last of its transfer.
     pub const LAST: u8 = 1 << 2;
     /// SUCCESS: no completion follows the last data.
     pub const SUCCESS: u8 = 1 << 3;
-    /// All that have a meaning.
+    /// All flags that are defined.
     pub const ALL: u8 = 0xf;
 }
 
-/// Kinds of PDUs, with their numbers.
+/// Types of PDUs, with their numbers (PDU-Type).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Kind {
+pub enum PduKind {
     /// The host opens a connection.
     IcReq = 0x00,
-    /// The controller agrees.
+    /// The controller accepts the connection.
     IcResp = 0x01,
     /// The host ends a connection for an error.
     H2cTermReq = 0x02,
-    /// The controller does.
+    /// The controller ends a connection for an error.
     C2hTermReq = 0x03,
     /// A command, with or without data.
     CapsuleCmd = 0x04,
@@ -52,12 +52,12 @@ pub enum Kind {
     H2cData = 0x06,
     /// Data for the host.
     C2hData = 0x07,
-    /// The controller is ready for data.
+    /// The controller is ready for data of a command.
     R2t = 0x09,
 }
 
-impl Kind {
-    /// All of them.
+impl PduKind {
+    /// All types, by number.
     pub const ALL: [Self; 9] = [
         Self::IcReq,
         Self::IcResp,
@@ -70,13 +70,13 @@ impl Kind {
         Self::R2t,
     ];
 
-    /// The kind of a number.
+    /// The type with this number; `None`: the number is reserved, or of a PDU that is left out.
     #[must_use]
-    pub fn of(number: u8) -> Option<Self> {
+    pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == number)
     }
 
-    /// What the specification calls it.
+    /// The name in the specification, such as `C2HData`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -92,7 +92,7 @@ impl Kind {
         }
     }
 
-    /// HLEN: bytes of its header.
+    /// HLEN: bytes of the header, without digest and padding.
     #[must_use]
     pub fn header_bytes(self) -> u8 {
         match self {
@@ -102,102 +102,102 @@ impl Kind {
         }
     }
 
-    /// Whether it has digests, once they are agreed on.
+    /// Whether PDUs of this type have digests, once both sides have agreed on them.
     #[must_use]
     pub fn has_digests(self) -> bool {
         !matches!(self, Self::IcReq | Self::IcResp | Self::H2cTermReq | Self::C2hTermReq)
     }
 
-    /// Whether data may follow its header.
+    /// Whether data may follow the header.
     #[must_use]
     pub fn may_have_data(self) -> bool {
         !matches!(self, Self::IcReq | Self::IcResp | Self::CapsuleResp | Self::R2t)
     }
 }
 
-/// What is wrong with a common header.
+/// The first invalid field of a common header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
-    /// A number without a kind.
+pub enum HeaderFault {
+    /// PDU-Type is not one of [`PduKind`].
     #[error("PDU type {0:#04x} is unknown; known are 0x00 to 0x07 and 0x09")]
-    Kind(u8),
-    /// HLEN.
+    Type(u8),
+    /// HLEN is not that of the type.
     #[error("{kind} has a header of {stated} bytes; it has to have {}", kind.header_bytes())]
     HeaderBytes {
-        /// The kind.
-        kind: Kind,
-        /// What it states.
+        /// The type of the PDU.
+        kind: PduKind,
+        /// The value in the header.
         stated: u8,
     },
-    /// A flag that this kind does not have.
+    /// A digest flag is set for a type that has no digests.
     #[error("{kind} has flags {flags:#04x}: it has no digests")]
     Flags {
-        /// The kind.
-        kind: Kind,
-        /// Its flags.
+        /// The type of the PDU.
+        kind: PduKind,
+        /// The flags of the header.
         flags: u8,
     },
-    /// PLEN.
+    /// PLEN is out of range.
     #[error("{kind} has {stated} bytes; {least} to {most} are allowed")]
     Bytes {
-        /// The kind.
-        kind: Kind,
-        /// What it states.
+        /// The type of the PDU.
+        kind: PduKind,
+        /// The value in the header.
         stated: u32,
-        /// At least.
+        /// Least valid value.
         least: u32,
-        /// At most.
+        /// Largest valid value.
         most: u32,
     },
-    /// PDO.
+    /// PDO is not a valid offset of the data.
     #[error(
         "{kind} has its data at byte {stated}; it has to be a multiple of 4, at least {least}, and \
          before the end at {end}"
     )]
     DataAt {
-        /// The kind.
-        kind: Kind,
-        /// What it states.
+        /// The type of the PDU.
+        kind: PduKind,
+        /// The value in the header.
         stated: u8,
-        /// Behind header and digest.
+        /// Least valid value: the end of header and header digest.
         least: u8,
-        /// Behind the data.
+        /// The end of the data.
         end: u32,
     },
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for PduKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-/// The common header of a PDU, whose parts fit into it.
+/// A valid common header: header, data and digests lie in order within the PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The kind.
-    pub kind: Kind,
-    /// See [`flags`].
+    /// The PDU type.
+    pub kind: PduKind,
+    /// FLAGS, see [`flags`].
     pub flags: u8,
-    /// PDO: where the data begins; without data it says nothing.
+    /// PDO: offset of the data in bytes; without data it has no meaning.
     pub data_at: u8,
     /// PLEN: bytes of the whole PDU.
     pub bytes: u32,
 }
 
 impl Header {
-    /// Reads one; a PDU of more than `most_bytes` is refused.
+    /// Parses the first bytes of a PDU. PDUs of more than `most_bytes` are refused.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub fn parse(first: [u8; COMMON_BYTES], most_bytes: u32) -> Result<Self, Fault> {
+    /// If a field is invalid.
+    pub fn parse(first: [u8; COMMON_BYTES], most_bytes: u32) -> Result<Self, HeaderFault> {
         let [number, flags, header_bytes, data_at, plen @ ..] = first;
-        let kind = Kind::of(number).ok_or(Fault::Kind(number))?;
+        let kind = PduKind::from_number(number).ok_or(HeaderFault::Type(number))?;
         if header_bytes != kind.header_bytes() {
-            return Err(Fault::HeaderBytes { kind, stated: header_bytes });
+            return Err(HeaderFault::HeaderBytes { kind, stated: header_bytes });
         }
         if !kind.has_digests() && flags & (flags::HEADER_DIGEST | flags::DATA_DIGEST) != 0 {
-            return Err(Fault::Flags { kind, flags });
+            return Err(HeaderFault::Flags { kind, flags });
         }
         let header = Self { kind, flags, data_at, bytes: u32::from_le_bytes(plen) };
         header.check_bytes(most_bytes)?;
@@ -205,28 +205,28 @@ impl Header {
         Ok(header)
     }
 
-    /// The eight bytes of it.
+    /// The bytes of the common header.
     #[must_use]
     pub fn to_bytes(self) -> [u8; COMMON_BYTES] {
         let [a, b, c, d] = self.bytes.to_le_bytes();
         [self.kind as u8, self.flags, self.kind.header_bytes(), self.data_at, a, b, c, d]
     }
 
-    fn check_bytes(&self, most_bytes: u32) -> Result<(), Fault> {
+    fn check_bytes(&self, most_bytes: u32) -> Result<(), HeaderFault> {
         let least = u32::from(self.fixed_bytes());
         let quoted = least + u32::try_from(MOST_QUOTED_BYTES).unwrap_or(0);
         let most = match self.kind {
             kind if !kind.may_have_data() => least,
-            Kind::H2cTermReq | Kind::C2hTermReq => quoted.min(most_bytes.max(least)),
+            PduKind::H2cTermReq | PduKind::C2hTermReq => quoted.min(most_bytes.max(least)),
             _ => most_bytes.max(least),
         };
         if (least..=most).contains(&self.bytes) {
             return Ok(());
         }
-        Err(Fault::Bytes { kind: self.kind, stated: self.bytes, least, most })
+        Err(HeaderFault::Bytes { kind: self.kind, stated: self.bytes, least, most })
     }
 
-    fn check_data(&self) -> Result<(), Fault> {
+    fn check_data(&self) -> Result<(), HeaderFault> {
         // A termination request quotes a header right behind its own; its PDO is reserved.
         if !self.has_data() || !self.kind.has_digests() {
             return Ok(());
@@ -238,38 +238,38 @@ impl Header {
         if is_right {
             return Ok(());
         }
-        Err(Fault::DataAt { kind: self.kind, stated: self.data_at, least, end })
+        Err(HeaderFault::DataAt { kind: self.kind, stated: self.data_at, least, end })
     }
 
-    /// Whether a header digest is there.
+    /// Whether the PDU has a header digest.
     #[must_use]
     pub fn has_header_digest(&self) -> bool {
         self.flags & flags::HEADER_DIGEST != 0
     }
 
-    /// Whether data is there.
+    /// Whether the PDU has data.
     #[must_use]
     pub fn has_data(&self) -> bool {
         self.bytes > u32::from(self.fixed_bytes())
     }
 
-    /// Whether a data digest is there: not without data, whatever the flag says.
+    /// Whether the PDU has a data digest: the flag is set, and there is data.
     #[must_use]
     pub fn has_data_digest(&self) -> bool {
         self.flags & flags::DATA_DIGEST != 0 && self.has_data()
     }
 
-    /// Header and header digest.
+    /// Bytes of header and header digest.
     fn fixed_bytes(&self) -> u8 {
         self.kind.header_bytes() + if self.has_header_digest() { 4 } else { 0 }
     }
 
-    /// The data digest.
+    /// Bytes of the data digest.
     fn tail_bytes(&self) -> u32 {
         if self.has_data_digest() { 4 } else { 0 }
     }
 
-    /// Bytes before the data: header, header digest, padding.
+    /// Bytes before the data: header, header digest and padding.
     #[must_use]
     pub fn front_bytes(&self) -> usize {
         match self.has_data() && self.kind.has_digests() {
@@ -278,7 +278,7 @@ impl Header {
         }
     }
 
-    /// Where the data is.
+    /// The range of the data in the PDU, in bytes; empty without data.
     #[must_use]
     pub fn data(&self) -> Range<usize> {
         let end = units::narrow::usize_from((self.bytes - self.tail_bytes()).into());
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn every_header_that_is_read_is_written_the_same_and_has_its_parts_in_order() {
-        for kind in Kind::ALL {
+        for kind in PduKind::ALL {
             for flags in 0..16 {
                 for (data_at, bytes) in (0..=255).flat_map(|at| [(at, at), (at, 24), (255, at)]) {
                     let first = [kind as u8, flags, kind.header_bytes(), data_at, bytes, 1, 0, 0];

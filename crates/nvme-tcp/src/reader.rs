@@ -1,45 +1,44 @@
-//! Finds the PDUs in the bytes of one direction of a connection, in whatever pieces these come.
+//! Finds the PDUs in the bytes of one direction of a connection, however these are cut into pieces.
 //!
-//! Memory is bounded by the largest PDU that is allowed, and grows with the bytes that are there, never
-//! with a length that a header claims. Behind bytes that are no PDU, or that are missing, it searches for
-//! the next common header that makes sense; what looks like one within data may mislead it.
+//! Memory is bounded by the largest allowed PDU, and grows with the bytes that have arrived, never with a length
+//! that a header claims. Behind bytes that are not a PDU, or that are missing, the reader searches for the next
+//! valid common header; data that looks like one may mislead it.
 
-use crate::pdu::{COMMON_BYTES, DIGEST_BYTES, Fault, Header, flags};
+use crate::pdu::{COMMON_BYTES, DIGEST_BYTES, Header, HeaderFault, flags};
 use units::narrow::usize_from;
 
-/// Bytes of a piece of data from which on the next one has a buffer of its own.
+/// Size of a data buffer from which on further data goes into a new buffer.
 const PIECE_BYTES: usize = 4096;
 
-/// A PDU that is there in full.
+/// A complete PDU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pdu {
-    /// Where it begins, in bytes of the stream.
+    /// Offset of its first byte in the stream.
     pub at: u64,
-    /// Its common header.
+    /// The common header.
     pub header: Header,
-    /// All before its data: header, header digest, padding.
+    /// The bytes before the data: header, header digest, padding.
     pub front: Vec<u8>,
-    /// Its data, in order.
+    /// The data, in order, in any number of buffers.
     pub data: Vec<Vec<u8>>,
-    /// Bytes of it.
+    /// Bytes of the data.
     data_bytes: usize,
-    /// The data digest as it is in the stream, if there is one.
+    /// The bytes of the data digest, if there is one.
     tail: Vec<u8>,
 }
 
 impl Pdu {
-    /// The header digest that it states.
+    /// The header digest in the PDU; `None`: it has none.
     #[must_use]
     pub fn header_digest(&self) -> Option<u32> {
         let at = usize::from(self.header.kind.header_bytes());
-        let is_there = self.header.has_header_digest();
-        is_there.then(|| digest_in(self.front.get(at..))).flatten()
+        self.header.has_header_digest().then(|| parse_digest(self.front.get(at..))).flatten()
     }
 
-    /// The data digest that it states.
+    /// The data digest in the PDU; `None`: it has none.
     #[must_use]
     pub fn data_digest(&self) -> Option<u32> {
-        digest_in(Some(&self.tail))
+        parse_digest(Some(&self.tail))
     }
 
     fn gathered_bytes(&self) -> usize {
@@ -47,105 +46,108 @@ impl Pdu {
     }
 }
 
-/// Digests are in memory with the least significant byte first.
-fn digest_in(bytes: Option<&[u8]>) -> Option<u32> {
+/// Parses a digest: the least significant byte is first.
+fn parse_digest(bytes: Option<&[u8]>) -> Option<u32> {
     bytes?.first_chunk::<DIGEST_BYTES>().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
-/// What the bytes of a stream come to.
+/// A PDU, or damage, that was found in a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum StreamItem {
     /// A PDU.
     Pdu(Box<Pdu>),
-    /// No PDU begins where one had to; the search for the next one has begun.
+    /// The bytes where a PDU has to begin are not a PDU; the reader searches for the next one.
     Broken {
-        /// Where, in bytes of the stream.
+        /// Offset in the stream where the PDU had to begin.
         at: u64,
-        /// Why not.
-        fault: Fault,
+        /// The invalid field of the header.
+        fault: HeaderFault,
     },
 }
 
-enum State {
-    /// A PDU has to begin here.
+enum ReaderState {
+    /// A PDU has to begin at the next byte.
     Begin,
-    /// A PDU may begin anywhere.
+    /// A PDU may begin at any byte.
     Search,
-    /// Within a PDU.
+    /// The next byte belongs to this PDU.
     Within(Box<Pdu>),
 }
 
-/// Finds PDUs.
-pub struct Reader {
+/// Finds the PDUs of one direction of a connection.
+pub struct PduReader {
     most_bytes: u32,
-    state: State,
-    /// The last bytes that may begin a PDU: fewer than a common header has.
+    state: ReaderState,
+    /// The last bytes that may begin a PDU: fewer than those of a common header.
     window: Vec<u8>,
-    /// Bytes of the stream behind which it is.
+    /// Offset of the next byte in the stream.
     position: u64,
     skipped: u64,
 }
 
-impl Reader {
-    /// At the beginning of a connection; PDUs of more than so many bytes are taken for damage.
+impl PduReader {
+    /// A reader at the beginning of a connection. PDUs of more than `most_bytes` count as damage.
     #[must_use]
     pub fn new(most_bytes: u32) -> Self {
         let window = Vec::with_capacity(COMMON_BYTES);
-        Self { most_bytes, state: State::Begin, window, position: 0, skipped: 0 }
+        Self { most_bytes, state: ReaderState::Begin, window, position: 0, skipped: 0 }
     }
 
-    /// In the middle of a connection: the first PDU is searched for.
+    /// A reader in the middle of a connection, which searches for the first PDU. PDUs of more than `most_bytes`
+    /// count as damage.
     #[must_use]
-    pub fn searching(most_bytes: u32) -> Self {
-        Self { state: State::Search, ..Self::new(most_bytes) }
+    pub fn mid_stream(most_bytes: u32) -> Self {
+        Self { state: ReaderState::Search, ..Self::new(most_bytes) }
     }
 
-    /// Bytes that belong to no PDU that was returned, or will be.
+    /// Bytes that were skipped: they belong to no PDU.
     #[must_use]
     pub fn skipped_bytes(&self) -> u64 {
         self.skipped
     }
 
-    /// Bytes of a PDU whose end has not come.
+    /// Bytes of a PDU that is not complete yet.
     #[must_use]
     pub fn pending_bytes(&self) -> u64 {
         let pending = match &self.state {
-            State::Within(pdu) => pdu.gathered_bytes(),
-            State::Begin | State::Search => 0,
+            ReaderState::Within(pdu) => pdu.gathered_bytes(),
+            ReaderState::Begin | ReaderState::Search => 0,
         };
         (pending + self.window.len()) as u64
     }
 
-    /// So many bytes of the stream are missing: what has begun is given up.
-    pub fn lose(&mut self, bytes: u64) {
+    /// Notes that the next `bytes` of the stream are missing. A PDU that is not complete is dropped, and its bytes
+    /// count as skipped; the reader searches for the next one.
+    pub fn skip_missing(&mut self, bytes: u64) {
         self.skipped += self.pending_bytes();
         self.window.clear();
-        self.state = State::Search;
+        self.state = ReaderState::Search;
         self.position += bytes;
     }
 
-    /// Takes bytes up to the end of a PDU, and takes them away from `bytes`; `None` when all are taken.
-    pub fn take(&mut self, bytes: &mut &[u8]) -> Option<Found> {
+    /// Reads up to the end of the next PDU or damage, and removes the bytes that were read from `bytes`; `None`:
+    /// all bytes are read, and the next PDU is not complete.
+    pub fn take(&mut self, bytes: &mut &[u8]) -> Option<StreamItem> {
         while !bytes.is_empty() {
-            let found = match std::mem::replace(&mut self.state, State::Begin) {
-                State::Within(pdu) => self.go_on(pdu, bytes),
-                State::Begin => self.begin(bytes, false),
-                State::Search => self.begin(bytes, true),
+            let item = match std::mem::replace(&mut self.state, ReaderState::Begin) {
+                ReaderState::Within(pdu) => self.continue_pdu(pdu, bytes),
+                ReaderState::Begin => self.begin(bytes, false),
+                ReaderState::Search => self.begin(bytes, true),
             };
-            if found.is_some() {
-                return found;
+            if item.is_some() {
+                return item;
             }
         }
         None
     }
 
-    /// Looks for a common header, here or, in a search, from here on.
-    fn begin(&mut self, bytes: &mut &[u8], is_search: bool) -> Option<Found> {
+    /// Reads a common header; in a search at the first byte where one is valid.
+    fn begin(&mut self, bytes: &mut &[u8], is_search: bool) -> Option<StreamItem> {
         let wanted = COMMON_BYTES - self.window.len();
-        let window = split(bytes, wanted);
+        let window = split_front(bytes, wanted);
         self.window.extend_from_slice(window);
         self.position += window.len() as u64;
-        let kept = if is_search { State::Search } else { State::Begin };
+        let kept = if is_search { ReaderState::Search } else { ReaderState::Begin };
         let Some(first) = self.window.first_chunk::<COMMON_BYTES>() else {
             self.state = kept;
             return None;
@@ -157,45 +159,45 @@ impl Reader {
                 let front = std::mem::take(&mut self.window);
                 let (data, tail) = (Vec::new(), Vec::new());
                 let pdu = Pdu { at, header, front, data, data_bytes: 0, tail };
-                self.state = State::Within(Box::new(pdu));
+                self.state = ReaderState::Within(Box::new(pdu));
                 None
             }
             other => {
                 self.window.remove(0);
                 self.skipped += 1;
-                self.state = State::Search;
-                other.err().filter(|_| !is_search).map(|fault| Found::Broken { at, fault })
+                self.state = ReaderState::Search;
+                other.err().filter(|_| !is_search).map(|fault| StreamItem::Broken { at, fault })
             }
         }
     }
 
-    /// Takes what belongs to a PDU.
-    fn go_on(&mut self, mut pdu: Box<Pdu>, bytes: &mut &[u8]) -> Option<Found> {
+    /// Reads bytes that belong to a PDU.
+    fn continue_pdu(&mut self, mut pdu: Box<Pdu>, bytes: &mut &[u8]) -> Option<StreamItem> {
         let before = bytes.len();
         let (front_bytes, data) = (pdu.header.front_bytes(), pdu.header.data());
         let end = usize_from(pdu.header.bytes.into());
-        pdu.front.extend_from_slice(split(bytes, front_bytes - pdu.front.len()));
-        let piece = split(bytes, data.len() - pdu.data_bytes);
+        pdu.front.extend_from_slice(split_front(bytes, front_bytes - pdu.front.len()));
+        let piece = split_front(bytes, data.len() - pdu.data_bytes);
         append(&mut pdu.data, piece);
         pdu.data_bytes += piece.len();
-        pdu.tail.extend_from_slice(split(bytes, end - data.end - pdu.tail.len()));
+        pdu.tail.extend_from_slice(split_front(bytes, end - data.end - pdu.tail.len()));
         self.position += (before - bytes.len()) as u64;
         if pdu.gathered_bytes() == end {
-            return Some(Found::Pdu(pdu));
+            return Some(StreamItem::Pdu(pdu));
         }
-        self.state = State::Within(pdu);
+        self.state = ReaderState::Within(pdu);
         None
     }
 }
 
-/// Takes at most so many bytes away.
-fn split<'a>(bytes: &mut &'a [u8], most: usize) -> &'a [u8] {
+/// Removes up to `most` bytes from the front of `bytes`, and returns them.
+fn split_front<'a>(bytes: &mut &'a [u8], most: usize) -> &'a [u8] {
     let (first, rest) = bytes.split_at(most.min(bytes.len()));
     *bytes = rest;
     first
 }
 
-/// Appends to the last piece while that one is small.
+/// Appends bytes to the last buffer while that has fewer than [`PIECE_BYTES`], else as a new buffer.
 fn append(pieces: &mut Vec<Vec<u8>>, bytes: &[u8]) {
     match pieces.last_mut() {
         _ if bytes.is_empty() => {}

@@ -1,93 +1,99 @@
-//! Writes the digests of messages.
+//! Computes the digests of messages, and puts them into the PDUs.
 
-use crate::digests::{Covered, Digests, Ended};
-use crate::message::Message;
+use crate::digests::{CoveredBuffers, DigestQueue, PduDigests};
+use crate::message::PduMessage;
 use crate::negotiation::Terms;
 use crate::pdu::{DIGEST_BYTES, Header};
-use crate::tally::Tally;
+use crate::tally::DigestTally;
 use dsa_client::client::{Client, Path};
 use dsa_client::error::Error;
 
-/// A PDU as it is sent.
+/// A PDU with its digests, as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealed<T> {
-    /// What it was begun with.
+    /// The tag that was given to [`Sealer::begin`].
     pub tag: T,
-    /// Its common header.
+    /// The common header.
     pub header: Header,
-    /// Its bytes, in order: header, digest and padding; data; digest.
+    /// All bytes, in order: header, digest and padding; data; digest.
     pub buffers: Vec<Vec<u8>>,
 }
 
 impl<T> Sealed<T> {
-    /// Its bytes as one buffer.
+    /// All bytes as one buffer.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         self.buffers.concat()
     }
 }
 
-/// Messages whose digests are under way.
+/// Seals messages: computes their digests, several at a time.
 pub struct Sealer<T> {
-    digests: Digests<(T, Header)>,
-    headers: Tally,
-    data: Tally,
+    digests: DigestQueue<(T, Header)>,
+    headers: DigestTally,
+    data: DigestTally,
 }
 
 impl<T> Sealer<T> {
-    /// None yet; at most so many are under way at a time.
+    /// A sealer without messages. At most `most` are under way at a time; `path` chooses device or CPU.
     #[must_use]
     pub fn new(client: &Client, path: Path, most: usize) -> Self {
-        let digests = Digests::new(client, path, most);
-        Self { digests, headers: Tally::default(), data: Tally::default() }
+        let digests = DigestQueue::new(client, path, most);
+        Self { digests, headers: DigestTally::default(), data: DigestTally::default() }
     }
 
-    /// Begins a message that its receiver's terms say the digests and the alignment of.
+    /// Begins to seal a message, with digests and alignment as the receiver's `terms` ask for.
     ///
     /// # Errors
-    /// [`Error::Argument`] if it is longer than its length can say.
-    pub fn begin(&mut self, tag: T, message: Message, terms: Terms) -> Result<(), Error> {
-        let (header, front, data) = message.laid_out(terms)?;
+    /// [`Error::Argument`] if the message is too long for the field PLEN.
+    pub fn begin(&mut self, tag: T, message: PduMessage, terms: Terms) -> Result<(), Error> {
+        let (header, front, data) = message.lay_out(terms)?;
         let covered = if header.has_header_digest() { header.kind.header_bytes() } else { 0 };
-        let front = Covered { buffers: vec![front], bytes: covered.into() };
+        let front = CoveredBuffers { buffers: vec![front], bytes: covered.into() };
         let data = match header.has_data_digest() {
-            true => Covered::all(data),
-            false => Covered { buffers: data, bytes: 0 },
+            true => CoveredBuffers::all(data),
+            false => CoveredBuffers { buffers: data, bytes: 0 },
         };
         self.digests.begin((tag, header), front, data);
         Ok(())
     }
 
-    /// One that is sealed, if there is one; they come in any order.
+    /// Returns a sealed PDU, if one is finished; PDUs finish in any order.
+    ///
+    /// # Errors
+    /// The item is an error if a digest could not be computed.
     pub fn poll(&mut self) -> Option<Result<Sealed<T>, Error>> {
         let ended = self.digests.poll()?;
-        Some(ended.map(|ended| self.sealed(ended)))
+        Some(ended.map(|ended| self.finish(ended)))
     }
 
-    /// Waits for one; `None` if none is under way.
+    /// Waits for a sealed PDU; `None`: no message is under way.
+    ///
+    /// # Errors
+    /// The item is an error if a digest could not be computed.
     pub fn wait(&mut self) -> Option<Result<Sealed<T>, Error>> {
         let ended = self.digests.wait()?;
-        Some(ended.map(|ended| self.sealed(ended)))
+        Some(ended.map(|ended| self.finish(ended)))
     }
 
-    /// Who computed the digests of headers, and those of data.
+    /// Header digests and data digests so far, by device and CPU.
     #[must_use]
-    pub fn tallies(&self) -> (Tally, Tally) {
+    pub fn tallies(&self) -> (DigestTally, DigestTally) {
         (self.headers, self.data)
     }
 
-    fn sealed(&mut self, ended: Ended<(T, Header)>) -> Sealed<T> {
-        let Ended { tag: (tag, header), header: mut front, data } = ended;
+    fn finish(&mut self, ended: PduDigests<(T, Header)>) -> Sealed<T> {
+        let PduDigests { tag: (tag, header), header: mut front, data } = ended;
         let mut buffers = std::mem::take(&mut front.buffers);
         if header.has_header_digest() {
             let at = usize::from(header.kind.header_bytes());
             buffers[0][at..at + DIGEST_BYTES].copy_from_slice(&front.crc.to_le_bytes());
-            self.headers.count(front.share);
+            self.headers.count(front.bytes);
         }
         buffers.extend(data.buffers);
         if header.has_data_digest() {
             buffers.push(data.crc.to_le_bytes().to_vec());
-            self.data.count(data.share);
+            self.data.count(data.bytes);
         }
         Sealed { tag, header, buffers }
     }

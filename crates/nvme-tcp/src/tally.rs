@@ -1,49 +1,49 @@
-//! Who computed digests.
+//! Counts of digests and bytes, by device and CPU.
 
 use std::ops::AddAssign;
 
-/// Bytes of a digest by who computed it.
+/// Bytes of digests that a device and the CPU did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct DigestBytes {
     /// Bytes that a device did.
     pub device_bytes: u64,
     /// Bytes that the CPU did.
     pub cpu_bytes: u64,
 }
 
-/// Digests by who computed them.
+/// Counts of digests, by device and CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Digests by a device alone.
+pub struct DigestTally {
+    /// Digests that a device computed alone.
     pub device: u64,
-    /// By the CPU alone.
+    /// Digests that the CPU computed alone.
     pub cpu: u64,
-    /// Begun by one and ended by the other, or piece by piece.
+    /// Digests that both computed: begun by one and ended by the other, or buffer by buffer.
     pub both: u64,
-    /// Their bytes.
-    pub bytes: Share,
+    /// Bytes of all digests.
+    pub bytes: DigestBytes,
 }
 
-impl Tally {
-    /// Counts a digest.
-    pub fn count(&mut self, share: Share) {
-        match (share.device_bytes > 0, share.cpu_bytes > 0) {
+impl DigestTally {
+    /// Counts a digest with these bytes; a digest of no bytes counts for the CPU.
+    pub fn count(&mut self, bytes: DigestBytes) {
+        match (bytes.device_bytes > 0, bytes.cpu_bytes > 0) {
             (true, true) => self.both += 1,
             (true, false) => self.device += 1,
             (false, _) => self.cpu += 1,
         }
-        self.bytes.device_bytes += share.device_bytes;
-        self.bytes.cpu_bytes += share.cpu_bytes;
+        self.bytes.device_bytes += bytes.device_bytes;
+        self.bytes.cpu_bytes += bytes.cpu_bytes;
     }
 
-    /// Digests.
+    /// Number of all digests.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.device + self.cpu + self.both
     }
 }
 
-impl AddAssign for Tally {
+impl AddAssign for DigestTally {
     fn add_assign(&mut self, other: Self) {
         self.device += other.device;
         self.cpu += other.cpu;

@@ -1,30 +1,30 @@
-//! Judges the digests of PDUs.
+//! Verifies the digests of PDUs.
 
-use crate::digests::{Covered, Digest, Digests, Ended};
+use crate::digests::{CoveredBuffers, Digest, DigestQueue, PduDigests};
 use crate::pdu::Header;
 use crate::reader::Pdu;
-use crate::tally::{Share, Tally};
+use crate::tally::{DigestBytes, DigestTally};
 use dsa_client::client::{Client, Path};
 use dsa_client::error::Error;
 
-/// What a digest is.
+/// The result of the check of one digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judged {
-    /// The PDU states none.
+pub enum DigestCheck {
+    /// The PDU has no such digest.
     Absent,
-    /// It is that of the bytes.
+    /// The digest is right.
     Right,
-    /// It is not.
+    /// The digest is wrong.
     Wrong {
-        /// What the PDU states.
+        /// The digest in the PDU.
         stated: u32,
-        /// That of the bytes.
+        /// The digest of the bytes.
         computed: u32,
     },
 }
 
-impl Judged {
-    fn of(stated: Option<u32>, computed: u32) -> Self {
+impl DigestCheck {
+    fn compare(stated: Option<u32>, computed: u32) -> Self {
         match stated {
             None => Self::Absent,
             Some(stated) if stated == computed => Self::Right,
@@ -32,34 +32,34 @@ impl Judged {
         }
     }
 
-    /// Whether it is wrong.
+    /// Whether the digest is wrong.
     #[must_use]
     pub fn is_wrong(self) -> bool {
         matches!(self, Self::Wrong { .. })
     }
 }
 
-/// What the digests of a PDU are.
+/// The result of the check of a PDU.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict<T> {
-    /// What it was begun with.
+pub struct PduVerdict<T> {
+    /// The tag that was given to [`Verifier::begin`].
     pub tag: T,
-    /// Where the PDU begins, in bytes of its stream.
+    /// Offset of the PDU in its stream, in bytes.
     pub at: u64,
-    /// Its common header.
+    /// The common header.
     pub pdu: Header,
-    /// Header digest.
-    pub header: Judged,
-    /// Data digest.
-    pub data: Judged,
-    /// Who computed the header digest, if there is one.
-    pub header_share: Share,
-    /// Who computed the data digest, if there is one.
-    pub data_share: Share,
+    /// Check of the header digest.
+    pub header: DigestCheck,
+    /// Check of the data digest.
+    pub data: DigestCheck,
+    /// Bytes of the header digest that a device and the CPU did.
+    pub header_bytes: DigestBytes,
+    /// Bytes of the data digest that a device and the CPU did.
+    pub data_bytes: DigestBytes,
 }
 
-/// What a PDU states, while its digests are computed.
-struct Stated<T> {
+/// The digests in a PDU, kept while those of its bytes are computed.
+struct StatedDigests<T> {
     tag: T,
     at: u64,
     pdu: Header,
@@ -67,65 +67,76 @@ struct Stated<T> {
     data: Option<u32>,
 }
 
-/// PDUs whose digests are under way.
+/// Verifies PDUs: computes their digests, several at a time, and compares them with those in the PDUs.
 pub struct Verifier<T> {
-    digests: Digests<Stated<T>>,
-    headers: Tally,
-    data: Tally,
+    digests: DigestQueue<StatedDigests<T>>,
+    headers: DigestTally,
+    data: DigestTally,
 }
 
 impl<T> Verifier<T> {
-    /// None yet; at most so many are under way at a time.
+    /// A verifier without PDUs. At most `most` are under way at a time; `path` chooses device or CPU.
     #[must_use]
     pub fn new(client: &Client, path: Path, most: usize) -> Self {
-        let digests = Digests::new(client, path, most);
-        Self { digests, headers: Tally::default(), data: Tally::default() }
+        let digests = DigestQueue::new(client, path, most);
+        Self { digests, headers: DigestTally::default(), data: DigestTally::default() }
     }
 
-    /// Begins a PDU, after the end of another one if too many are under way. Its verdict is kept until it
-    /// is taken.
+    /// Begins to verify a PDU. If too many are under way, waits for another one. The verdict is kept until
+    /// [`Self::poll`] or [`Self::wait`] returns it.
     pub fn begin(&mut self, tag: T, pdu: Pdu) {
         let (header, data) = (pdu.header_digest(), pdu.data_digest());
-        let stated = Stated { tag, at: pdu.at, pdu: pdu.header, header, data };
+        let stated = StatedDigests { tag, at: pdu.at, pdu: pdu.header, header, data };
         let covered = match header {
             Some(_) => usize::from(pdu.header.kind.header_bytes()),
             None => 0,
         };
-        let front = Covered { buffers: vec![pdu.front], bytes: covered };
-        let data = if data.is_some() { Covered::all(pdu.data) } else { Covered::default() };
+        let front = CoveredBuffers { buffers: vec![pdu.front], bytes: covered };
+        let data =
+            if data.is_some() { CoveredBuffers::all(pdu.data) } else { CoveredBuffers::default() };
         self.digests.begin(stated, front, data);
     }
 
-    /// A verdict, if there is one; they come in any order.
-    pub fn poll(&mut self) -> Option<Result<Verdict<T>, Error>> {
+    /// Returns the verdict of a PDU, if one is finished; PDUs finish in any order.
+    ///
+    /// # Errors
+    /// The item is an error if a digest could not be computed.
+    pub fn poll(&mut self) -> Option<Result<PduVerdict<T>, Error>> {
         let ended = self.digests.poll()?;
-        Some(ended.map(|ended| self.judged(ended)))
+        Some(ended.map(|ended| self.finish(ended)))
     }
 
-    /// Waits for one; `None` if none is under way.
-    pub fn wait(&mut self) -> Option<Result<Verdict<T>, Error>> {
+    /// Waits for the verdict of a PDU; `None`: no PDU is under way.
+    ///
+    /// # Errors
+    /// The item is an error if a digest could not be computed.
+    pub fn wait(&mut self) -> Option<Result<PduVerdict<T>, Error>> {
         let ended = self.digests.wait()?;
-        Some(ended.map(|ended| self.judged(ended)))
+        Some(ended.map(|ended| self.finish(ended)))
     }
 
-    /// Who computed the digests of headers, and those of data.
+    /// Header digests and data digests so far, by device and CPU.
     #[must_use]
-    pub fn tallies(&self) -> (Tally, Tally) {
+    pub fn tallies(&self) -> (DigestTally, DigestTally) {
         (self.headers, self.data)
     }
 
-    fn judged(&mut self, ended: Ended<Stated<T>>) -> Verdict<T> {
-        let Ended { tag: Stated { tag, at, pdu, header, data }, header: front, data: body } = ended;
-        let (header_share, data_share) = (front.share, body.share);
-        let header = judge(header, &front, &mut self.headers);
-        let data = judge(data, &body, &mut self.data);
-        Verdict { tag, at, pdu, header, data, header_share, data_share }
+    fn finish(&mut self, ended: PduDigests<StatedDigests<T>>) -> PduVerdict<T> {
+        let PduDigests {
+            tag: StatedDigests { tag, at, pdu, header, data },
+            header: front,
+            data: body,
+        } = ended;
+        let (header_bytes, data_bytes) = (front.bytes, body.bytes);
+        let header = check(header, &front, &mut self.headers);
+        let data = check(data, &body, &mut self.data);
+        PduVerdict { tag, at, pdu, header, data, header_bytes, data_bytes }
     }
 }
 
-fn judge(stated: Option<u32>, digest: &Digest, tally: &mut Tally) -> Judged {
+fn check(stated: Option<u32>, digest: &Digest, tally: &mut DigestTally) -> DigestCheck {
     if stated.is_some() {
-        tally.count(digest.share);
+        tally.count(digest.bytes);
     }
-    Judged::of(stated, digest.crc)
+    DigestCheck::compare(stated, digest.crc)
 }

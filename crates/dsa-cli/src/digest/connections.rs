@@ -6,8 +6,8 @@ use dsa_client::client::{Client, Path};
 use dsa_client::error::Error;
 use nvme_tcp::conversation::Sender;
 use nvme_tcp::negotiation::Negotiation;
-use nvme_tcp::pdu::{Header, Kind};
-use nvme_tcp::reader::{Found, Reader};
+use nvme_tcp::pdu::{Header, PduKind};
+use nvme_tcp::reader::{PduReader, StreamItem};
 use nvme_tcp::verify::Verifier;
 use recordings::capture::Segment;
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub struct Origin {
 /// One direction.
 struct Direction {
     stream: Stream,
-    reader: Reader,
+    reader: PduReader,
 }
 
 /// A connection that goes on.
@@ -146,7 +146,7 @@ impl Connections {
         let is_known = ports.iter().any(|port| self.ports.contains(port));
         let opens = || {
             let first = segment.payload.first_chunk()?;
-            Header::parse(*first, MOST_PDU_BYTES).ok().filter(|it| it.kind == Kind::IcReq)
+            Header::parse(*first, MOST_PDU_BYTES).ok().filter(|it| it.kind == PduKind::IcReq)
         };
         Some(is_known || opens().is_some())
     }
@@ -161,7 +161,7 @@ impl Connections {
         };
         let begun = |address: SocketAddr| {
             let first = *begins.get(&address)?;
-            Some(Direction { stream: Stream::new(first), reader: Reader::new(MOST_PDU_BYTES) })
+            Some(Direction { stream: Stream::new(first), reader: PduReader::new(MOST_PDU_BYTES) })
         };
         self.report.connections.push(Connection::new(host, controller));
         Open {
@@ -184,8 +184,8 @@ impl Connections {
         let Direction { stream, reader } = slot.get_or_insert_with(|| Direction {
             stream: Stream::new(first),
             reader: match segment.is_syn {
-                true => Reader::new(MOST_PDU_BYTES),
-                false => Reader::searching(MOST_PDU_BYTES),
+                true => PduReader::new(MOST_PDU_BYTES),
+                false => PduReader::mid_stream(MOST_PDU_BYTES),
             },
         });
         *packet = segment.packet;
@@ -214,7 +214,7 @@ impl Connections {
 
 /// Finds PDUs in what comes next of a stream.
 struct Finder<'a> {
-    reader: &'a mut Reader,
+    reader: &'a mut PduReader,
     negotiation: &'a mut Negotiation,
     report: &'a mut Connection,
     verifier: &'a mut Verifier<Origin>,
@@ -227,16 +227,16 @@ impl Finder<'_> {
             Next::Bytes(bytes) => *bytes,
             Next::Lost(bytes) => {
                 self.report.lost_bytes += bytes;
-                return self.reader.lose(*bytes);
+                return self.reader.skip_missing(*bytes);
             }
         };
         while let Some(found) = self.reader.take(&mut bytes) {
             match found {
-                Found::Pdu(pdu) => {
-                    self.negotiation.see(pdu.header.kind, &pdu.front);
+                StreamItem::Pdu(pdu) => {
+                    self.negotiation.observe(pdu.header.kind, &pdu.front);
                     self.verifier.begin(self.origin, *pdu);
                 }
-                Found::Broken { at, fault } => self.report.broken(self.origin, at, fault),
+                StreamItem::Broken { at, fault } => self.report.broken(self.origin, at, fault),
             }
         }
     }

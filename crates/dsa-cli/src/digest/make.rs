@@ -3,10 +3,10 @@
 use super::frames::Frames;
 use crate::failure::Failure;
 use dsa_client::client::{Client, Path};
-use nvme_tcp::conversation::{Sender, Shape, Spoken, speak};
-use nvme_tcp::negotiation::Digests;
+use nvme_tcp::conversation::{ConnectionShape, Sender, SentPdu, generate};
+use nvme_tcp::negotiation::EnabledDigests;
 use nvme_tcp::seal::Sealer;
-use nvme_tcp::tally::Tally;
+use nvme_tcp::tally::DigestTally;
 use pcap_file::PcapError;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -21,11 +21,11 @@ const MOST_UNDER_WAY: usize = 64;
 /// Most bytes of data in a PDU.
 const MOST_DATA_BYTES: u32 = 128 << 10;
 /// Digests of the connections, in turn.
-const DIGESTS: [Digests; 4] = [
-    Digests { header: true, data: true },
-    Digests { header: true, data: false },
-    Digests { header: false, data: true },
-    Digests { header: false, data: false },
+const DIGESTS: [EnabledDigests; 4] = [
+    EnabledDigests { header: true, data: true },
+    EnabledDigests { header: true, data: false },
+    EnabledDigests { header: false, data: true },
+    EnabledDigests { header: false, data: false },
 ];
 
 /// Writes a capture of so many PDUs, or some more, on four connections, whole or not at all.
@@ -55,7 +55,7 @@ pub fn run(
     let mut sealer = Sealer::new(client, path, MOST_UNDER_WAY);
     let mut count = 0;
     for (number, digests) in (0..).zip(DIGESTS) {
-        let shape = Shape {
+        let shape = ConnectionShape {
             digests,
             pdus: pdus.div_ceil(DIGESTS.len()),
             most_data_bytes: MOST_DATA_BYTES,
@@ -63,7 +63,7 @@ pub fn run(
             is_padded: false,
             is_terminated: number % 2 == 1,
         };
-        let spoken = speak(&mut random, &shape, &mut sealer).map_err(|error| match error {
+        let spoken = generate(&mut random, &shape, &mut sealer).map_err(|error| match error {
             dsa_client::error::Error::NoDevice(_) => Failure::bad_input(error),
             _ => Failure::failed(error),
         })?;
@@ -88,7 +88,7 @@ fn write<W: Write>(
     frames: &mut Frames<W>,
     number: u16,
     random: &mut impl RngCore,
-    spoken: &[Spoken],
+    spoken: &[SentPdu],
 ) -> Result<(), PcapError> {
     frames.open(number, [random.next_u32(), random.next_u32()])?;
     for together in spoken.chunk_by(|(before, _), (after, _)| before == after) {
@@ -99,6 +99,6 @@ fn write<W: Write>(
     frames.close()
 }
 
-fn by(tally: &Tally) -> String {
+fn by(tally: &DigestTally) -> String {
     format!("device {}, CPU {}, both {}", tally.device, tally.cpu, tally.both)
 }

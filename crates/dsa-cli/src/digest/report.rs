@@ -3,10 +3,10 @@
 use super::connections::Origin;
 use dsa_client::statistics::{Reason, Statistics};
 use nvme_tcp::conversation::Sender;
-use nvme_tcp::negotiation::{Digests, Negotiation};
-use nvme_tcp::pdu::{Fault, Kind};
-use nvme_tcp::tally::{Share, Tally};
-use nvme_tcp::verify::{Judged, Verdict};
+use nvme_tcp::negotiation::{EnabledDigests, Negotiation};
+use nvme_tcp::pdu::{HeaderFault, PduKind};
+use nvme_tcp::tally::{DigestBytes, DigestTally};
+use nvme_tcp::verify::{DigestCheck, PduVerdict};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -23,18 +23,18 @@ pub struct Counts {
     wrong: u64,
     /// PDUs that could have one, and have none.
     absent: u64,
-    tally: Tally,
+    tally: DigestTally,
 }
 
 impl Counts {
-    fn count(&mut self, judged: Judged, share: Share, could_have_one: bool) {
-        match judged {
-            Judged::Right => self.right += 1,
-            Judged::Wrong { .. } => self.wrong += 1,
-            Judged::Absent => self.absent += u64::from(could_have_one),
+    fn count(&mut self, check: DigestCheck, bytes: DigestBytes, could_have_one: bool) {
+        match check {
+            DigestCheck::Right => self.right += 1,
+            DigestCheck::Wrong { .. } => self.wrong += 1,
+            DigestCheck::Absent => self.absent += u64::from(could_have_one),
         }
-        if judged != Judged::Absent {
-            self.tally.count(share);
+        if check != DigestCheck::Absent {
+            self.tally.count(bytes);
         }
     }
 }
@@ -77,7 +77,7 @@ pub struct Connection {
     controller: SocketAddr,
     /// What was seen of its opening.
     pub negotiation: Negotiation,
-    kinds: BTreeMap<Kind, u64>,
+    kinds: BTreeMap<PduKind, u64>,
     bytes: u64,
     header: Counts,
     data: Counts,
@@ -111,7 +111,7 @@ impl Connection {
     }
 
     /// No PDU begins where one had to.
-    pub fn broken(&mut self, origin: Origin, at: u64, fault: Fault) {
+    pub fn broken(&mut self, origin: Origin, at: u64, fault: HeaderFault) {
         self.broken += 1;
         self.list(origin, at, || format!("no PDU: {fault}"));
     }
@@ -123,15 +123,15 @@ impl Connection {
         }
     }
 
-    fn judge(&mut self, verdict: &Verdict<Origin>) {
+    fn judge(&mut self, verdict: &PduVerdict<Origin>) {
         let pdu = &verdict.pdu;
         *self.kinds.entry(pdu.kind).or_default() += 1;
         self.bytes += u64::from(pdu.bytes);
         let can = pdu.kind.has_digests();
-        self.header.count(verdict.header, verdict.header_share, can);
-        self.data.count(verdict.data, verdict.data_share, can && pdu.has_data());
+        self.header.count(verdict.header, verdict.header_bytes, can);
+        self.data.count(verdict.data, verdict.data_bytes, can && pdu.has_data());
         for (which, judged) in [("header", verdict.header), ("data", verdict.data)] {
-            if let Judged::Wrong { stated, computed } = judged {
+            if let DigestCheck::Wrong { stated, computed } = judged {
                 self.list(verdict.tag, verdict.at, || {
                     let kind = pdu.kind;
                     format!("{kind}: {which} digest {stated:#010x}, {computed:#010x} is right")
@@ -146,7 +146,7 @@ impl Connection {
 
     /// Digests that were agreed on and are absent, of headers and of data.
     fn missing(&self) -> [u64; 2] {
-        let Digests { header, data } = self.negotiation.digests().unwrap_or_default();
+        let EnabledDigests { header, data } = self.negotiation.digests().unwrap_or_default();
         [if header { self.header.absent } else { 0 }, if data { self.data.absent } else { 0 }]
     }
 
@@ -157,16 +157,16 @@ impl Connection {
     fn agreed(&self) -> &'static str {
         match self.negotiation.digests() {
             None => "its opening is not in the capture",
-            Some(Digests { header: false, data: false }) => "no digests agreed",
-            Some(Digests { header: true, data: false }) => "header digests agreed",
-            Some(Digests { header: false, data: true }) => "data digests agreed",
-            Some(Digests { header: true, data: true }) => "header and data digests agreed",
+            Some(EnabledDigests { header: false, data: false }) => "no digests agreed",
+            Some(EnabledDigests { header: true, data: false }) => "header digests agreed",
+            Some(EnabledDigests { header: false, data: true }) => "data digests agreed",
+            Some(EnabledDigests { header: true, data: true }) => "header and data digests agreed",
         }
     }
 
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{} -> {}  {}", self.host, self.controller, self.agreed())?;
-        if self.negotiation.is_more_than_asked() {
+        if self.negotiation.grants_unrequested() {
             writeln!(out, "  the controller grants digests that the host has not asked for")?;
         }
         let kinds: Vec<String> =
@@ -207,7 +207,7 @@ impl Connection {
             "agreed": self.negotiation.digests().map(|agreed| {
                 json!({ "header_digest": agreed.header, "data_digest": agreed.data })
             }),
-            "grants_more_than_asked": self.negotiation.is_more_than_asked(),
+            "grants_more_than_asked": self.negotiation.grants_unrequested(),
             "pdus": self.pdus(), "pdus_by_kind": kinds, "bytes": self.bytes,
             "header_digests": counts_json(&self.header, header),
             "data_digests": counts_json(&self.data, data),
@@ -226,7 +226,7 @@ fn write_counts(
     missing: u64,
 ) -> io::Result<()> {
     let Counts { right, wrong, absent, tally } = counts;
-    let Tally { device, cpu, both, .. } = tally;
+    let DigestTally { device, cpu, both, .. } = tally;
     write!(out, "  {label}  right {right}, wrong {wrong}, absent {}", absent - missing)?;
     if missing > 0 {
         write!(out, ", missing {missing} that were agreed on")?;
@@ -260,7 +260,7 @@ pub struct Report {
 
 impl Report {
     /// Counts a PDU.
-    pub fn judge(&mut self, verdict: &Verdict<Origin>) {
+    pub fn judge(&mut self, verdict: &PduVerdict<Origin>) {
         self.connections[verdict.tag.connection].judge(verdict);
     }
 

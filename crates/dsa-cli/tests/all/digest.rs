@@ -7,10 +7,10 @@ mod frames;
 mod tshark;
 
 use crate::runs::{Place, ended};
-use capture::{BOTH, Spoken, damaged, file, spoken};
+use capture::{BOTH, SentPdu, damaged, file, spoken};
 use nvme_tcp::conversation::Sender;
-use nvme_tcp::negotiation::Digests;
-use nvme_tcp::pdu::Kind;
+use nvme_tcp::negotiation::EnabledDigests;
+use nvme_tcp::pdu::PduKind;
 use pcap_file::pcap::{PcapPacket, PcapReader, PcapWriter};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -65,10 +65,10 @@ fn counts(report: &Value) -> Vec<Value> {
 }
 
 /// Connections with each choice of digests, some of which are damaged, with what is wrong with them.
-fn some_of_each() -> (Vec<Vec<Spoken>>, Vec<Vec<capture::Damage>>) {
+fn some_of_each() -> (Vec<Vec<SentPdu>>, Vec<Vec<capture::Damage>>) {
     let choices = [(true, true), (true, false), (false, true), (false, false)];
     let connections = (1..).zip(choices).map(|(seed, (header, data))| {
-        let spoken = spoken(seed, Digests { header, data }, 80, 128 << 10);
+        let spoken = spoken(seed, EnabledDigests { header, data }, 80, 128 << 10);
         damaged(seed, spoken)
     });
     connections.unzip()
@@ -109,8 +109,8 @@ fn dsa_30_tshark_calls_each_digest_good_but_those_that_were_damaged() {
     assert!(good > 150 && bad > 30, "{good} {bad}");
     let all = || connections.iter().flatten();
     assert!(all().any(|pdu| pdu.header.bytes > 100 << 10), "there are large PDUs");
-    let kinds: BTreeSet<Kind> = all().map(|pdu| pdu.header.kind).collect();
-    let with_digests = Kind::ALL.into_iter().filter(|kind| kind.has_digests());
+    let kinds: BTreeSet<PduKind> = all().map(|pdu| pdu.header.kind).collect();
+    let with_digests = PduKind::ALL.into_iter().filter(|kind| kind.has_digests());
     assert!(kinds.is_superset(&with_digests.collect()), "{kinds:?}");
 }
 
@@ -223,7 +223,7 @@ fn what_a_capture_has_not_is_counted_and_the_rest_is_judged() {
     let place = Place::new();
     let spoken = spoken(6, BOTH, 60, 100_000);
     let frames = capture::last_frames(std::slice::from_ref(&spoken));
-    let is_large = |pdu: &&Spoken| pdu.bytes.len() > 8000 && pdu.header.kind.has_digests();
+    let is_large = |pdu: &&SentPdu| pdu.bytes.len() > 8000 && pdu.header.kind.has_digests();
     let large = spoken.iter().position(|pdu| is_large(&pdu)).expect("there is one");
     let missing = usize::try_from(frames[0][large]).expect("is small") - 3;
     let bytes = repacked(&file(std::slice::from_ref(&spoken)), |packets| {
@@ -258,7 +258,7 @@ fn a_file_that_is_cut_off_is_read_as_far_as_it_goes() {
 #[test]
 fn digests_that_were_agreed_on_and_are_missing_end_with_1() {
     let place = Place::new();
-    let mut spoken = spoken(9, Digests { header: true, data: false }, 12, 2000);
+    let mut spoken = spoken(9, EnabledDigests { header: true, data: false }, 12, 2000);
     capture::agree(&mut spoken, BOTH);
     let (report, code) = digest(&place, &[&put(&place, "missing.pcap", &file(&[spoken]))]);
     assert_eq!(code, 1);
@@ -271,7 +271,7 @@ fn digests_that_were_agreed_on_and_are_missing_end_with_1() {
 fn what_is_no_pdu_is_named_and_what_follows_is_judged() {
     let place = Place::new();
     let mut spoken = spoken(9, BOTH, 12, 2000);
-    let command = spoken.iter().position(|pdu| pdu.header.kind == Kind::CapsuleCmd);
+    let command = spoken.iter().position(|pdu| pdu.header.kind == PduKind::CapsuleCmd);
     spoken[command.expect("is there")].bytes[2] = 70;
     let (report, code) = digest(&place, &[&put(&place, "broken.pcap", &file(&[spoken]))]);
     assert_eq!(code, 1);
@@ -289,7 +289,7 @@ fn bad_input_is_refused_with_the_file_and_what_is_allowed() {
     assert!(said.contains("capture 'nothing.pcap' cannot be opened"), "{said}");
     put(&place, "text.pcap", b"this is no capture");
     assert!(refused(&["digest", "text.pcap"]).contains("no known capture format"));
-    let other = vec![Spoken::plain(Sender::Host, b"GET / HTTP/1.1\r\n\r\n")];
+    let other = vec![SentPdu::plain(Sender::Host, b"GET / HTTP/1.1\r\n\r\n")];
     put(&place, "other.pcap", &file(&[other]));
     let said = refused(&["digest", "--port", "80,81", "other.pcap"]);
     assert!(said.contains("of its 1 TCP connection(s) in 6 packet(s) none"), "{said}");

@@ -1,8 +1,8 @@
 //! Random numbers, and connections at random.
 
 use dsa_client::client::{Client, Options, Path};
-use nvme_tcp::conversation::{Shape, Spoken, speak};
-use nvme_tcp::negotiation::Digests;
+use nvme_tcp::conversation::{ConnectionShape, SentPdu, generate};
+use nvme_tcp::negotiation::EnabledDigests;
 use nvme_tcp::seal::Sealer;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -31,12 +31,17 @@ pub fn without_devices() -> Client {
     Client::open(&Options { sysfs: nowhere, ..Options::default() }).expect("is opened")
 }
 
-pub const BOTH: Digests = Digests { header: true, data: true };
+pub const BOTH: EnabledDigests = EnabledDigests { header: true, data: true };
 
 /// A connection, sealed by the CPU.
-pub fn connection(seed: u64, digests: Digests, pdus: usize, most_data_bytes: u32) -> Vec<Spoken> {
+pub fn connection(
+    seed: u64,
+    digests: EnabledDigests,
+    pdus: usize,
+    most_data_bytes: u32,
+) -> Vec<SentPdu> {
     let mut sealer = Sealer::new(&without_devices(), Path::Cpu, 8);
     let is_terminated = seed.is_multiple_of(2);
-    let shape = Shape { digests, pdus, most_data_bytes, is_padded: true, is_terminated };
-    speak(&mut Dice::new(seed).0, &shape, &mut sealer).expect("is sealed")
+    let shape = ConnectionShape { digests, pdus, most_data_bytes, is_padded: true, is_terminated };
+    generate(&mut Dice::new(seed).0, &shape, &mut sealer).expect("is sealed")
 }

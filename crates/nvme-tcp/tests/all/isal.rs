@@ -2,12 +2,12 @@
 
 use crate::dice::{Dice, without_devices};
 use dsa_client::client::Path;
-use nvme_tcp::digests::{Covered, Digests, crc32c};
+use nvme_tcp::digests::{CoveredBuffers, DigestQueue, crc32c};
 
 /// `crc32_iscsi` of ISA-L.
 type Crc32Iscsi = unsafe extern "C" fn(*const u8, libc::c_int, u32) -> u32;
 
-fn of_isal() -> Crc32Iscsi {
+fn isal_crc32_iscsi() -> Crc32Iscsi {
     // SAFETY: strings that end with a zero; a library without anything that runs when it is loaded.
     let symbol = unsafe {
         let library = libc::dlopen(c"libisal.so.2".as_ptr(), libc::RTLD_NOW);
@@ -19,8 +19,8 @@ fn of_isal() -> Crc32Iscsi {
     unsafe { std::mem::transmute::<*mut libc::c_void, Crc32Iscsi>(symbol) }
 }
 
-/// Its CRC-32C of buffers, one behind the other, as the specification inverts it.
-fn judged(crc32_iscsi: Crc32Iscsi, buffers: &[Vec<u8>]) -> u32 {
+/// ISA-L's CRC-32C of buffers, one behind the other, as the specification inverts it.
+fn isal_crc32c(crc32_iscsi: Crc32Iscsi, buffers: &[Vec<u8>]) -> u32 {
     !buffers.iter().fold(!0, |crc, buffer| {
         let bytes = libc::c_int::try_from(buffer.len()).expect("is small");
         // SAFETY: it reads the buffer, all of which is there.
@@ -30,10 +30,10 @@ fn judged(crc32_iscsi: Crc32Iscsi, buffers: &[Vec<u8>]) -> u32 {
 
 #[test]
 fn dsa_30_digests_of_random_buffers_are_those_of_isa_l() {
-    let crc32_iscsi = of_isal();
-    assert_eq!(judged(crc32_iscsi, &[b"123456789".to_vec()]), 0xe306_9283);
+    let crc32_iscsi = isal_crc32_iscsi();
+    assert_eq!(isal_crc32c(crc32_iscsi, &[b"123456789".to_vec()]), 0xe306_9283);
     let (client, mut dice) = (without_devices(), Dice::new(soak::seed(1)));
-    let mut digests = Digests::new(&client, Path::Automatic, 4);
+    let mut digests = DigestQueue::new(&client, Path::Automatic, 4);
     for _ in 0..soak::amount(400, 5_000) {
         let buffers: Vec<Vec<u8>> = (0..dice.below(5))
             .map(|_| {
@@ -42,10 +42,14 @@ fn dsa_30_digests_of_random_buffers_are_those_of_isa_l() {
                 dice.bytes(bytes)
             })
             .collect();
-        let right = judged(crc32_iscsi, &buffers);
+        let right = isal_crc32c(crc32_iscsi, &buffers);
         let slices: Vec<&[u8]> = buffers.iter().map(Vec::as_slice).collect();
         assert_eq!(crc32c(&client, Path::Automatic, 0, &slices).expect("is computed"), right);
-        digests.begin(right, Covered::all(buffers.clone()), Covered { buffers, bytes: 0 });
+        digests.begin(
+            right,
+            CoveredBuffers::all(buffers.clone()),
+            CoveredBuffers { buffers, bytes: 0 },
+        );
         let ended = digests.wait().expect("was begun").expect("is computed");
         assert_eq!((ended.header.crc, ended.data.crc), (ended.tag, 0));
     }

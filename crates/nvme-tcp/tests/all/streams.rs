@@ -2,23 +2,23 @@
 
 use crate::dice::{BOTH, Dice, connection, without_devices};
 use dsa_client::client::Path;
-use nvme_tcp::conversation::{Sender, Spoken};
-use nvme_tcp::negotiation::Digests;
-use nvme_tcp::pdu::{Header, Kind};
-use nvme_tcp::reader::{Found, Pdu, Reader};
+use nvme_tcp::conversation::{Sender, SentPdu};
+use nvme_tcp::negotiation::EnabledDigests;
+use nvme_tcp::pdu::{Header, PduKind};
+use nvme_tcp::reader::{Pdu, PduReader, StreamItem};
 use nvme_tcp::verify::Verifier;
 use proptest::prelude::*;
 
 const MOST: u32 = 1 << 20;
 
-/// What one side has sent.
-fn sent(spoken: &[Spoken], sender: Sender) -> (Vec<u8>, Vec<Header>) {
+/// The bytes and headers that one side has sent.
+fn sent(spoken: &[SentPdu], sender: Sender) -> (Vec<u8>, Vec<Header>) {
     let own = || spoken.iter().filter(|(by, _)| *by == sender).map(|(_, sealed)| sealed);
     (own().flat_map(|sealed| sealed.bytes()).collect(), own().map(|sealed| sealed.header).collect())
 }
 
 /// All that a reader finds in pieces.
-fn read<'a>(reader: &mut Reader, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Found> {
+fn read<'a>(reader: &mut PduReader, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<StreamItem> {
     let mut found = Vec::new();
     for mut piece in pieces {
         while let Some(one) = reader.take(&mut piece) {
@@ -48,20 +48,20 @@ fn whole(pdu: &Pdu) -> Whole {
 }
 
 /// PDUs without regard to how their data is divided.
-fn pdus(found: &[Found]) -> Vec<Whole> {
-    let one = |found: &Found| match found {
-        Found::Pdu(pdu) => whole(pdu),
-        Found::Broken { at, fault } => panic!("at {at}: {fault}"),
+fn pdus(found: &[StreamItem]) -> Vec<Whole> {
+    let one = |found: &StreamItem| match found {
+        StreamItem::Pdu(pdu) => whole(pdu),
+        StreamItem::Broken { at, fault } => panic!("at {at}: {fault}"),
     };
     found.iter().map(one).collect()
 }
 
 /// Wrong digests among what was found.
-fn wrong(found: Vec<Found>) -> usize {
+fn wrong(found: Vec<StreamItem>) -> usize {
     let mut verifier = Verifier::new(&without_devices(), Path::Cpu, 4);
     let mut wrong = 0;
     for one in found {
-        if let Found::Pdu(pdu) = one {
+        if let StreamItem::Pdu(pdu) = one {
             verifier.begin((), *pdu);
         }
     }
@@ -81,15 +81,15 @@ proptest! {
         (header, data) in any::<(bool, bool)>(),
         most_piece in 1_usize..6000,
     ) {
-        let spoken = connection(seed, Digests { header, data }, 12, 20_000);
+        let spoken = connection(seed, EnabledDigests { header, data }, 12, 20_000);
         for sender in [Sender::Host, Sender::Controller] {
             let (bytes, headers) = sent(&spoken, sender);
-            let mut reader = Reader::new(MOST);
+            let mut reader = PduReader::new(MOST);
             let at_once = pdus(&read(&mut reader, [bytes.as_slice()]));
             let found: Vec<Header> = at_once.iter().map(|pdu| pdu.0).collect();
             prop_assert_eq!(found, headers);
             let mut dice = Dice::new(seed);
-            let mut reader = Reader::new(MOST);
+            let mut reader = PduReader::new(MOST);
             let pieces = cut(&bytes, || dice.below(most_piece));
             let in_pieces = read(&mut reader, pieces);
             prop_assert_eq!(pdus(&in_pieces), at_once);
@@ -104,7 +104,7 @@ proptest! {
         pieces in prop::collection::vec(
             prop_oneof![
                 prop::collection::vec(any::<u8>(), 0..60),
-                // What nearly is a header.
+                // Bytes that are nearly a header.
                 (0_u8..12, any::<u8>(), prop::sample::select(vec![24_u8, 72, 128]), any::<u8>(), 0_u32..700)
                     .prop_map(|(kind, flags, length, at, bytes)| {
                         let [a, b, c, d] = bytes.to_le_bytes();
@@ -116,20 +116,20 @@ proptest! {
         is_in_the_middle in any::<bool>(),
         lost in prop::option::of(0_usize..60),
     ) {
-        let mut reader = if is_in_the_middle { Reader::searching(600) } else { Reader::new(600) };
+        let mut reader = if is_in_the_middle { PduReader::mid_stream(600) } else { PduReader::new(600) };
         let mut total = 0;
         let mut found = Vec::new();
         for (number, piece) in pieces.iter().enumerate() {
             found.extend(read(&mut reader, [piece.as_slice()]));
             total += piece.len() as u64;
             if lost == Some(number) {
-                reader.lose(1 << 40);
+                reader.skip_missing(1 << 40);
             }
             prop_assert!(reader.pending_bytes() < 600);
         }
-        let bytes = |one: &Found| match one {
-            Found::Pdu(pdu) => u64::from(pdu.header.bytes),
-            Found::Broken { .. } => 0,
+        let bytes = |one: &StreamItem| match one {
+            StreamItem::Pdu(pdu) => u64::from(pdu.header.bytes),
+            StreamItem::Broken { .. } => 0,
         };
         let in_pdus: u64 = found.iter().map(bytes).sum();
         prop_assert_eq!(in_pdus + reader.skipped_bytes() + reader.pending_bytes(), total);
@@ -148,7 +148,7 @@ proptest! {
         let at = 8 + place.index(bytes.len() - 8);
         prop_assume!(!padding.contains(&at));
         bytes[at] ^= 1 << (seed % 8);
-        prop_assert_eq!(wrong(read(&mut Reader::new(MOST), [bytes.as_slice()])), 1);
+        prop_assert_eq!(wrong(read(&mut PduReader::new(MOST), [bytes.as_slice()])), 1);
     }
 }
 
@@ -156,12 +156,12 @@ proptest! {
 fn behind_damage_the_next_pdu_is_found() {
     let spoken = connection(3, BOTH, 30, 3000);
     let (bytes, headers) = sent(&spoken, Sender::Host);
-    let mut reader = Reader::new(MOST);
+    let mut reader = PduReader::new(MOST);
     let mut damaged = bytes.clone();
     // The first command: no PDU has this type.
     damaged[128] = 0xaa;
     let found = read(&mut reader, [damaged.as_slice()]);
-    assert!(matches!(found[1], Found::Broken { at: 128, .. }), "{:?}", found[1]);
+    assert!(matches!(found[1], StreamItem::Broken { at: 128, .. }), "{:?}", found[1]);
     let rest: Vec<Header> = found[2..].iter().filter_map(header_of).collect();
     assert_eq!(rest, headers[2..]);
     assert_eq!(reader.skipped_bytes(), headers[1].bytes.into());
@@ -172,37 +172,37 @@ fn behind_a_gap_and_in_the_middle_of_a_connection_the_next_pdu_is_found() {
     let spoken = connection(5, BOTH, 30, 3000);
     let (bytes, headers) = sent(&spoken, Sender::Controller);
     let second = u64::from(headers[0].bytes) + u64::from(headers[1].bytes) - 5;
-    let mut reader = Reader::new(MOST);
+    let mut reader = PduReader::new(MOST);
     let cut = usize::try_from(second).expect("is small");
     let mut found = read(&mut reader, [&bytes[..cut - 20]]);
-    reader.lose(20);
+    reader.skip_missing(20);
     found.extend(read(&mut reader, [&bytes[cut..]]));
     let own: Vec<Header> = found.iter().filter_map(header_of).collect();
     assert_eq!(own[0], headers[0]);
     assert_eq!(own[1..], headers[2..]);
-    let Found::Pdu(third) = &found[1] else { panic!("is a PDU") };
+    let StreamItem::Pdu(third) = &found[1] else { panic!("is a PDU") };
     assert_eq!(third.at, second + 5);
 
-    let mut reader = Reader::searching(MOST);
+    let mut reader = PduReader::mid_stream(MOST);
     let own = read(&mut reader, [&bytes[130..]]);
     let own: Vec<Header> = own.iter().filter_map(header_of).collect();
     assert_eq!(own, headers[2..]);
 }
 
-fn header_of(found: &Found) -> Option<Header> {
+fn header_of(found: &StreamItem) -> Option<Header> {
     match found {
-        Found::Pdu(pdu) => Some(pdu.header),
-        Found::Broken { .. } => None,
+        StreamItem::Pdu(pdu) => Some(pdu.header),
+        StreamItem::Broken { .. } => None,
     }
 }
 
 #[test]
 fn a_length_that_is_claimed_takes_no_memory() {
-    let header = Header { kind: Kind::C2hData, flags: 0, data_at: 24, bytes: u32::MAX };
-    let mut reader = Reader::new(u32::MAX);
+    let header = Header { kind: PduKind::C2hData, flags: 0, data_at: 24, bytes: u32::MAX };
+    let mut reader = PduReader::new(u32::MAX);
     let found = read(&mut reader, [&header.to_bytes()[..], &[0; 16], &[1, 2, 3]]);
     assert_eq!(found, []);
     assert_eq!(reader.pending_bytes(), 27);
-    let found = read(&mut Reader::new(MOST), [&header.to_bytes()[..]]);
-    assert!(matches!(found[..], [Found::Broken { at: 0, .. }]), "{found:?}");
+    let found = read(&mut PduReader::new(MOST), [&header.to_bytes()[..]]);
+    assert!(matches!(found[..], [StreamItem::Broken { at: 0, .. }]), "{found:?}");
 }

@@ -2,28 +2,28 @@
 
 use super::frames::Frames;
 use dsa_client::client::{Client, Options, Path};
-use nvme_tcp::conversation::{self, Sender, Shape};
-use nvme_tcp::negotiation::{Digests, Terms};
-use nvme_tcp::pdu::{Header, Kind};
+use nvme_tcp::conversation::{self, ConnectionShape, Sender};
+use nvme_tcp::negotiation::{EnabledDigests, Terms};
+use nvme_tcp::pdu::{Header, PduKind};
 use nvme_tcp::seal::Sealer;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-pub const BOTH: Digests = Digests { header: true, data: true };
+pub const BOTH: EnabledDigests = EnabledDigests { header: true, data: true };
 /// Bytes of a segment.
 const SEGMENT_BYTES: usize = 1460;
 
 /// A PDU on its way.
-pub struct Spoken {
+pub struct SentPdu {
     pub sender: Sender,
     pub header: Header,
     pub bytes: Vec<u8>,
 }
 
-impl Spoken {
+impl SentPdu {
     /// Bytes that are no PDU.
     pub fn plain(sender: Sender, bytes: &[u8]) -> Self {
-        let header = Header { kind: Kind::R2t, flags: 0, data_at: 0, bytes: 24 };
+        let header = Header { kind: PduKind::R2t, flags: 0, data_at: 0, bytes: 24 };
         Self { sender, header, bytes: bytes.to_vec() }
     }
 
@@ -34,17 +34,22 @@ impl Spoken {
 }
 
 /// A connection at random, without padding, which tshark 4.0 does not know.
-pub fn spoken(seed: u64, digests: Digests, pdus: usize, most_data_bytes: u32) -> Vec<Spoken> {
+pub fn spoken(
+    seed: u64,
+    digests: EnabledDigests,
+    pdus: usize,
+    most_data_bytes: u32,
+) -> Vec<SentPdu> {
     let nowhere = std::path::PathBuf::from("/nonexistent");
     let client = Client::open(&Options { sysfs: nowhere, ..Options::default() });
     let mut sealer = Sealer::new(&client.expect("is opened"), Path::Cpu, 8);
     let is_terminated = seed.is_multiple_of(2);
-    let shape = Shape { digests, pdus, most_data_bytes, is_padded: false, is_terminated };
+    let shape = ConnectionShape { digests, pdus, most_data_bytes, is_padded: false, is_terminated };
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let spoken = conversation::speak(&mut random, &shape, &mut sealer).expect("is sealed");
-    let one = |(sender, sealed): conversation::Spoken| {
+    let spoken = conversation::generate(&mut random, &shape, &mut sealer).expect("is sealed");
+    let one = |(sender, sealed): conversation::SentPdu| {
         let bytes = sealed.bytes();
-        Spoken { sender, header: sealed.header, bytes }
+        SentPdu { sender, header: sealed.header, bytes }
     };
     spoken.into_iter().map(one).collect()
 }
@@ -57,7 +62,7 @@ pub struct Damage {
 }
 
 /// Turns a bit in some: of what a digest covers, or of the digest.
-pub fn damaged(seed: u64, mut spoken: Vec<Spoken>) -> (Vec<Spoken>, Vec<Damage>) {
+pub fn damaged(seed: u64, mut spoken: Vec<SentPdu>) -> (Vec<SentPdu>, Vec<Damage>) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut below =
         |bound: usize| usize::try_from(random.next_u64() % bound.max(1) as u64).expect("fits");
@@ -91,7 +96,7 @@ pub fn damaged(seed: u64, mut spoken: Vec<Spoken>) -> (Vec<Spoken>, Vec<Damage>)
 pub type DigestOf = fn(&[u8]) -> u32;
 
 /// Puts other digests in place of the right ones.
-pub fn replace_digests(spoken: &mut [Spoken], other: DigestOf) {
+pub fn replace_digests(spoken: &mut [SentPdu], other: DigestOf) {
     for pdu in spoken {
         let (at, data) = (pdu.header_digest_at(), pdu.header.data());
         if pdu.header.has_header_digest() {
@@ -114,14 +119,14 @@ pub fn crc_32(bytes: &[u8]) -> u32 {
 }
 
 /// Says in the opening that these digests are agreed on.
-pub fn agree(spoken: &mut [Spoken], digests: Digests) {
+pub fn agree(spoken: &mut [SentPdu], digests: EnabledDigests) {
     let terms = Terms { digests, alignment: 0 };
     spoken[0].bytes = terms.request(0).to_vec();
     spoken[1].bytes = terms.response(4096).to_vec();
 }
 
 /// A capture in which each PDU has segments of its own.
-pub fn file(connections: &[Vec<Spoken>]) -> Vec<u8> {
+pub fn file(connections: &[Vec<SentPdu>]) -> Vec<u8> {
     let mut frames = Frames::new(Vec::new()).expect("is written");
     for (number, spoken) in (0..).zip(connections) {
         // Numbers pass their end, too.
@@ -135,9 +140,9 @@ pub fn file(connections: &[Vec<Spoken>]) -> Vec<u8> {
 }
 
 /// The frames in which PDUs end, from 1, by connection.
-pub fn last_frames(connections: &[Vec<Spoken>]) -> Vec<Vec<u64>> {
+pub fn last_frames(connections: &[Vec<SentPdu>]) -> Vec<Vec<u64>> {
     let mut frame = 0;
-    let of = |spoken: &Vec<Spoken>| {
+    let of = |spoken: &Vec<SentPdu>| {
         frame += 3;
         let ends = spoken.iter().map(|pdu| {
             frame += pdu.bytes.len().div_ceil(SEGMENT_BYTES) as u64;
