@@ -3,7 +3,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use tag_array::{Kernel, Leaves, Places, RecencySets, Request};
+use tag_array::{EvictionOrder, Kernel, Places, RecencySets, Request};
 use units::narrow::fit;
 
 const REQUESTS: usize = 4096;
@@ -41,7 +41,7 @@ fn kernels(criterion: &mut Criterion) {
 type Group<'a> = criterion::BenchmarkGroup<'a, criterion::measurement::WallTime>;
 
 fn reads(group: &mut Group<'_>, kernel: Kernel, sets: u32, lines: &[u32]) {
-    let mut level = RecencySets::with_kernel(sets, WAYS, Leaves::LeastRecentlyUsed, kernel);
+    let mut level = RecencySets::with_kernel(sets, WAYS, EvictionOrder::LeastRecentlyUsed, kernel);
     let mut missed = Vec::new();
     let mut blocks = lines.chunks_exact(REQUESTS).cycle();
     group.bench_function(BenchmarkId::new("reads", format!("{kernel:?}")), |bencher| {
@@ -55,7 +55,7 @@ fn reads(group: &mut Group<'_>, kernel: Kernel, sets: u32, lines: &[u32]) {
 
 /// A third of them stores.
 fn stores(group: &mut Group<'_>, kernel: Kernel, sets: u32, lines: &[u32]) {
-    let mut level = RecencySets::with_kernel(sets, WAYS, Leaves::LeastRecentlyUsed, kernel);
+    let mut level = RecencySets::with_kernel(sets, WAYS, EvictionOrder::LeastRecentlyUsed, kernel);
     let mut below = Vec::new();
     let request = |(i, &line)| Request::reference(line, true, i % 3 == 0, i % 3 == 0);
     let requests: Vec<Request> = lines.iter().enumerate().map(request).collect();

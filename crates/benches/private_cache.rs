@@ -3,10 +3,10 @@
 //! requests.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use model::private_caches::{PrivateCache, PrivateCacheConfig, State};
+use model::private_caches::{MesiState, PrivateCache, PrivateCacheConfig};
 use model::replacement::Replacement;
 use std::hint::black_box;
-use tag_array::{Leaves, Places, RecencySets};
+use tag_array::{EvictionOrder, Places, RecencySets};
 use units::LineAddr;
 use units::narrow::fit;
 
@@ -36,7 +36,7 @@ fn levels(criterion: &mut Criterion) {
         group.bench_function("fixed places", |bencher| {
             bencher.iter(|| next().iter().for_each(|&line| access(&mut fixed, line)));
         });
-        let mut sets = RecencySets::new(SETS, WAYS, Leaves::LeastRecentlyUsed);
+        let mut sets = RecencySets::new(SETS, WAYS, EvictionOrder::LeastRecentlyUsed);
         let mut missed = Vec::new();
         group.bench_function("recency order, batches", |bencher| {
             bencher.iter(|| {
@@ -59,7 +59,7 @@ fn levels(criterion: &mut Criterion) {
 fn access(cache: &mut PrivateCache, line: u32) {
     let line = LineAddr(u64::from(line));
     if cache.access(line, false).is_none() {
-        black_box(cache.fill(line, State::Exclusive));
+        black_box(cache.fill(line, MesiState::Exclusive));
     }
 }
 

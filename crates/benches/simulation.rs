@@ -32,20 +32,20 @@ const COPIES: [(&str, &[(&str, &str)]); 2] = [
     ),
 ];
 
-/// What criterion states of a second.
-enum Stated {
+/// The unit of criterion's throughput.
+enum ThroughputUnit {
     LineOperations,
-    Work,
+    Descriptors,
 }
 
 fn of_packets(criterion: &mut Criterion) {
     let of = ("experiments/ddio-bench/l2fwd.toml", &SCENARIOS[..]);
-    whole_scenarios(criterion, "line_ops", &Stated::LineOperations, of);
+    whole_scenarios(criterion, "line_ops", &ThroughputUnit::LineOperations, of);
 }
 
 fn of_descriptors(criterion: &mut Criterion) {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/copies.toml");
-    whole_scenarios(criterion, "descriptors", &Stated::Work, (file, &COPIES[..]));
+    whole_scenarios(criterion, "descriptors", &ThroughputUnit::Descriptors, (file, &COPIES[..]));
 }
 
 type Overrides = &'static [(&'static str, &'static str)];
@@ -53,7 +53,7 @@ type Overrides = &'static [(&'static str, &'static str)];
 fn whole_scenarios(
     criterion: &mut Criterion,
     name: &str,
-    stated: &Stated,
+    stated: &ThroughputUnit,
     (file, scenarios): (&str, &[(&str, Overrides)]),
 ) {
     let mut group = criterion.benchmark_group(name);
@@ -67,8 +67,8 @@ fn whole_scenarios(
         let before = machine.fabric.counters().line_ops;
         machine.run(2 * PACKETS, Picos::NEVER);
         group.throughput(Throughput::Elements(match stated {
-            Stated::LineOperations => machine.fabric.counters().line_ops - before,
-            Stated::Work => PACKETS,
+            ThroughputUnit::LineOperations => machine.fabric.counters().line_ops - before,
+            ThroughputUnit::Descriptors => PACKETS,
         }));
         group.bench_function(*name, |bencher| {
             bencher.iter(|| {

@@ -162,7 +162,7 @@ impl BaseSequence {
     #[inline]
     #[must_use]
     pub fn position(&self, line: LineAddr) -> u32 {
-        (line.low_bits() ^ self.permutation.of(line)) & (fit::<u32, _>(self.base.len()) - 1)
+        (line.low_bits() ^ self.permutation.look_up(line)) & (fit::<u32, _>(self.base.len()) - 1)
     }
 
     /// As [`Self::position`], for every line of the aligned block that contains `first`.
@@ -171,7 +171,7 @@ impl BaseSequence {
         // Masks cover only bits above those of a position. If a position has at least as many bits as
         // the offset in a block, all lines of the block are permuted alike.
         if self.base.len() as u64 >= BLOCK_LINES {
-            BlockSequence::Alike { base: &self.base, permutation: self.permutation.of(first) }
+            BlockSequence::Alike { base: &self.base, permutation: self.permutation.look_up(first) }
         } else {
             BlockSequence::Each {
                 base: &self.base,
@@ -197,7 +197,7 @@ impl BaseSequence {
         self.base.iter().map(|&slice| slice.into())
     }
 
-    /// What this function is, with its validity range, for reports.
+    /// The processor, source and validity range of this function in words, for reports.
     #[must_use]
     pub fn describe(&self) -> &str {
         &self.description

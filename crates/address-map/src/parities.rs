@@ -44,17 +44,17 @@ impl Parities {
         Self { tables }
     }
 
-    /// As [`Self::of`] for lines of the aligned block that contains `first`.
+    /// As [`Self::look_up`] for lines of the aligned block that contains `first`.
     #[inline]
     pub(crate) fn within_block(&self, first: LineAddr) -> BlockParities<'_> {
-        let base = fit(self.of(LineAddr(first.0 & !(BLOCK_LINES - 1))));
+        let base = fit(self.look_up(LineAddr(first.0 & !(BLOCK_LINES - 1))));
         BlockParities { base, low: &self.tables[0], middle: &self.tables[1] }
     }
 
     /// Bit i is the parity of the address of `line` under mask i.
     #[inline]
     #[must_use]
-    pub fn of(&self, line: LineAddr) -> u32 {
+    pub fn look_up(&self, line: LineAddr) -> u32 {
         let mut bits = 0;
         for (place, table) in self.tables.iter().enumerate() {
             bits ^= table[usize_from(line.0 >> (TABLE_BITS * place)) % table.len()];
@@ -73,7 +73,7 @@ pub(crate) struct BlockParities<'a> {
 
 impl BlockParities<'_> {
     #[inline]
-    pub(crate) fn of(&self, line: LineAddr) -> u32 {
+    pub(crate) fn look_up(&self, line: LineAddr) -> u32 {
         const MIDDLE: usize = (1 << (BLOCK_BITS as usize - TABLE_BITS)) - 1;
         let low = self.low[usize_from(line.0) % (1 << TABLE_BITS)];
         let middle = self.middle[usize_from(line.0 >> TABLE_BITS) & MIDDLE];
@@ -95,7 +95,7 @@ mod tests {
             address in ADDRESSES,
         ) {
             let line = LineAddr::of_byte(address);
-            let found = Parities::new(&masks).of(line);
+            let found = Parities::new(&masks).look_up(line);
             for (bit, mask) in masks.iter().enumerate() {
                 let counted = ((line.0 * LINE_BYTES) & mask).count_ones() & 1;
                 prop_assert_eq!(found >> bit & 1, counted);
@@ -110,7 +110,7 @@ mod tests {
             other in ADDRESSES,
         ) {
             let parities = Parities::new(&masks);
-            let of = |address| parities.of(LineAddr::of_byte(address));
+            let of = |address| parities.look_up(LineAddr::of_byte(address));
             prop_assert_eq!(of(one ^ other), of(one) ^ of(other));
         }
     }
@@ -119,7 +119,7 @@ mod tests {
     fn address_bits_beyond_the_masks_change_nothing() {
         let parities = Parities::new(&[(1 << ADDRESS_BITS) - 1]);
         let line = LineAddr::of_byte(0x40);
-        assert_eq!(parities.of(line), 1);
-        assert_eq!(parities.of(LineAddr(line.0 | 1 << (ADDRESS_BITS - OFFSET_BITS))), 1);
+        assert_eq!(parities.look_up(line), 1);
+        assert_eq!(parities.look_up(LineAddr(line.0 | 1 << (ADDRESS_BITS - OFFSET_BITS))), 1);
     }
 }

@@ -107,8 +107,8 @@ proptest! {
         prop_assert_eq!(found, shares);
     }
 
-    /// What ranked sets are for: however a page's lines lie over the slices, no set of a slice gets two
-    /// lines of a page before each has one.
+    /// The purpose of ranked sets: however a page's lines lie over the slices, no set of a slice gets
+    /// two lines of a page before each has one.
     #[test]
     fn ranked_sets_of_a_slice_differ_by_one_line_of_a_page_at_most(
         table in tables(),

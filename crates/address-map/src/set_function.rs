@@ -19,7 +19,7 @@ pub enum SetFunction {
 }
 
 impl SetFunction {
-    /// What this function is, for reports; `None` for the plain one.
+    /// The function in words, for reports; `None` for [`Self::Plain`].
     #[must_use]
     pub fn describe(self) -> Option<&'static str> {
         match self {
@@ -99,7 +99,7 @@ impl Ranks {
         for (set, line) in sets.iter_mut().zip((first.0..).map(LineAddr)) {
             let permutation = match &within {
                 BlockSequence::Alike { permutation, .. } => *permutation,
-                BlockSequence::Each { permutation, .. } => permutation.of(line),
+                BlockSequence::Each { permutation, .. } => permutation.look_up(line),
             };
             *set = self.set_at((line.low_bits() ^ permutation) & last_position, line, hash);
         }
@@ -111,7 +111,7 @@ pub(crate) fn same_page(one: LineAddr, other: LineAddr) -> bool {
     one.0 >> PAGE_BITS == other.0 >> PAGE_BITS
 }
 
-/// What the ranks of a page are XORed with.
+/// The mix of a page's number that its ranks are XORed with, 32 bits.
 #[inline]
 fn page_hash(line: LineAddr) -> u32 {
     low_u32(mix(line.0 >> PAGE_BITS))

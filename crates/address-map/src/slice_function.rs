@@ -52,7 +52,7 @@ impl SliceFunction {
         Self::Balanced(Parities::new(&XOR_MASKS))
     }
 
-    /// What this function is, for reports.
+    /// The function, with its source and validity range, in words, for reports.
     #[must_use]
     pub fn describe(&self) -> &str {
         match self {
@@ -89,11 +89,11 @@ impl SliceFunction {
         match self {
             Self::Xor(parities) => {
                 let parities = parities.within_block(first);
-                fill(sets, first, |line| set_of(line, parities.of(line)));
+                fill(sets, first, |line| set_of(line, parities.look_up(line)));
             }
             Self::Balanced(parities) => {
                 let parities = parities.within_block(first);
-                let slice = |line| balance(parities.of(line), line, slices);
+                let slice = |line| balance(parities.look_up(line), line, slices);
                 fill(sets, first, |line| set_of(line, slice(line)));
             }
             Self::BaseSequence(sequence) => match sequence.within_block(first) {
@@ -101,7 +101,7 @@ impl SliceFunction {
                     fill(sets, first, |line| set_of(line, slice_in(base, permutation, line)));
                 }
                 BlockSequence::Each { base, permutation } => {
-                    let slice = |line| slice_in(base, permutation.of(line), line);
+                    let slice = |line| slice_in(base, permutation.look_up(line), line);
                     fill(sets, first, |line| set_of(line, slice(line)));
                 }
             },
@@ -114,9 +114,9 @@ impl SliceFunction {
     #[inline]
     pub(crate) fn slice(&self, line: LineAddr, slices: u32) -> u32 {
         match self {
-            Self::Xor(parities) => parities.of(line),
+            Self::Xor(parities) => parities.look_up(line),
             Self::BaseSequence(sequence) => sequence.slice(line),
-            Self::Balanced(parities) => balance(parities.of(line), line, slices),
+            Self::Balanced(parities) => balance(parities.look_up(line), line, slices),
             Self::Rotating => rotate(line, slices),
             Self::Mixing => scale(mix(line.0), slices),
         }

@@ -5,8 +5,8 @@
 //! thresholds. What a state does where the paper's words were not at hand is this module's own choice.
 //! Simplifies: it does not look at instructions per cycle; a tenant without cores has no claim.
 
-use crate::layout::{Rank, layout};
-use crate::{Controller, Seen, Ways};
+use crate::layout::{TenantClaim, layout};
+use crate::{PeriodCounters, WayController, Ways};
 
 /// Parameters of [`Iat`].
 #[derive(Clone, Debug, PartialEq)]
@@ -23,9 +23,9 @@ pub struct IatConfig {
     pub tenants: Vec<(u32, bool)>,
 }
 
-/// What the controller believes is lacking.
+/// State of the controller: which side, devices or tenants, lacks ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum IatState {
     /// Nothing, and devices have the fewest ways.
     LowKeep,
     /// Ways for devices.
@@ -38,20 +38,20 @@ pub enum State {
     Reclaim,
 }
 
-/// The controller.
+/// The controller after IAT, with the ways of devices and of each tenant.
 #[derive(Clone, Debug)]
 pub struct Iat {
     config: IatConfig,
-    state: State,
+    state: IatState,
     io: u32,
     /// Ways of each tenant now.
     tenants: Vec<u32>,
     /// References by which tenants were last laid out.
     ranked_by: Vec<u64>,
-    before: Option<Seen>,
+    before: Option<PeriodCounters>,
 }
 
-/// What has changed since the last period.
+/// Changes of the counters since the last period.
 struct Changes {
     /// Whether devices miss more often than is low.
     misses: bool,
@@ -70,17 +70,17 @@ impl Iat {
         let io = io.clamp(config.bounds.0, config.bounds.1);
         let tenants = config.tenants.iter().map(|(ways, _)| *ways).collect();
         let ranked_by = vec![0; config.tenants.len()];
-        let state = if io == config.bounds.0 { State::LowKeep } else { State::Reclaim };
+        let state = if io == config.bounds.0 { IatState::LowKeep } else { IatState::Reclaim };
         Self { config, state, io, tenants, ranked_by, before: None }
     }
 
-    /// What it believes is lacking.
+    /// The state after the last period.
     #[must_use]
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> IatState {
         self.state
     }
 
-    fn changes(&self, seen: &Seen) -> Changes {
+    fn changes(&self, seen: &PeriodCounters) -> Changes {
         let share = self.config.stable_share;
         let grew = |now: u64, then: u64| now as f64 > then as f64 * (1.0 + share);
         let fell = |now: u64, then: u64| (now as f64) < then as f64 * (1.0 - share);
@@ -108,15 +108,15 @@ impl Iat {
     }
 
     /// The next state.
-    fn next(&self, changes: &Changes) -> State {
+    fn next(&self, changes: &Changes) -> IatState {
         if !changes.misses {
             let is_least = self.io == self.config.bounds.0 && self.grown().is_none();
-            return if is_least { State::LowKeep } else { State::Reclaim };
+            return if is_least { IatState::LowKeep } else { IatState::Reclaim };
         }
         if changes.fewer_hits && changes.pressing.is_some() {
-            return State::CoreDemand;
+            return IatState::CoreDemand;
         }
-        if self.io == self.config.bounds.1 { State::HighKeep } else { State::IoDemand }
+        if self.io == self.config.bounds.1 { IatState::HighKeep } else { IatState::IoDemand }
     }
 
     /// A tenant that has more ways than it began with.
@@ -127,16 +127,16 @@ impl Iat {
 
     fn act(&mut self, changes: &Changes) {
         match self.state {
-            State::LowKeep | State::HighKeep => {}
-            State::IoDemand => self.io = (self.io + 1).min(self.config.bounds.1),
-            State::CoreDemand => {
+            IatState::LowKeep | IatState::HighKeep => {}
+            IatState::IoDemand => self.io = (self.io + 1).min(self.config.bounds.1),
+            IatState::CoreDemand => {
                 if let Some(at) = changes.pressing {
                     self.tenants[at] = (self.tenants[at] + 1).min(self.config.llc_ways);
                 }
             }
             // Ways of devices first: they are what tenants lack when no device misses.
-            State::Reclaim if self.io > self.config.bounds.0 => self.io -= 1,
-            State::Reclaim => {
+            IatState::Reclaim if self.io > self.config.bounds.0 => self.io -= 1,
+            IatState::Reclaim => {
                 if let Some(at) = self.grown() {
                     self.tenants[at] -= 1;
                 }
@@ -145,7 +145,7 @@ impl Iat {
     }
 
     /// Tenants are ranked again only where the order of their references has really changed.
-    fn rank(&mut self, seen: &Seen) {
+    fn rank(&mut self, seen: &PeriodCounters) {
         let share = self.config.stable_share;
         for (known, now) in self.ranked_by.iter_mut().zip(&seen.tenants) {
             let references = now.llc_references;
@@ -157,8 +157,8 @@ impl Iat {
 
     fn ways(&self) -> Ways {
         let all = self.tenants.iter().zip(&self.config.tenants).zip(&self.ranked_by);
-        let ranks: Vec<Rank> = all
-            .map(|((ways, (_, best_effort)), references)| Rank {
+        let ranks: Vec<TenantClaim> = all
+            .map(|((ways, (_, best_effort)), references)| TenantClaim {
                 ways: *ways,
                 best_effort: *best_effort,
                 references: *references,
@@ -168,8 +168,8 @@ impl Iat {
     }
 }
 
-impl Controller for Iat {
-    fn decide(&mut self, seen: &Seen) -> Ways {
+impl WayController for Iat {
+    fn decide(&mut self, seen: &PeriodCounters) -> Ways {
         let changes = self.changes(seen);
         if !changes.is_stable {
             self.state = self.next(&changes);
@@ -188,7 +188,7 @@ impl Controller for Iat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TenantSeen;
+    use crate::TenantCounters;
     use units::WayMask;
 
     fn iat(io: u32) -> Iat {
@@ -202,11 +202,11 @@ mod tests {
         Iat::new(config, io)
     }
 
-    fn seen(hits: u64, misses: u64, tenants: [(u64, u64); 2]) -> Seen {
+    fn seen(hits: u64, misses: u64, tenants: [(u64, u64); 2]) -> PeriodCounters {
         let tenants = tenants
-            .map(|(llc_references, llc_misses)| TenantSeen { llc_references, llc_misses })
+            .map(|(llc_references, llc_misses)| TenantCounters { llc_references, llc_misses })
             .to_vec();
-        Seen { period_s: 1e-3, io_write_hits: hits, io_write_misses: misses, tenants }
+        PeriodCounters { period_s: 1e-3, io_write_hits: hits, io_write_misses: misses, tenants }
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
             .map(|misses| controller.decide(&seen(100, misses, [(10, 1), (10, 1)])).io)
             .to_vec();
         assert_eq!(found, [3, 4, 4, 4]);
-        assert_eq!(controller.state(), State::HighKeep);
+        assert_eq!(controller.state(), IatState::HighKeep);
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
             .map(|misses| controller.decide(&seen(misses, misses, [(10, 1), (10, 1)])).io)
             .to_vec();
         assert_eq!(found, [3, 2, 1, 1, 1]);
-        assert_eq!(controller.state(), State::LowKeep);
+        assert_eq!(controller.state(), IatState::LowKeep);
     }
 
     #[test]
@@ -234,7 +234,7 @@ mod tests {
         let mut controller = iat(2);
         controller.decide(&seen(9000, 2000, [(100, 10), (100, 10)]));
         let ways = controller.decide(&seen(5000, 6000, [(900, 800), (100, 10)]));
-        assert_eq!(controller.state(), State::CoreDemand);
+        assert_eq!(controller.state(), IatState::CoreDemand);
         assert_eq!(ways.tenants[0].count(), 5);
         // It is taken back once devices have what they need and the fewest ways.
         for misses in [900, 800, 700, 600, 500] {

@@ -7,12 +7,13 @@ use units::WayMask;
 
 /// A tenant in the order of its claim to ways of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rank {
-    /// Its number of ways.
+pub struct TenantClaim {
+    /// Number of ways that the tenant gets.
     pub ways: u32,
     /// Whether it may share ways with devices before others have to.
     pub best_effort: bool,
-    /// Its accesses to the LLC: of two alike, who has fewer shares first.
+    /// Accesses of the tenant to the LLC in the last period: of two tenants alike, the one with fewer shares
+    /// ways with devices first.
     pub references: u64,
 }
 
@@ -24,7 +25,7 @@ pub struct Rank {
 /// # Panics
 /// If a tenant has no way, or more than there are: a bug of the caller.
 #[must_use]
-pub fn layout(tenants: &[Rank], llc_ways: u32) -> Vec<WayMask> {
+pub fn layout(tenants: &[TenantClaim], llc_ways: u32) -> Vec<WayMask> {
     let mut order: Vec<usize> = (0..tenants.len()).collect();
     order.sort_by_key(|&at| (tenants[at].best_effort, std::cmp::Reverse(tenants[at].references)));
     let mut masks = vec![WayMask(0); tenants.len()];
@@ -44,8 +45,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn rank(ways: u32, best_effort: bool, references: u64) -> Rank {
-        Rank { ways, best_effort, references }
+    fn rank(ways: u32, best_effort: bool, references: u64) -> TenantClaim {
+        TenantClaim { ways, best_effort, references }
     }
 
     #[test]
@@ -72,9 +73,9 @@ mod tests {
             tenants in prop::collection::vec((1_u32..12, any::<bool>(), 0_u64..100), 1..6),
             llc_ways in 11_u32..21,
         ) {
-            let tenants: Vec<Rank> = tenants.into_iter().map(|(w, b, r)| rank(w, b, r)).collect();
-            let tenants: Vec<Rank> =
-                tenants.into_iter().map(|one| Rank { ways: one.ways.min(11), ..one }).collect();
+            let tenants: Vec<TenantClaim> = tenants.into_iter().map(|(w, b, r)| rank(w, b, r)).collect();
+            let tenants: Vec<TenantClaim> =
+                tenants.into_iter().map(|one| TenantClaim { ways: one.ways.min(11), ..one }).collect();
             let masks = layout(&tenants, llc_ways);
             for (mask, tenant) in masks.iter().zip(&tenants) {
                 prop_assert_eq!(mask.0.count_ones(), tenant.ways);

@@ -9,16 +9,16 @@ mod layout;
 mod threshold;
 
 pub use governor::Governor;
-pub use iat::{Iat, IatConfig, State};
-pub use layout::{Rank, layout};
+pub use iat::{Iat, IatConfig, IatState};
+pub use layout::{TenantClaim, layout};
 pub use threshold::{Threshold, ThresholdConfig};
 
 use units::WayMask;
 
-/// What the counters said of a period.
+/// Counters of a period, summed over the root ports and over each tenant's cores.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seen {
-    /// Its length in seconds.
+pub struct PeriodCounters {
+    /// Length of the period in seconds.
     pub period_s: f64,
     /// Lines that devices wrote and that were in the LLC.
     pub io_write_hits: u64,
@@ -26,19 +26,19 @@ pub struct Seen {
     pub io_write_misses: u64,
     /// Each tenant, in the order in which the controller was told of them; none where nothing counts
     /// them.
-    pub tenants: Vec<TenantSeen>,
+    pub tenants: Vec<TenantCounters>,
 }
 
-/// What the cores of a tenant did in a period.
+/// LLC accesses by the cores of a tenant in a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TenantSeen {
+pub struct TenantCounters {
     /// Accesses to the LLC.
     pub llc_references: u64,
-    /// Those that missed.
+    /// Accesses that missed the LLC.
     pub llc_misses: u64,
 }
 
-impl Seen {
+impl PeriodCounters {
     /// Write misses of devices in a second.
     #[must_use]
     pub fn io_misses_per_s(&self) -> f64 {
@@ -46,7 +46,7 @@ impl Seen {
     }
 }
 
-/// What a controller wants to be set.
+/// The ways that a controller decides on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ways {
     /// Ways in which devices may allocate, from the top.
@@ -56,9 +56,10 @@ pub struct Ways {
 }
 
 /// Decides after each period.
-pub trait Controller: std::fmt::Debug + Send {
-    /// What is to be set from now on. Deterministic: the same periods give the same ways.
-    fn decide(&mut self, seen: &Seen) -> Ways;
+pub trait WayController: std::fmt::Debug + Send {
+    /// The ways to set for the next period, given the counters of the last one. Deterministic: the same
+    /// periods give the same ways.
+    fn decide(&mut self, seen: &PeriodCounters) -> Ways;
 
     /// Learns that its last decision was not made: the ways are still these.
     fn held_at(&mut self, io: u32);

@@ -1,9 +1,9 @@
 //! One way more while devices miss often, one less when they have missed seldom for a while.
 //!
-//! Source: none; what an operator would write first. A way whose removal was followed by misses is kept
-//! longer, so that it does not come and go.
+//! This is the rule that an operator would write first; no publication describes it. A way whose removal
+//! was followed by misses is kept longer, so that it does not come and go.
 
-use crate::{Controller, Seen, Ways};
+use crate::{PeriodCounters, WayController, Ways};
 
 /// Largest number of quiet periods before a way is removed.
 const MOST_PATIENCE: u32 = 64;
@@ -21,7 +21,7 @@ pub struct ThresholdConfig {
     pub shrink_after_periods: u32,
 }
 
-/// The controller.
+/// The threshold controller, with the ways of devices and the count of quiet periods.
 #[derive(Clone, Debug)]
 pub struct Threshold {
     config: ThresholdConfig,
@@ -66,8 +66,8 @@ impl Threshold {
     }
 }
 
-impl Controller for Threshold {
-    fn decide(&mut self, seen: &Seen) -> Ways {
+impl WayController for Threshold {
+    fn decide(&mut self, seen: &PeriodCounters) -> Ways {
         self.ways = self.next(seen.io_misses_per_s());
         Ways { io: self.ways, tenants: Vec::new() }
     }
@@ -97,7 +97,11 @@ mod tests {
 
     fn after(controller: &mut Threshold, misses_per_us: &[u64]) -> u32 {
         for &misses in misses_per_us {
-            let seen = Seen { period_s: 1e-4, io_write_misses: 100 * misses, ..Seen::default() };
+            let seen = PeriodCounters {
+                period_s: 1e-4,
+                io_write_misses: 100 * misses,
+                ..PeriodCounters::default()
+            };
             controller.decide(&seen);
         }
         controller.ways()
@@ -121,7 +125,8 @@ mod tests {
     #[test]
     fn misses_between_the_thresholds_change_nothing() {
         let mut controller = controller();
-        let seen = Seen { period_s: 1e-4, io_write_misses: 50, ..Seen::default() };
+        let seen =
+            PeriodCounters { period_s: 1e-4, io_write_misses: 50, ..PeriodCounters::default() };
         for _ in 0..20 {
             assert_eq!(controller.decide(&seen).io, 2);
         }

@@ -20,7 +20,7 @@ pub enum FactsError {
         key: String,
         /// The value given.
         value: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
 }

@@ -48,7 +48,7 @@ pub(crate) struct OwnTable {
 impl FactFile {
     /// As [`FactFile::parse`]; a text that was parsed before is not parsed again: each point of a sweep
     /// inherits from the same files.
-    pub(crate) fn of(path: &str, text: &str) -> Result<Arc<Self>, FactsError> {
+    pub(crate) fn parse_once(path: &str, text: &str) -> Result<Arc<Self>, FactsError> {
         static KNOWN: Mutex<Option<Parsed>> = Mutex::new(None);
         let asked = (path.to_string(), text.to_string());
         let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -37,7 +37,7 @@ pub struct Resolved {
 /// A fact that a file states and would inherit as well.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Restated {
-    /// Its table and key.
+    /// Table and key of the fact.
     pub key: String,
     /// As the file states it.
     pub own: Value,
@@ -56,7 +56,7 @@ pub fn resolve(
     text: &str,
     find: &Find<'_>,
 ) -> Result<Resolved, FactsError> {
-    let file = FactFile::of(path, text)?;
+    let file = FactFile::parse_once(path, text)?;
     let mut reader = Reader { find, files: vec![path.into()], chain: vec![path.into()] };
     let mut tables = reader.inherited(kind, &file)?;
     reader.add_software(kind, &file, &mut tables)?;
@@ -64,7 +64,7 @@ pub fn resolve(
     overlay(&mut tables, &file);
     let mut document = file.rest.clone();
     for (name, facts) in tables {
-        let facts = facts.into_iter().map(|(key, fact)| (key, fact.told(&file)));
+        let facts = facts.into_iter().map(|(key, fact)| (key, fact.into_entry(&file)));
         document.insert(name, Value::Table(facts.collect()));
     }
     Ok(Resolved { document, files: reader.files, restated, is_part: file.is_part })
@@ -88,7 +88,8 @@ impl Reader<'_> {
         if let Some(wanted) = &file.card {
             let (_, card) = self.load(Kind::Nic, file, "card", wanted)?;
             for (name, facts) in card.into_iter().filter(|(name, _)| OF_CARD.contains(&&**name)) {
-                let held = facts.into_iter().map(|(key, fact)| (key, fact.held_by(file)));
+                let held =
+                    facts.into_iter().map(|(key, fact)| (key, fact.inherited_from_component(file)));
                 tables.insert(name, held.collect());
             }
         }
@@ -135,7 +136,7 @@ impl Reader<'_> {
         if self.chain.len() >= DEEPEST {
             return Err(refuse(&format!("more than {DEEPEST} files deep, perhaps in a circle")));
         }
-        let parent = FactFile::of(&path, &text)?;
+        let parent = FactFile::parse_once(&path, &text)?;
         if let Some((key, value)) = parent.rest.iter().find(|(key, _)| *key != "title") {
             let allowed = "unknown key";
             return Err(FactsError::refused(&path, key, &value.to_string(), allowed));
@@ -193,7 +194,7 @@ fn overlay(tables: &mut Tables, file: &FactFile) {
     for (name, own) in &file.tables {
         let table = tables.entry(name.clone()).or_default();
         for (key, entry) in &own.facts {
-            table.insert(key.clone(), Fact::of(entry.clone(), file));
+            table.insert(key.clone(), Fact::new(entry.clone(), file));
         }
     }
 }
@@ -216,7 +217,7 @@ fn restated(file: &FactFile, inherited: &Tables) -> Vec<Restated> {
                 other.filter(|other| other.entry.get("value") == entry.get("value"))
             {
                 let (key, own) = (format!("{table}.{key}"), entry.clone());
-                found.push(Restated { key, own, inherited: other.clone().told(file) });
+                found.push(Restated { key, own, inherited: other.clone().into_entry(file) });
             }
         }
     }

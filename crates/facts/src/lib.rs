@@ -15,7 +15,7 @@ mod relation;
 pub use error::FactsError;
 pub use inherit::{Resolved, resolve};
 
-/// What a file describes.
+/// Kind of thing that a file describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A machine.

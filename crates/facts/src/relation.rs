@@ -1,4 +1,4 @@
-//! What an inherited fact means: it holds for every subject that contains the component, or is assumed
+//! Meaning of an inherited fact: it holds for every subject that contains the component, or is assumed
 //! from another machine.
 
 use crate::file::FactFile;
@@ -10,7 +10,7 @@ use toml::{Table, Value};
 pub(crate) struct Fact {
     pub(crate) entry: Value,
     pub(crate) origin: String,
-    /// Its source already names the subject from which it is assumed.
+    /// Whether the fact's source already names the subject from which it is assumed.
     pub(crate) is_assumed: bool,
 }
 
@@ -18,7 +18,7 @@ pub(crate) struct Fact {
 pub(crate) type Tables = BTreeMap<String, BTreeMap<String, Fact>>;
 
 impl Fact {
-    pub(crate) fn of(entry: Value, file: &FactFile) -> Self {
+    pub(crate) fn new(entry: Value, file: &FactFile) -> Self {
         Self { entry, origin: file.path.clone(), is_assumed: false }
     }
 
@@ -30,7 +30,7 @@ impl Fact {
         because: Option<&str>,
     ) -> Self {
         if parent.is_part {
-            self.held_by(heir)
+            self.inherited_from_component(heir)
         } else {
             self.assumed_as_on(parent.called(), because)
         }
@@ -38,7 +38,7 @@ impl Fact {
 
     /// The fact of a component that `heir` contains. What was measured on one machine is assumed on
     /// others.
-    pub(crate) fn held_by(self, heir: &FactFile) -> Self {
+    pub(crate) fn inherited_from_component(self, heir: &FactFile) -> Self {
         let measured_on = self.entry.get("measured_on").and_then(Value::as_str).map(String::from);
         match measured_on {
             Some(name) if !heir.is_part && heir.name.as_deref() != Some(&name) => {
@@ -67,10 +67,10 @@ impl Fact {
     }
 
     /// The entry as readers of the file see it; an inherited one names the file that states it.
-    pub(crate) fn told(mut self, of: &FactFile) -> Value {
+    pub(crate) fn into_entry(mut self, heir: &FactFile) -> Value {
         if let Value::Table(entry) = &mut self.entry {
             entry.remove("measured_on");
-            if self.origin != of.path {
+            if self.origin != heir.path {
                 entry.insert("origin".into(), Value::String(self.origin));
             }
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use controllers::{Controller, Iat, IatConfig, Threshold, ThresholdConfig};
+use controllers::{Iat, IatConfig, Threshold, ThresholdConfig, WayController};
 use host::cpu::PackageId;
 use host::monitor::Monitor;
 use host::steer::{Became, Bounds, SteerError, Steered, Steering, bounds};
@@ -105,7 +105,7 @@ impl Arguments {
         Ok(found)
     }
 
-    fn controller(&self, socket: Bounds) -> Box<dyn Controller> {
+    fn controller(&self, socket: Bounds) -> Box<dyn WayController> {
         let bounds = (self.min_ways.unwrap_or(socket.fewest), self.max_ways);
         let grow_above_per_s = self.grow_above as f64;
         match self.controller {

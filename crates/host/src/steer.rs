@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use controllers::{Controller, Governor, Seen};
+use controllers::{Governor, PeriodCounters, WayController};
 use serde::Serialize;
 
 use crate::cpu::PackageId;
@@ -93,7 +93,7 @@ pub enum SteerError {
 /// A socket that is steered.
 struct Socket {
     id: PackageId,
-    controller: Box<dyn Controller>,
+    controller: Box<dyn WayController>,
     /// Its mask of ways, in the bits that are the register's field.
     mask: u64,
 }
@@ -131,7 +131,7 @@ impl<'a> Steering<'a> {
         (planner, monitor): (&'a Planner<'a>, &'a Monitor),
         (window, most_changes): (Duration, usize),
         sockets: &[Bounds],
-        make: impl Fn(Bounds) -> Box<dyn Controller>,
+        make: impl Fn(Bounds) -> Box<dyn WayController>,
     ) -> Result<Self, PlanError> {
         let steered = sockets.iter().map(|&bounds| {
             let (mask, _) = planned(planner, bounds.socket, bounds.most)?;
@@ -241,7 +241,7 @@ fn in_words(outcome: &Outcome) -> String {
     }
 }
 
-fn seen(sample: &Sample, id: PackageId) -> Result<Seen, SteerError> {
+fn seen(sample: &Sample, id: PackageId) -> Result<PeriodCounters, SteerError> {
     let gone = |reason: &str| SteerError::CountersGone { socket: id, reason: reason.into() };
     let of_socket: Option<&SocketSample> = sample.sockets.iter().find(|one| one.socket == id);
     let written = of_socket.and_then(|one| one.pcie_write);
@@ -249,7 +249,7 @@ fn seen(sample: &Sample, id: PackageId) -> Result<Seen, SteerError> {
     if of_socket.and_then(|one| one.running_share) == Some(0.0) {
         return Err(gone("another program has taken them for the whole window"));
     }
-    Ok(Seen {
+    Ok(PeriodCounters {
         period_s: sample.window_ms / 1e3,
         io_write_hits: written.hits,
         io_write_misses: written.misses,

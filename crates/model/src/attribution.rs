@@ -1,8 +1,6 @@
 //! Agents of a machine, and the owners of the lines that they evict.
 //!
 //! Models: attribution of every LLC eviction to an evictor and an owner.
-//! Source: none needed; every eviction has an evictor and an owner.
-//! Simplifies: nothing.
 
 use units::{CoreId, SocketCore};
 

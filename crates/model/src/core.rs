@@ -7,7 +7,7 @@
 
 pub mod bandwidth_limit;
 
-use crate::fabric::{Fabric, Served};
+use crate::fabric::{AccessOutcome, Fabric};
 use crate::occupancy::Slots;
 use crate::root_complex::mmio::{Answer, MmioPath};
 use crate::tracer::{Found, Tracer};
@@ -128,7 +128,7 @@ impl Core {
         longer: Picos,
     ) -> Picos {
         let (start, served) = self.start(|at| fabric.core_write_around(self.id, line, at));
-        self.finish(start, Served { done: served.done + longer, ..served })
+        self.finish(start, AccessOutcome { done: served.done + longer, ..served })
     }
 
     /// A software prefetch; returns when its line arrives, for [`Self::wait_until`].
@@ -145,7 +145,7 @@ impl Core {
 
     /// Accounts for an access: the core continues after the issue. If all fill buffers are in use, it
     /// stalls until one is free. Returns when the access completes.
-    fn finish(&mut self, start: Picos, served: Served) -> Picos {
+    fn finish(&mut self, start: Picos, served: AccessOutcome) -> Picos {
         self.instructions += 1;
         self.now = start;
         if served.found == Found::L1 {

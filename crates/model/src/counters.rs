@@ -3,7 +3,6 @@
 //! Models: the CHA's TOR_INSERTS events (ItoM, RFO, PCIRdCur; hit and miss) and core events.
 //! Source: Intel uncore performance monitoring guides (TOR_INSERTS); partial writes are a separate
 //! event.
-//! Simplifies: nothing.
 
 use crate::reading;
 

@@ -22,7 +22,7 @@ use units::{CoreId, Picos};
 pub struct DeviceId(pub u16);
 
 impl DeviceId {
-    /// Its index among the devices of its machine.
+    /// Index of the device among those of its machine, from 0.
     #[must_use]
     pub fn index(self) -> usize {
         usize::from(self.0)

@@ -2,7 +2,8 @@
 //!
 //! Models: divisions that every line or request needs: address interleave, slots of time, entries.
 //! Source: Granlund and Montgomery, "Division by invariant integers using multiplication" (PLDI'94).
-//! Simplifies: nothing; exact while (dividend + 1) x divisor stays below 2^64.
+//!
+//! The quotient is exact while (dividend + 1) x divisor stays below 2^64.
 
 /// A fixed divisor.
 #[derive(Clone, Copy, Debug)]

@@ -23,7 +23,7 @@ pub use timing::Timing;
 pub use write_queue::WriteQueueConfig;
 
 use crate::reading;
-use channel::{Channel, Rules};
+use channel::{ChannelTiming, DramChannel};
 use interleave::Interleave;
 use units::{LineAddr, Picos};
 
@@ -100,8 +100,8 @@ pub struct Dram {
     there: Picos,
     back: Picos,
     interleave: Interleave,
-    rules: Rules,
-    channels: Vec<Channel>,
+    rules: ChannelTiming,
+    channels: Vec<DramChannel>,
     lines_read: u64,
     lines_written: u64,
 }
@@ -114,9 +114,9 @@ impl Dram {
     /// checked before they get here.
     #[must_use]
     pub fn new(config: DramConfig) -> Self {
-        let rules = Rules::new(&config);
+        let rules = ChannelTiming::new(&config);
         let there = Picos(config.path.0 / 2);
-        let channel = |index| Channel::new(&config, &rules, index);
+        let channel = |index| DramChannel::new(&config, &rules, index);
         Self {
             interleave: Interleave::new(&config.geometry),
             channels: (0..config.geometry.channels).map(channel).collect(),

@@ -31,7 +31,7 @@ mod socket;
 mod victims;
 
 pub use contents::Contents;
-pub use core_path::{CorePathConfig, Served};
+pub use core_path::{AccessOutcome, CorePathConfig};
 pub use extent::Extent;
 pub use io_path::DmaDone;
 pub use memory::{Memory, MemoryConfig, NodeConfig};
@@ -45,10 +45,10 @@ use crate::llc::Evicted;
 use crate::private_caches::PrivateCachesConfig;
 use crate::root_complex::ddio::IoPolicy;
 use crate::root_complex::iommu::Iommu;
-use crate::tracer::{Event, Found, NoTrace, Operation, PushedOut, Tracer};
-use home::Elsewhere;
+use crate::tracer::{Event, Found, LineOperation, NoTrace, PushedOut, Tracer};
+use home::RemoteHolders;
 use recent_sets::RecentSets;
-use root_port::Surroundings;
+use root_port::MachineShape;
 use socket::Socket;
 use units::narrow::fit;
 use units::{ById, CoreId, Id, LineAddr, Picos, RootPortId, SocketCore, SocketId, WayMask};
@@ -97,7 +97,7 @@ pub struct Fabric<T: Tracer = NoTrace> {
     locations: ById<CoreId, CoreLocation>,
     ports: ById<RootPortId, RootPort>,
     memory: Memory,
-    elsewhere: Elsewhere,
+    elsewhere: RemoteHolders,
     /// The sets of lines that cores have looked up, the same in every socket.
     recent_sets: RecentSets,
     /// Whether any port has a root-complex buffer: only then do cores' fetches snoop buffers.
@@ -132,7 +132,7 @@ impl<T: Tracer> Fabric<T> {
             locations.extend(cores.map(|core| CoreLocation { socket, core }));
         }
         let buffered = config.ports.iter().any(|port| port.buffer.entries > 0);
-        let around = Surroundings { one_socket: sockets.len() == 1, buffers: buffered };
+        let around = MachineShape { one_socket: sockets.len() == 1, buffers: buffered };
         let mut fabric = Self {
             sockets: sockets.into_iter().collect(),
             locations: locations.into_iter().collect(),
@@ -142,7 +142,7 @@ impl<T: Tracer> Fabric<T> {
                 .map(|port| RootPort::new(port, &config.socket.iio, around))
                 .collect(),
             memory: Memory::new(&config.memory),
-            elsewhere: Elsewhere::default(),
+            elsewhere: RemoteHolders::default(),
             recent_sets: RecentSets::new(),
             buffered,
             core_path: config.core_path.clone(),
@@ -223,7 +223,7 @@ impl<T: Tracer> Fabric<T> {
         &mut self,
         time: Picos,
         agent: AgentId,
-        operation: Operation,
+        operation: LineOperation,
         line: LineAddr,
         found: Found,
         evicted: Option<(SocketId, &Evicted)>,

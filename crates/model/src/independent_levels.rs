@@ -17,7 +17,7 @@ use crate::fabric::FabricConfig;
 use crate::private_caches::{PrefetcherConfig, PrivateCacheConfig};
 use crate::replacement::Replacement;
 use address_map::{AddressMap, SetFunction};
-use tag_array::{Leaves, Places, RecencySets, Written};
+use tag_array::{EvictionOrder, Places, RecencySets, WriteBackCounts};
 use units::{LineAddr, WayMask};
 
 pub use tag_array::Request;
@@ -27,7 +27,7 @@ pub const LEVELS: usize = 3;
 
 /// Requests that reached a level from above; those of the last level reach memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Arrived {
+pub struct LevelArrivals {
     /// Requested lines of references: loads, stores.
     pub lines: [u64; 2],
     /// References that request at least one line: loads, stores.
@@ -38,14 +38,14 @@ pub struct Arrived {
     pub written_back: u64,
 }
 
-impl Arrived {
+impl LevelArrivals {
     /// Lines to be fetched, for any reason.
     #[must_use]
     pub fn fetches(&self) -> u64 {
         self.lines[0] + self.lines[1] + self.for_victims
     }
 
-    fn note(&mut self, asked: &Asked) {
+    fn note(&mut self, asked: &LevelRequests) {
         let reads = asked.reads.len() as u64;
         self.lines[0] += reads;
         self.references[0] += reads;
@@ -63,14 +63,14 @@ impl Arrived {
 /// The input of a level: reads, then requests. A level whose input has a request sends the next level
 /// no more reads.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct LevelRequests {
     /// Lines of read references with one line each. Numbers are below [`RecencySets::NO_LINE`].
     pub reads: Vec<u32>,
     /// Lines with their operations. All lines of a reference are in the same list.
     pub requests: Vec<Request>,
 }
 
-impl Asked {
+impl LevelRequests {
     /// Number of requested lines.
     #[must_use]
     pub fn lines(&self) -> usize {
@@ -91,7 +91,7 @@ pub struct Level {
     /// The address map, where sets are not the low bits of the line.
     map: Option<AddressMap>,
     places: Vec<u32>,
-    arrived: Arrived,
+    arrived: LevelArrivals,
     victims_missed: u64,
 }
 
@@ -103,17 +103,17 @@ impl Level {
 
     fn new(sets: u32, ways: u32, policy: Replacement, map: Option<AddressMap>) -> Option<Self> {
         let leaves = match policy {
-            Replacement::Lru => Leaves::LeastRecentlyUsed,
-            Replacement::Fifo => Leaves::FirstIn,
+            Replacement::Lru => EvictionOrder::LeastRecentlyUsed,
+            Replacement::Fifo => EvictionOrder::FirstIn,
             _ => return None,
         };
         let sets = RecencySets::new(sets, ways, leaves);
-        let arrived = Arrived::default();
+        let arrived = LevelArrivals::default();
         Some(Self { sets, map, places: Vec::new(), arrived, victims_missed: 0 })
     }
 
     /// Serves the requests of `asked`, and appends the resulting requests to the next level to `below`.
-    pub fn serve(&mut self, asked: &Asked, below: &mut Asked) {
+    pub fn serve(&mut self, asked: &LevelRequests, below: &mut LevelRequests) {
         self.arrived.note(asked);
         if !asked.reads.is_empty() {
             self.reads(&asked.reads, below);
@@ -123,7 +123,7 @@ impl Level {
         }
     }
 
-    fn reads(&mut self, lines: &[u32], below: &mut Asked) {
+    fn reads(&mut self, lines: &[u32], below: &mut LevelRequests) {
         if self.sets.tells_victims() {
             let request = |&line: &u32| Request::reference(line, true, false, false);
             let requests: Vec<Request> = lines.iter().map(request).collect();
@@ -136,7 +136,7 @@ impl Level {
     fn requests(&mut self, requests: &[Request], below: &mut Vec<Request>) {
         let lines = requests.iter().map(|request| request.line());
         let places = places(&mut self.places, self.map.as_ref(), lines);
-        let Written { victims_missed, .. } = self.sets.serve(requests, places, below);
+        let WriteBackCounts { victims_missed, .. } = self.sets.serve(requests, places, below);
         self.victims_missed += victims_missed;
     }
 }
@@ -156,13 +156,13 @@ fn places<'a>(
 #[derive(Clone, Debug)]
 pub struct BeyondL1 {
     levels: [Level; LEVELS - 1],
-    memory: Arrived,
-    between: [Asked; LEVELS - 1],
+    memory: LevelArrivals,
+    between: [LevelRequests; LEVELS - 1],
 }
 
 impl BeyondL1 {
     /// Serves the requests of L1.
-    pub fn serve(&mut self, asked: &Asked) {
+    pub fn serve(&mut self, asked: &LevelRequests) {
         let [l2, llc] = &mut self.levels;
         let [of_llc, of_memory] = &mut self.between;
         l2.serve(asked, of_llc);
@@ -185,7 +185,7 @@ pub struct IndependentLevels {
 impl IndependentLevels {
     /// The caches of a machine, if this file models them.
     #[must_use]
-    pub fn of(config: &FabricConfig) -> Option<Self> {
+    pub fn from_config(config: &FabricConfig) -> Option<Self> {
         let llc = &config.socket.llc;
         let acts_on_others = !llc.inclusion.levels_are_independent()
             || config.socket.directory.is_some()
@@ -200,7 +200,7 @@ impl IndependentLevels {
         let map = (!is_low_bits(&llc.map)).then(|| llc.map.clone());
         let levels =
             [Level::private(config.private.l2)?, Level::new(sets, llc.ways, llc.replacement, map)?];
-        let (memory, between) = (Arrived::default(), Default::default());
+        let (memory, between) = (LevelArrivals::default(), Default::default());
         let l1 = Level::private(config.private.l1)?;
         Some(Self { l1, beyond_l1: BeyondL1 { levels, memory, between } })
     }
@@ -210,7 +210,7 @@ impl IndependentLevels {
     /// # Panics
     /// If there is no such level.
     #[must_use]
-    pub fn arrived(&self, level: usize) -> &Arrived {
+    pub fn arrived(&self, level: usize) -> &LevelArrivals {
         if level == LEVELS { &self.beyond_l1.memory } else { &self.level(level).arrived }
     }
 

@@ -3,7 +3,6 @@
 //! Models: the order of agents: the machine steps the agent with the earliest time. Ties go to the
 //! lower index: the agents of each device in the order of devices, then cores, then controllers.
 //! Source: ARCHITECTURE.md, "Two flows"; occupancy simulation as in zsim and Sniper.
-//! Simplifies: nothing.
 
 use crate::device::queues::Queues;
 use crate::device::{Device, DeviceId, Levels};
@@ -72,7 +71,7 @@ pub enum Ran {
     OutOfWork,
 }
 
-/// What a run counts as progress.
+/// The work that a run counts as progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Goal {
     /// Work done by a device: packets sent by a NIC, commands completed by an SSD.
@@ -97,11 +96,11 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
     ) -> Self {
         assert!(devices.len() == queues.devices());
         for (id, device) in numbered(&mut devices) {
-            assert!(device.owns(queues.of(id)));
-            device.prepare(&mut fabric, queues.of_mut(id));
+            assert!(device.owns(queues.device(id)));
+            device.prepare(&mut fabric, queues.device_mut(id));
         }
         fabric.start_clock();
-        let pollers = Pollers::of(&devices, &software);
+        let pollers = Pollers::new(&devices, &software);
         for (device, cores) in devices.iter_mut().zip(&pollers.of) {
             device.steer(cores);
         }
@@ -130,7 +129,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
             self.first_of_device.push(self.agents.len());
             for agent in 0..device.agents() {
                 self.agents.push(Agent::Device(id, agent));
-                wake.push(device.next_wake(agent, self.queues.of(id), Picos::ZERO));
+                wake.push(device.next_wake(agent, self.queues.device(id), Picos::ZERO));
             }
         }
         self.first_core = self.agents.len();
@@ -167,7 +166,8 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
     #[must_use]
     pub fn levels(&self) -> Levels {
         let devices = self.devices.iter().enumerate();
-        let levels = devices.map(|(number, device)| device.levels(self.queues.of(id_of(number))));
+        let levels =
+            devices.map(|(number, device)| device.levels(self.queues.device(id_of(number))));
         levels.fold(Levels::default(), Levels::add)
     }
 
@@ -178,7 +178,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
     pub fn check_invariants(&self) -> Result<(), String> {
         self.fabric.check_invariants()?;
         self.devices.iter().enumerate().try_for_each(|(number, device)| {
-            let checked = device.check_invariants(self.queues.of(id_of(number)));
+            let checked = device.check_invariants(self.queues.device(id_of(number)));
             checked.map_err(|broken| format!("device {number}: {broken}"))
         })
     }
@@ -247,7 +247,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
 
     /// `own` is the agent's number at its device.
     fn step_device(&mut self, id: DeviceId, own: usize, agent: usize, until: Picos) {
-        let (device, queues) = (&mut self.devices[id.index()], self.queues.of_mut(id));
+        let (device, queues) = (&mut self.devices[id.index()], self.queues.device_mut(id));
         let until = self.schedule.earliest_beside(agent).min(until);
         let stepped = device.step(own, &mut self.fabric, queues, self.now, until);
         debug_assert!(self.now <= stepped.last && stepped.last <= until.max(self.now), "{id:?}");
@@ -273,7 +273,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         for id in software.queues() {
             let device = &self.devices[id.device.index()];
             let own = device.agent_of(id.index());
-            let wake = device.next_wake(own, self.queues.of(id.device), now);
+            let wake = device.next_wake(own, self.queues.device(id.device), now);
             self.schedule.set(self.first_of_device[id.device.index()] + own, wake);
         }
     }
@@ -304,7 +304,7 @@ struct Pollers {
 }
 
 impl Pollers {
-    fn of<S: PacketSource, T: Tracer>(
+    fn new<S: PacketSource, T: Tracer>(
         devices: &[Device<S>],
         software: &[Box<dyn Software<T>>],
     ) -> Self {

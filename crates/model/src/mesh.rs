@@ -9,7 +9,7 @@ mod grid;
 mod ring;
 
 pub use grid::{Mesh, MeshConfig, Tile, column_major};
-pub use ring::{Ring, RingConfig};
+pub use ring::{RingConfig, RingInterconnect};
 
 use crate::llc::LlcLatency;
 use std::fmt;
@@ -25,13 +25,13 @@ pub struct SliceLatency {
 }
 
 impl SliceLatency {
-    /// Its duration at these clocks.
+    /// The latency as a duration, at these clocks.
     #[must_use]
     pub fn at(self, core: Gigahertz, uncore: Gigahertz) -> Picos {
         Picos::from_ns(self.core.0 / core.0 + self.uncore.0 / uncore.0)
     }
 
-    /// Its duration in core cycles, as software measures it.
+    /// The latency in cycles of the core, as software measures it, at these clocks.
     #[must_use]
     pub fn in_core_cycles(self, core: Gigahertz, uncore: Gigahertz) -> Cycles {
         Cycles(self.core.0 + self.uncore.0 * core.0 / uncore.0)
@@ -49,7 +49,7 @@ pub enum Topology {
         latency: SliceLatency,
     },
     /// One bidirectional ring.
-    Ring(Ring),
+    Ring(RingInterconnect),
     /// Rows and columns of tiles.
     Mesh(Mesh),
 }
@@ -171,9 +171,9 @@ pub enum TopologyError {
     TooMany,
     /// A latency or hop is negative or not a number.
     Cycles {
-        /// The key.
+        /// Key of the value.
         key: &'static str,
-        /// Its value.
+        /// The refused value.
         value: f64,
     },
     /// A tile outside the grid.
@@ -192,7 +192,7 @@ pub enum TopologyError {
     },
     /// A list does not have one value for each row, or for each boundary between columns.
     Count {
-        /// Which list.
+        /// Key of the list.
         key: &'static str,
         /// Values given.
         given: usize,

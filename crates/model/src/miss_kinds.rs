@@ -122,18 +122,18 @@ impl MissKinds {
     }
 
     #[inline]
-    fn count(&mut self, agent: AgentId, before: Before, hit: bool) -> Option<MissKind> {
+    fn count(&mut self, agent: AgentId, before: ShadowState, hit: bool) -> Option<MissKind> {
         let counts = &mut self.counts[usize::from(agent.0)];
         if hit {
             counts.hits += 1;
-            counts.anti_conflict_hits += u64::from(before != Before::Resident);
+            counts.anti_conflict_hits += u64::from(before != ShadowState::Resident);
             return None;
         }
         let kind = match before {
-            Before::NeverSeen => MissKind::Compulsory,
-            Before::PushedOut => MissKind::Capacity,
-            Before::Resident => MissKind::Conflict,
-            Before::Invalidated => MissKind::Invalidated,
+            ShadowState::NeverSeen => MissKind::Compulsory,
+            ShadowState::PushedOut => MissKind::Capacity,
+            ShadowState::Resident => MissKind::Conflict,
+            ShadowState::Invalidated => MissKind::Invalidated,
         };
         counts.misses[kind as usize] += 1;
         Some(kind)
@@ -142,7 +142,7 @@ impl MissKinds {
 
 /// State of a line in the shadow before an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Before {
+enum ShadowState {
     NeverSeen,
     PushedOut,
     Invalidated,
@@ -167,21 +167,21 @@ const PAGE_LINES: usize = 1 << PAGE_BITS;
 struct Shadow {
     /// The line of each slot. Free slots are the oldest, so the oldest is always the next to use.
     slots: Recency<u32>,
-    places: Places,
+    places: SlotTable,
 }
 
 impl Shadow {
     fn new(lines: u32) -> Self {
-        Self { slots: Recency::new(lines, NO_LINE), places: Places::default() }
+        Self { slots: Recency::new(lines, NO_LINE), places: SlotTable::default() }
     }
 
     #[inline]
-    fn access(&mut self, line: LineAddr, allocates: bool) -> Before {
-        let place = self.places.of(line);
+    fn access(&mut self, line: LineAddr, allocates: bool) -> ShadowState {
+        let place = self.places.slot_mut(line);
         let found = *place;
         if found >= FIRST_SLOT {
             self.slots.renew((found - FIRST_SLOT) as usize);
-            return Before::Resident;
+            return ShadowState::Resident;
         }
         if allocates {
             let slot = self.slots.oldest();
@@ -191,14 +191,14 @@ impl Shadow {
             *place = PUSHED_OUT;
         }
         match found {
-            NEVER_SEEN => Before::NeverSeen,
-            INVALIDATED => Before::Invalidated,
-            _ => Before::PushedOut,
+            NEVER_SEEN => ShadowState::NeverSeen,
+            INVALIDATED => ShadowState::Invalidated,
+            _ => ShadowState::PushedOut,
         }
     }
 
     fn invalidate(&mut self, line: LineAddr) {
-        let place = self.places.of(line);
+        let place = self.places.slot_mut(line);
         let found = *place;
         if found == NEVER_SEEN {
             return;
@@ -216,7 +216,7 @@ impl Shadow {
     fn replace(&mut self, slot: usize, line: LineAddr) {
         let victim = std::mem::replace(self.slots.value_mut(slot), line.low_bits());
         if victim != NO_LINE {
-            *self.places.of(LineAddr(u64::from(victim))) = PUSHED_OUT;
+            *self.places.slot_mut(LineAddr(u64::from(victim))) = PUSHED_OUT;
         }
         self.slots.renew(slot);
         // The next victim is known already: its table entry is prefetched.
@@ -226,11 +226,11 @@ impl Shadow {
 
 /// The slot of each line, by line number. Pages without a line that was seen are absent.
 #[derive(Clone, Debug, Default)]
-struct Places(Vec<Option<Table<u32>>>);
+struct SlotTable(Vec<Option<Table<u32>>>);
 
-impl Places {
+impl SlotTable {
     #[inline]
-    fn of(&mut self, line: LineAddr) -> &mut u32 {
+    fn slot_mut(&mut self, line: LineAddr) -> &mut u32 {
         let page = (line.0 >> PAGE_BITS) as usize;
         if self.0.get(page).is_none_or(Option::is_none) {
             self.add_page(line);

@@ -8,8 +8,8 @@
 mod prefetcher;
 mod private_cache;
 
-pub use prefetcher::{Prefetch, Prefetcher, PrefetcherConfig, UnderWay};
-pub use private_cache::{Coming, PrivateCache, PrivateCacheConfig, State};
+pub use prefetcher::{Prefetch, PrefetchInFlight, Prefetcher, PrefetcherConfig};
+pub use private_cache::{FillEffect, MesiState, PrivateCache, PrivateCacheConfig};
 
 use crate::counters::CoreCounters;
 use units::LineAddr;
@@ -58,7 +58,7 @@ impl PrivateCaches {
     /// The strongest state in which any of these caches holds `line`.
     #[inline]
     #[must_use]
-    pub fn state(&self, line: LineAddr) -> Option<State> {
+    pub fn state(&self, line: LineAddr) -> Option<MesiState> {
         let instructions = self.l1i.as_ref().and_then(|l1i| l1i.state(line));
         self.l1.state(line).max(self.l2.state(line)).max(instructions)
     }
@@ -67,19 +67,20 @@ impl PrivateCaches {
     #[inline]
     #[must_use]
     pub fn is_modified(&self, line: LineAddr) -> bool {
-        self.l1.state(line) == Some(State::Modified) || self.l2.state(line) == Some(State::Modified)
+        self.l1.state(line) == Some(MesiState::Modified)
+            || self.l2.state(line) == Some(MesiState::Modified)
     }
 
     /// Invalidates `line` in all caches; returns the strongest state it had.
     #[inline]
-    pub fn invalidate(&mut self, line: LineAddr) -> Option<State> {
+    pub fn invalidate(&mut self, line: LineAddr) -> Option<MesiState> {
         let instructions = self.l1i.as_mut().and_then(|l1i| l1i.invalidate(line));
         self.l1.invalidate(line).max(self.l2.invalidate(line)).max(instructions)
     }
 
     /// Invalidates `line` in the caches above L2; returns the state it had.
     #[inline]
-    pub fn invalidate_l1(&mut self, line: LineAddr) -> Option<State> {
+    pub fn invalidate_l1(&mut self, line: LineAddr) -> Option<MesiState> {
         let instructions = self.l1i.as_mut().and_then(|l1i| l1i.invalidate(line));
         self.l1.invalidate(line).max(instructions)
     }
@@ -88,10 +89,10 @@ impl PrivateCaches {
     #[inline]
     pub fn downgrade(&mut self, line: LineAddr) -> bool {
         let modified = self.is_modified(line);
-        self.l1.set_state(line, State::Shared);
-        self.l2.set_state(line, State::Shared);
+        self.l1.set_state(line, MesiState::Shared);
+        self.l2.set_state(line, MesiState::Shared);
         if let Some(l1i) = &mut self.l1i {
-            l1i.set_state(line, State::Shared);
+            l1i.set_state(line, MesiState::Shared);
         }
         modified
     }

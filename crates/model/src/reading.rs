@@ -119,33 +119,33 @@ mod tests {
     use proptest::prelude::*;
 
     #[derive(Clone, Copy, Debug, PartialEq)]
-    struct Inner {
+    struct InnerReading {
         lines: u64,
         busy: Picos,
     }
-    reading!(Inner { lines, busy });
+    reading!(InnerReading { lines, busy });
 
     #[derive(Clone, Debug, PartialEq)]
-    struct Outer {
-        inner: Inner,
-        each: Vec<Inner>,
+    struct OuterReading {
+        inner: InnerReading,
+        each: Vec<InnerReading>,
         both_ways: (u64, Picos),
         known: Option<u64>,
         unknown: Option<u64>,
         held: Vec<u32>,
     }
-    reading!(Outer { inner, each, both_ways, known, unknown }, levels { held });
+    reading!(OuterReading { inner, each, both_ways, known, unknown }, levels { held });
 
-    fn inner() -> impl Strategy<Value = Inner> {
+    fn inner() -> impl Strategy<Value = InnerReading> {
         let numbers = (0..u64::MAX / 2, 0..u64::MAX / 2);
-        numbers.prop_map(|(lines, busy)| Inner { lines, busy: Picos(busy) })
+        numbers.prop_map(|(lines, busy)| InnerReading { lines, busy: Picos(busy) })
     }
 
-    fn outer() -> impl Strategy<Value = Outer> {
+    fn outer() -> impl Strategy<Value = OuterReading> {
         let each = proptest::collection::vec(inner(), 3);
         let held = proptest::collection::vec(any::<u32>(), 2);
         (inner(), each, inner(), 0..u64::MAX / 2, held).prop_map(
-            |(inner, each, both, known, held)| Outer {
+            |(inner, each, both, known, held)| OuterReading {
                 inner,
                 each,
                 both_ways: (both.lines, both.busy),
@@ -167,9 +167,9 @@ mod tests {
 
     #[test]
     fn each_field_is_taken_off_by_itself_and_a_level_is_the_later_one() {
-        let reading = |lines, busy, held| Outer {
-            inner: Inner { lines, busy: Picos(busy) },
-            each: vec![Inner { lines: 2 * lines, busy: Picos(3 * busy) }],
+        let reading = |lines, busy, held| OuterReading {
+            inner: InnerReading { lines, busy: Picos(busy) },
+            each: vec![InnerReading { lines: 2 * lines, busy: Picos(3 * busy) }],
             both_ways: (4 * lines, Picos(5 * busy)),
             known: Some(6 * lines),
             unknown: None,

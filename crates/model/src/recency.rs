@@ -2,7 +2,6 @@
 //!
 //! Models: exact LRU, in constant time per use, for structures of any size.
 //! Source: the textbook's doubly linked list, closed to a ring by a node that belongs to no slot.
-//! Simplifies: nothing.
 
 use tag_array::Table;
 use units::narrow::fit;
@@ -11,7 +10,7 @@ use units::narrow::fit;
 const ENDS: usize = 0;
 
 #[derive(Clone, Copy, Debug)]
-struct Node<T> {
+struct RecencyNode<T> {
     value: T,
     older: u32,
     newer: u32,
@@ -20,7 +19,7 @@ struct Node<T> {
 /// Slots with a value each, in order of use.
 #[derive(Clone, Debug)]
 pub(crate) struct Recency<T: Copy> {
-    nodes: Table<Node<T>>,
+    nodes: Table<RecencyNode<T>>,
 }
 
 impl<T: Copy> Recency<T> {
@@ -31,7 +30,7 @@ impl<T: Copy> Recency<T> {
     #[must_use]
     pub(crate) fn new(slots: u32, blank: T) -> Self {
         assert!((1..1 << 31).contains(&slots));
-        let node = Node { value: blank, older: 0, newer: 0 };
+        let node = RecencyNode { value: blank, older: 0, newer: 0 };
         let mut nodes = Table::new(node, slots as usize + 1);
         for (node, number) in nodes.iter_mut().zip(0..) {
             node.older = if number == slots { 0 } else { number + 1 };
@@ -82,7 +81,7 @@ impl<T: Copy> Recency<T> {
 
     #[inline]
     fn unlink(&mut self, node: usize) {
-        let Node { older, newer, .. } = self.nodes[node];
+        let RecencyNode { older, newer, .. } = self.nodes[node];
         self.nodes[newer as usize].older = older;
         self.nodes[older as usize].newer = newer;
     }

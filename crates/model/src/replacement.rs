@@ -56,7 +56,7 @@ pub enum Replacement {
 /// The state that a policy keeps for one cache.
 #[derive(Clone, Debug)]
 pub struct Replacer {
-    state: State,
+    state: PolicyState,
     /// Whether hits change the state.
     notes_hits: bool,
     /// Whether fills change the state.
@@ -65,7 +65,7 @@ pub struct Replacer {
 }
 
 #[derive(Clone, Debug)]
-enum State {
+enum PolicyState {
     Lru(Order),
     Fifo(Order),
     TreePlru(Trees),
@@ -82,17 +82,17 @@ impl Replacer {
         let ways = tags.ways();
         let all_ways = WayMask(u32::MAX >> (32 - ways));
         let state = match policy {
-            Replacement::Lru => State::Lru(Order::new(sets, ways)),
-            Replacement::Fifo => State::Fifo(Order::new(sets, ways)),
-            Replacement::TreePlru => State::TreePlru(Trees::new(sets, ways)),
-            Replacement::Nru => State::Nru(Nru::new(sets, all_ways)),
-            Replacement::Random => State::Random,
-            Replacement::Srrip(bits) => State::Rrip(Rrip::fixed(sets, bits)),
-            Replacement::Brrip(bits) => State::Rrip(Rrip::bimodal(sets, bits)),
-            Replacement::Qlru(spec) => State::Qlru(Qlru::new(sets, all_ways, spec)),
+            Replacement::Lru => PolicyState::Lru(Order::new(sets, ways)),
+            Replacement::Fifo => PolicyState::Fifo(Order::new(sets, ways)),
+            Replacement::TreePlru => PolicyState::TreePlru(Trees::new(sets, ways)),
+            Replacement::Nru => PolicyState::Nru(Nru::new(sets, all_ways)),
+            Replacement::Random => PolicyState::Random,
+            Replacement::Srrip(bits) => PolicyState::Rrip(Rrip::fixed(sets, bits)),
+            Replacement::Brrip(bits) => PolicyState::Rrip(Rrip::bimodal(sets, bits)),
+            Replacement::Qlru(spec) => PolicyState::Qlru(Qlru::new(sets, all_ways, spec)),
         };
-        let notes_hits = !matches!(state, State::Fifo(_) | State::Random);
-        let notes_fills = !matches!(state, State::Random);
+        let notes_hits = !matches!(state, PolicyState::Fifo(_) | PolicyState::Random);
+        let notes_fills = !matches!(state, PolicyState::Random);
         Self { state, notes_hits, notes_fills, rng: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
@@ -100,10 +100,13 @@ impl Replacer {
     #[inline]
     pub fn prefetch(&self, set: SetIndex) {
         match &self.state {
-            State::Lru(order) | State::Fifo(order) => order.prefetch(set),
-            State::Nru(nru) => nru.prefetch(set),
+            PolicyState::Lru(order) | PolicyState::Fifo(order) => order.prefetch(set),
+            PolicyState::Nru(nru) => nru.prefetch(set),
             // These states are small or empty.
-            State::TreePlru(_) | State::Rrip(_) | State::Qlru(_) | State::Random => {}
+            PolicyState::TreePlru(_)
+            | PolicyState::Rrip(_)
+            | PolicyState::Qlru(_)
+            | PolicyState::Random => {}
         }
     }
 
@@ -111,7 +114,7 @@ impl Replacer {
     #[inline]
     pub fn next_victim(&self, set: SetIndex) -> Option<u32> {
         match &self.state {
-            State::Lru(order) | State::Fifo(order) => Some(order.oldest_of_all(set)),
+            PolicyState::Lru(order) | PolicyState::Fifo(order) => Some(order.oldest_of_all(set)),
             _ => None,
         }
     }
@@ -121,7 +124,7 @@ impl Replacer {
     #[inline(always)]
     pub fn renew_oldest(&mut self, tags: &TagArray, set: SetIndex) -> Option<u32> {
         match &mut self.state {
-            State::Lru(order) | State::Fifo(order) if tags.is_full(set) => {
+            PolicyState::Lru(order) | PolicyState::Fifo(order) if tags.is_full(set) => {
                 Some(order.renew_oldest(set))
             }
             _ => None,
@@ -140,12 +143,12 @@ impl Replacer {
     #[inline]
     fn note_hit(&mut self, tags: &TagArray, set: SetIndex, way: u32) {
         match &mut self.state {
-            State::Lru(order) => order.renew(set, way),
-            State::TreePlru(trees) => trees.point_away(set, way),
-            State::Nru(nru) => nru.note_use(set, way),
-            State::Rrip(rrip) => rrip.hit(set, way),
-            State::Qlru(qlru) => qlru.hit(tags, set, way),
-            State::Fifo(_) | State::Random => {}
+            PolicyState::Lru(order) => order.renew(set, way),
+            PolicyState::TreePlru(trees) => trees.point_away(set, way),
+            PolicyState::Nru(nru) => nru.note_use(set, way),
+            PolicyState::Rrip(rrip) => rrip.hit(set, way),
+            PolicyState::Qlru(qlru) => qlru.hit(tags, set, way),
+            PolicyState::Fifo(_) | PolicyState::Random => {}
         }
     }
 
@@ -159,12 +162,12 @@ impl Replacer {
 
     fn note_fill(&mut self, tags: &TagArray, set: SetIndex, way: u32) {
         match &mut self.state {
-            State::Lru(order) | State::Fifo(order) => order.renew(set, way),
-            State::TreePlru(trees) => trees.point_away(set, way),
-            State::Nru(nru) => nru.note_use(set, way),
-            State::Rrip(rrip) => rrip.fill(set, way, &mut self.rng),
-            State::Qlru(qlru) => qlru.fill(tags, set, way, &mut self.rng),
-            State::Random => {}
+            PolicyState::Lru(order) | PolicyState::Fifo(order) => order.renew(set, way),
+            PolicyState::TreePlru(trees) => trees.point_away(set, way),
+            PolicyState::Nru(nru) => nru.note_use(set, way),
+            PolicyState::Rrip(rrip) => rrip.fill(set, way, &mut self.rng),
+            PolicyState::Qlru(qlru) => qlru.fill(tags, set, way, &mut self.rng),
+            PolicyState::Random => {}
         }
     }
 
@@ -178,11 +181,11 @@ impl Replacer {
         let empty = tags.empty_ways(set, within);
         if empty.0 != 0 {
             return match &self.state {
-                State::Qlru(qlru) => qlru.first_empty(empty),
+                PolicyState::Qlru(qlru) => qlru.first_empty(empty),
                 _ => lowest(empty),
             };
         }
-        if let State::Random = self.state {
+        if let PolicyState::Random = self.state {
             // The usual case of large caches: a call would cost more.
             return any_way(within, &mut self.rng);
         }
@@ -192,12 +195,12 @@ impl Replacer {
     /// The victim among the ways of `within`, all of which hold lines.
     fn victim(&mut self, set: SetIndex, within: WayMask) -> u32 {
         match &mut self.state {
-            State::Lru(order) | State::Fifo(order) => order.oldest(set, within),
-            State::TreePlru(trees) => trees.follow(set, within),
-            State::Nru(nru) => nru.victim(set, within),
-            State::Random => any_way(within, &mut self.rng),
-            State::Rrip(rrip) => rrip.victim(set, within),
-            State::Qlru(qlru) => qlru.victim(set, within),
+            PolicyState::Lru(order) | PolicyState::Fifo(order) => order.oldest(set, within),
+            PolicyState::TreePlru(trees) => trees.follow(set, within),
+            PolicyState::Nru(nru) => nru.victim(set, within),
+            PolicyState::Random => any_way(within, &mut self.rng),
+            PolicyState::Rrip(rrip) => rrip.victim(set, within),
+            PolicyState::Qlru(qlru) => qlru.victim(set, within),
         }
     }
 }

@@ -3,7 +3,6 @@
 //! Models: the order of agents as a tournament in which the earlier of two agents advances, so that a
 //! changed time is compared once per round and not with every other agent's.
 //! Source: Knuth, volume 3, section 5.4.1 (selection trees).
-//! Simplifies: nothing.
 
 use units::Picos;
 

@@ -3,7 +3,6 @@
 //! Models: the interface of software: it accesses lines, posts to queues of devices and returns the
 //! time of its next step.
 //! Source: run-to-completion loops of DPDK and SPDK.
-//! Simplifies: nothing.
 
 use crate::counters::ProbeCounts;
 use crate::device::queues::{QueueId, Queues};
@@ -24,7 +23,7 @@ pub enum Turn {
     Idle(Picos),
 }
 
-/// What a core spends on operations that it offloads, or does itself.
+/// Time and events of a core's data operations, offloaded or done by the core itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OffloadTimes {
     /// Time of allocating memory for descriptors.
@@ -76,11 +75,11 @@ pub const DESCRIPTOR_PHASES: usize = 6;
 pub struct CopyCounts {
     /// Copies done.
     pub copies: u64,
-    /// Their bytes.
+    /// Bytes of these copies.
     pub bytes: u64,
     /// Copies among them that an engine did.
     pub offloaded: u64,
-    /// Their bytes.
+    /// Bytes of the copies that an engine did.
     pub offloaded_bytes: u64,
 }
 
@@ -133,16 +132,16 @@ pub struct TargetCounts {
 
 reading!(TargetCounts { requests, answered_bytes, requesting, completing, digesting, sending });
 
-/// What a core did of a phase of a log that it replays.
+/// A core's share of one phase of the log that it replays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayedPhase {
-    /// Descriptors done, batches as their members.
+    /// Descriptors done; a batch counts as its members.
     pub descriptors: u64,
-    /// Their transfer sizes.
+    /// Transfer sizes of these descriptors, in bytes.
     pub bytes: u64,
-    /// Time in which at least one of them is under way, at an engine or on the core.
+    /// Time in which at least one of the descriptors was under way, at an engine or on the core.
     pub under_way: Picos,
-    /// The core's time of preparing and submitting them, and of reading their records.
+    /// Time of the core for preparing and submitting descriptors and reading their records.
     pub offloading: Picos,
 }
 
@@ -155,7 +154,7 @@ pub struct Account {
     pub idle: Picos,
     /// Time of waiting for a free entry in a send ring.
     pub sender_blocked: Picos,
-    /// Units of its work done: packets, requests or accesses.
+    /// Units of work done: packets, requests or accesses.
     pub work: u64,
     /// Instructions retired; `None` where some of its work is known in cycles only.
     pub instructions: Option<u64>,
@@ -167,21 +166,21 @@ pub struct Account {
     pub packets_consumed: u64,
     /// Free buffers in the pool that all cores of its tenant share.
     pub buffers_free: usize,
-    /// Its observations, if it watches a cache.
+    /// Observations of the software, if it watches a cache.
     pub probes: ProbeCounts,
-    /// Data operations that it offloads, or does itself.
+    /// Data operations, offloaded or done by the core.
     pub offload: OffloadTimes,
-    /// Copies of its data.
+    /// Copies of the software's data.
     pub copies: CopyCounts,
-    /// Events of its virtual switch.
+    /// Events of a virtual switch.
     pub switch: SwitchCounts,
-    /// Requests to its store.
+    /// Requests to a store.
     pub store: StoreCounts,
-    /// Requests to its storage target.
+    /// Requests to a storage target.
     pub target: TargetCounts,
-    /// Data of messages that it has received.
+    /// Data of received messages, in bytes.
     pub message_bytes: u64,
-    /// When it learnt of its last completion, if it replays a log.
+    /// When the software learnt of its last completion, if it replays a log.
     pub last_completion: Picos,
 }
 
@@ -213,10 +212,10 @@ pub trait Software<T: Tracer>: Debug {
         &[]
     }
 
-    /// Its counters at `now`, including a wait that still continues.
+    /// Counters of the software at `now`, including a wait that still continues.
     fn account(&self, now: Picos) -> Account;
 
-    /// Its work alone, which a machine asks for after each step.
+    /// Units of work done until `now`; the machine asks for them after each step.
     fn work(&self, now: Picos) -> u64 {
         self.account(now).work
     }

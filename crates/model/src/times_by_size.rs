@@ -3,7 +3,8 @@
 //! Models: a table of a rate's time for each packet size, which saves every transfer a floating-point
 //! product or quotient and its conversions.
 //! Source: sizes of Ethernet frames and of what they become on a PCIe link.
-//! Simplifies: nothing; larger sizes are computed.
+//!
+//! Times of larger sizes are computed.
 
 use units::Picos;
 use units::narrow::usize_from;
@@ -25,7 +26,7 @@ impl TimesBySize {
 
     /// The time for `bytes`; `time_for` is the function of [`Self::new`].
     #[inline]
-    pub(crate) fn of(&self, bytes: u64, time_for: impl FnOnce(u64) -> Picos) -> Picos {
+    pub(crate) fn look_up(&self, bytes: u64, time_for: impl FnOnce(u64) -> Picos) -> Picos {
         match self.known.get(usize_from(bytes)) {
             Some(&time) => time,
             None => time_for(bytes),
@@ -43,7 +44,7 @@ mod tests {
         let time_for = |bytes: u64| Picos(whole(bytes as f64 * 70.3));
         let times = TimesBySize::new(time_for);
         for bytes in 0..3 * KNOWN_BYTES {
-            assert_eq!(times.of(bytes, time_for), time_for(bytes), "{bytes} B");
+            assert_eq!(times.look_up(bytes, time_for), time_for(bytes), "{bytes} B");
         }
     }
 }

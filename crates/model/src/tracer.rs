@@ -20,7 +20,7 @@ use units::{CoreId, LineAddr, Picos, SocketId};
 
 /// The operation of an agent on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub enum LineOperation {
     /// Full-line DMA write (ItoM).
     DmaWriteFull,
     /// Partial-line DMA write: read for ownership and merge.
@@ -101,17 +101,17 @@ pub struct PushedOut {
 /// One operation on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Its start.
+    /// Start of the operation.
     pub time: Picos,
-    /// The agent.
+    /// The agent that operates on the line.
     pub agent: AgentId,
     /// The line.
     pub line: LineAddr,
     /// The operation.
-    pub operation: Operation,
-    /// Where the line was.
+    pub operation: LineOperation,
+    /// The place where the line was found, or went.
     pub found: Found,
-    /// The victim.
+    /// The line that the operation evicted.
     pub pushed_out: Option<PushedOut>,
 }
 

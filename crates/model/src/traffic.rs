@@ -2,7 +2,7 @@
 //!
 //! Models: frames as a port sees them.
 //! Source: IEEE 802.3 (4 B FCS, 8 B preamble, 12 B gap).
-//! Simplifies: nothing; a frame is its size, its flow, the flow's RSS hash and its arrival time.
+//! Simplifies: a frame is its size, its flow, the flow's RSS hash and its arrival time.
 
 use units::{Bytes, Picos};
 

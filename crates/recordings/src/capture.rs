@@ -13,7 +13,7 @@ mod builder;
 mod error;
 mod input;
 mod link;
-mod packets;
+mod packet_consumer;
 mod pcap;
 mod pcapng;
 mod tcp;
@@ -34,9 +34,9 @@ use std::path::Path;
 
 use workload::traffic::Capture;
 
-use self::builder::Builder;
-use self::input::Input;
-use self::packets::Packets;
+use self::builder::CaptureBuilder;
+use self::input::CaptureInput;
+use self::packet_consumer::PacketConsumer;
 
 pub use self::error::{CaptureError, CaptureFault, RecordPosition};
 pub use self::tcp::{Segment, Segments, read_tcp};
@@ -44,7 +44,7 @@ pub use self::tcp::{Segment, Segments, read_tcp};
 /// Most captured bytes of a packet: libpcap's own limit.
 const MAX_CAPTURED_BYTES: u32 = 262_144;
 
-/// What becomes of a file that ends within a record, as that of an interrupted tool does.
+/// Treatment of a file that ends within a record, as that of an interrupted tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutShort {
     /// It is refused.
@@ -77,7 +77,7 @@ pub fn read(path: impl AsRef<Path>, cut_short: CutShort) -> Result<Recording, Ca
 }
 
 fn from_reader(reader: impl Read, cut_short: CutShort) -> Result<Recording, CaptureFault> {
-    let mut builder = Builder::default();
+    let mut builder = CaptureBuilder::default();
     let cut_in = hand_over(reader, cut_short, &mut builder)?;
     Ok(Recording { capture: builder.finish()?, cut_in })
 }
@@ -86,9 +86,9 @@ fn from_reader(reader: impl Read, cut_short: CutShort) -> Result<Recording, Capt
 fn hand_over(
     reader: impl Read,
     cut_short: CutShort,
-    packets: &mut impl Packets,
+    packets: &mut impl PacketConsumer,
 ) -> Result<Option<RecordPosition>, CaptureFault> {
-    let (mut input, magic) = Input::open(reader)?;
+    let (mut input, magic) = CaptureInput::open(reader)?;
     let read = match magic {
         pcapng::SECTION_HEADER => pcapng::read(&mut input, packets),
         magic if pcap::MAGICS.contains(&magic) => pcap::read(&mut input, packets),

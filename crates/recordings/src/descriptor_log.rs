@@ -13,7 +13,7 @@ mod tests;
 
 pub use error::{DescriptorLogError, DescriptorLogFault};
 
-use line::Line;
+use line::LogLine;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -47,7 +47,7 @@ pub fn of_text(path: impl AsRef<Path>, text: &str) -> Result<DescriptorLog, Desc
 
 fn from_reader(reader: impl Read) -> Result<DescriptorLog, DescriptorLogFault> {
     let mut reader = BufReader::new(reader);
-    let mut builder = Builder::default();
+    let mut builder = LogBuilder::default();
     let mut text = Vec::new();
     for number in 1.. {
         text.clear();
@@ -64,7 +64,7 @@ fn from_reader(reader: impl Read) -> Result<DescriptorLog, DescriptorLogFault> {
         if content.is_empty() {
             continue;
         }
-        let added = Line::parse(content).and_then(|line| builder.add(&line));
+        let added = LogLine::parse(content).and_then(|line| builder.add(&line));
         added.map_err(|problem| DescriptorLogFault::BadLine { line: number, problem })?;
     }
     match builder.log.offloads.is_empty() {
@@ -75,14 +75,14 @@ fn from_reader(reader: impl Read) -> Result<DescriptorLog, DescriptorLogFault> {
 
 /// The log so far, and the batch that its last line belongs to.
 #[derive(Default)]
-struct Builder {
+struct LogBuilder {
     log: DescriptorLog,
     batch: Option<u64>,
     descriptors: u64,
 }
 
-impl Builder {
-    fn add(&mut self, line: &Line) -> Result<(), String> {
+impl LogBuilder {
+    fn add(&mut self, line: &LogLine) -> Result<(), String> {
         self.descriptors += 1;
         if self.descriptors > MOST_DESCRIPTORS {
             return Err(format!("a log has {MOST_DESCRIPTORS} descriptors at most"));

@@ -7,7 +7,7 @@
 //!
 //! [`Batches`] is the source of references: a file ([`TraceReader`]) or a list ([`LoadList`]).
 //! `stoppable`, `compression` and `input` split a file into pieces of its content, one file per format
-//! converts these to references, `guess` chooses the format.
+//! converts these to references, `format_detection` chooses the format.
 
 mod batches;
 mod champsim;
@@ -15,7 +15,7 @@ mod compression;
 mod din;
 mod error;
 mod format;
-mod guess;
+mod format_detection;
 mod input;
 mod lackey;
 mod raw64;
@@ -42,7 +42,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use workload::trace::{BLOCK_LOADS, BLOCK_REFERENCES, Batch, Reference};
 
-use self::input::Input;
+use self::input::TraceInput;
 use self::stoppable::Stoppable;
 use self::text::LineCount;
 
@@ -61,10 +61,10 @@ const STANDARD_INPUT: &str = "-";
 /// Reads a trace front to back, block by block; unpacks gzip, xz, zstd and bzip2.
 pub struct TraceReader {
     path: PathBuf,
-    input: Input,
+    input: TraceInput,
     format: TraceFormat,
     lines: LineCount,
-    state: State,
+    state: ReaderState,
     progress: Option<Progress>,
 }
 
@@ -75,12 +75,12 @@ struct Progress {
 }
 
 /// A file that counts how much of it has been read.
-struct Counted {
+struct CountingFile {
     file: Stoppable,
     read: Arc<AtomicU64>,
 }
 
-impl Read for Counted {
+impl Read for CountingFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.file.read(buffer)?;
         self.read.fetch_add(bytes as u64, Ordering::Relaxed);
@@ -89,7 +89,7 @@ impl Read for Counted {
 }
 
 #[derive(PartialEq, Eq)]
-enum State {
+enum ReaderState {
     Opened,
     Reading,
     Ended,
@@ -111,7 +111,8 @@ impl TraceReader {
             Ok(file) => {
                 let file_bytes = file.metadata().map_or(0, |facts| facts.len());
                 let read = Arc::new(AtomicU64::new(0));
-                let counted = Counted { file: Stoppable::new(file, stop), read: Arc::clone(&read) };
+                let counted =
+                    CountingFile { file: Stoppable::new(file, stop), read: Arc::clone(&read) };
                 let reader = Self::from_reader(path, counted, format)?;
                 let progress = (file_bytes > 0).then_some(Progress { read, file_bytes });
                 Ok(Self { progress, ..reader })
@@ -130,17 +131,17 @@ impl TraceReader {
         format: Option<TraceFormat>,
     ) -> Result<Self, TraceError> {
         let path = name.as_ref().to_owned();
-        let opened = Input::open(Box::new(reader)).and_then(|mut input| {
-            let format = match format.or_else(|| guess::by_name(&path)) {
+        let opened = TraceInput::open(Box::new(reader)).and_then(|mut input| {
+            let format = match format.or_else(|| format_detection::by_name(&path)) {
                 Some(format) => format,
-                None => guess::by_content(input.start()?)?,
+                None => format_detection::by_content(input.start()?)?,
             };
             Ok((input, format))
         });
         match opened {
             Ok((input, format)) => {
                 let lines = LineCount::default();
-                Ok(Self { path, input, format, lines, state: State::Opened, progress: None })
+                Ok(Self { path, input, format, lines, state: ReaderState::Opened, progress: None })
             }
             Err(fault) => Err(TraceError { path, fault }),
         }
@@ -167,7 +168,7 @@ impl TraceReader {
     pub fn next_block(&mut self, into: &mut Vec<Reference>) -> Result<bool, TraceError> {
         into.clear();
         into.reserve(BLOCK_REFERENCES);
-        if self.state == State::Ended {
+        if self.state == ReaderState::Ended {
             return Ok(false);
         }
         let read = self.read_block(into);
@@ -176,7 +177,7 @@ impl TraceReader {
 
     fn next_addresses(&mut self, into: &mut Vec<u64>) -> Result<bool, TraceError> {
         into.reserve(BATCH_LOADS);
-        if self.state == State::Ended {
+        if self.state == ReaderState::Ended {
             return Ok(false);
         }
         let read = raw64::read_addresses(&mut self.input, into);
@@ -185,14 +186,14 @@ impl TraceReader {
 
     /// The result of an attempt to read: more, the end or a fault.
     fn ended(&mut self, read: Result<(), TraceFault>, nothing: bool) -> Result<bool, TraceError> {
-        let first = mem::replace(&mut self.state, State::Reading) == State::Opened;
+        let first = mem::replace(&mut self.state, ReaderState::Reading) == ReaderState::Opened;
         let fault = match read {
             Ok(()) if !nothing => return Ok(true),
             Ok(()) if first => Some(TraceFault::Empty { format: self.format }),
             Ok(()) => None,
             Err(fault) => Some(fault),
         };
-        self.state = State::Ended;
+        self.state = ReaderState::Ended;
         fault.map_or(Ok(false), |fault| Err(TraceError { path: self.path.clone(), fault }))
     }
 

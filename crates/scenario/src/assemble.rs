@@ -13,7 +13,7 @@ use model::device::queues::Queues;
 use model::fabric::Fabric;
 use model::machine::{Controller, Machine};
 use model::tracer::Tracer;
-use workload::control::schedule::Schedule;
+use workload::control::schedule::PolicySchedule;
 use workload::host_memory::HostMemory;
 
 /// The machine of a scenario.
@@ -72,7 +72,7 @@ fn build_co_runners<T: Tracer>(
 fn controllers<T: Tracer>(plan: &Plan) -> Vec<Box<dyn Controller<T>>> {
     let mut controllers: Vec<Box<dyn Controller<T>>> = Vec::new();
     if !plan.changes.is_empty() {
-        controllers.push(Box::new(Schedule::new(plan.changes.clone())));
+        controllers.push(Box::new(PolicySchedule::new(plan.changes.clone())));
     }
     for steering in &plan.controllers {
         controllers.push(Box::new(steering.build()));

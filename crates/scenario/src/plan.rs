@@ -23,7 +23,7 @@ use model::device::DeviceId;
 use model::machine::Goal;
 use units::narrow::usize_from;
 use units::{Bytes, CoreId, Id, RootPortId};
-use workload::control::schedule::Change;
+use workload::control::schedule::PolicyChange;
 
 /// Everything that a machine is built from.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub struct Plan {
     pub(crate) tenants: Vec<TenantPlan>,
     pub(crate) co_runners: Vec<CoRunnerOnCores>,
     /// Policies that root ports change to, at given times.
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<PolicyChange>,
     /// Controllers of LLC ways.
     pub(crate) controllers: Vec<SteeringPlan>,
     /// Work that a run counts as progress: that of the main tenant.
@@ -229,7 +229,7 @@ fn goal(main: &Tenant, plan: &TenantPlan) -> Goal {
 }
 
 /// The policies that the scenario's events set.
-fn changes(scenario: &Scenario, platform: &Platform, layout: &Layout) -> Vec<Change> {
+fn changes(scenario: &Scenario, platform: &Platform, layout: &Layout) -> Vec<PolicyChange> {
     let Some(ddio) = &platform.ddio else { return Vec::new() };
     let of_event = |event: &EventKeys| {
         let tenants = scenario.tenants().enumerate();
@@ -238,7 +238,7 @@ fn changes(scenario: &Scenario, platform: &Platform, layout: &Layout) -> Vec<Cha
             let policy = event
                 .changed(&tenant.devices.port)
                 .map(|keys| root_port::policy(&keys, ddio, platform).0);
-            let change = move |port| Some(Change { at: event.at(), port, policy: policy? });
+            let change = move |port| Some(PolicyChange { at: event.at(), port, policy: policy? });
             layout.ports_of(number).filter_map(change)
         });
         changes.collect::<Vec<_>>()

@@ -230,7 +230,7 @@ impl Replayed {
         let TraceWanted { time, miss_kinds } = self.wanted;
         if !time
             && !miss_kinds
-            && let Some(levels) = IndependentLevels::of(&self.fabric)
+            && let Some(levels) = IndependentLevels::from_config(&self.fabric)
         {
             let second_thread = available_parallelism().is_ok_and(|threads| threads.get() > 1);
             return Course::Untimed(Box::new(UntimedReplay::new(levels, second_thread)));

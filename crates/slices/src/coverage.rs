@@ -61,7 +61,7 @@ impl Coverage {
         };
         let checks = checks.chunks(MOST_MASKS).map(|masks| {
             let parities = Parities::new(masks);
-            let wanted = parities.of(LineAddr::of_byte(origin));
+            let wanted = parities.look_up(LineAddr::of_byte(origin));
             (parities, wanted)
         });
         CoverageLookup { limit, checks: checks.collect() }
@@ -92,7 +92,7 @@ impl CoverageLookup {
     pub fn parities(&self, line: LineAddr) -> u64 {
         let joined = self.checks.iter().enumerate();
         joined.fold(0, |all, (index, (parities, _))| {
-            all | u64::from(parities.of(line)) << (MOST_MASKS * index)
+            all | u64::from(parities.look_up(line)) << (MOST_MASKS * index)
         })
     }
 

@@ -13,7 +13,7 @@ mod recency_sets;
 mod run;
 mod table;
 
-pub use recency_sets::{Kernel, Leaves, Places, RecencySets, Request, Written};
+pub use recency_sets::{EvictionOrder, Kernel, Places, RecencySets, Request, WriteBackCounts};
 pub use run::RUN_LINES;
 pub use table::Table;
 

@@ -26,10 +26,10 @@ mod request;
 mod serve;
 
 pub use request::Request;
-pub use serve::Written;
+pub use serve::WriteBackCounts;
 
 use crate::Table;
-use serve::{Batch, Shape};
+use serve::{SetBatch, Shape};
 
 /// Tags of a host cache line; a set is half a block, one block or two.
 const BLOCK: usize = 16;
@@ -45,7 +45,7 @@ struct Block([u32; BLOCK]);
 
 /// Which line of a full set is evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leaves {
+pub enum EvictionOrder {
     /// The line used longest ago (LRU).
     LeastRecentlyUsed,
     /// The line that was filled longest ago (FIFO).
@@ -101,7 +101,7 @@ pub struct RecencySets {
     modified: Table<u32>,
     sets: u32,
     ways: u32,
-    leaves: Leaves,
+    leaves: EvictionOrder,
     kernel: Kernel,
 }
 
@@ -114,7 +114,7 @@ impl RecencySets {
     /// # Panics
     /// If `ways` is not within 1..=32, or there are no sets.
     #[must_use]
-    pub fn new(sets: u32, ways: u32, leaves: Leaves) -> Self {
+    pub fn new(sets: u32, ways: u32, leaves: EvictionOrder) -> Self {
         let kernels = Kernel::available();
         Self::with_kernel(sets, ways, leaves, kernels[0])
     }
@@ -124,7 +124,7 @@ impl RecencySets {
     /// # Panics
     /// As [`Self::new`], or if the host does not have them.
     #[must_use]
-    pub fn with_kernel(sets: u32, ways: u32, leaves: Leaves, kernel: Kernel) -> Self {
+    pub fn with_kernel(sets: u32, ways: u32, leaves: EvictionOrder, kernel: Kernel) -> Self {
         assert!((1..=32).contains(&ways) && sets > 0);
         assert!(Kernel::available().contains(&kernel), "this host has no {kernel:?}");
         let blocks = (sets as usize * lanes(ways)).div_ceil(BLOCK);
@@ -154,7 +154,7 @@ impl RecencySets {
         requests: &[Request],
         places: Places<'_>,
         below: &mut Vec<Request>,
-    ) -> Written {
+    ) -> WriteBackCounts {
         if self.modified.is_empty() {
             self.modified = Table::new(0, self.sets as usize);
         }
@@ -189,9 +189,9 @@ impl RecencySets {
         }
     }
 
-    fn batch(&mut self) -> Batch<'_> {
+    fn batch(&mut self) -> SetBatch<'_> {
         let bytes = self.blocks.len() * size_of::<Block>();
-        Batch {
+        SetBatch {
             tags: &mut self.blocks,
             modified: &mut self.modified,
             shape: Shape { sets: self.sets, ways: self.ways, leaves: self.leaves },

@@ -13,21 +13,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use units::{LINE_BYTES, LineAddr, Picos};
 
-/// What a program submitted at a time: one descriptor, or the members of a batch.
+/// A submission of a program: one descriptor, or the members of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedOffload {
-    /// When, from the log's start.
+    /// Time of the submission, from the log's start.
     pub time: Picos,
-    /// The portal that it was written to.
+    /// Number of the portal that the submission was written to.
     pub portal: u32,
-    /// Its descriptors; their addresses are lines of the program's address space.
+    /// Descriptors of the submission; their addresses are lines of the program's address space.
     pub members: Vec<Descriptor>,
 }
 
 /// A log, in the order of its times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DescriptorLog {
-    /// Its offloads.
+    /// Submissions in the order of their times.
     pub offloads: Vec<LoggedOffload>,
 }
 
@@ -38,7 +38,7 @@ pub struct LoggedPages {
     runs: BTreeMap<u64, u64>,
 }
 
-/// Those pages in memory: the line of the first of each run.
+/// [`LoggedPages`] in the machine's memory: the first line of each run.
 #[derive(Clone, Debug)]
 pub struct PlacedPages {
     pages: LoggedPages,
@@ -58,7 +58,7 @@ impl DescriptorLog {
         self.offloads.iter().map(|offload| offload.members.len()).max().unwrap_or(0)
     }
 
-    /// Its portals in the order of their first use.
+    /// The portals of the log in the order of their first use.
     #[must_use]
     pub fn portals(&self) -> Vec<u32> {
         let mut known = BTreeSet::new();

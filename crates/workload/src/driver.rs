@@ -2,10 +2,10 @@
 //! engines, and the loops of a core that do the same; virtqueues.
 
 pub mod cbdma;
-mod channel;
 pub mod copier;
 pub mod core_mover;
 pub mod dsa;
+mod engine_queue;
 pub mod header_slices;
 pub mod mempool;
 pub mod nvme;

@@ -1,4 +1,4 @@
-//! What a file inherits, how an inherited fact is marked, and what is refused.
+//! Inheritance of facts: which a file gets, how an inherited one is marked, and what is refused.
 
 use facts::{FactsError, Kind, Resolved, resolve};
 use std::collections::BTreeMap;

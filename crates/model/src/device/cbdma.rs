@@ -26,7 +26,7 @@ pub const STATUS_BYTES: u64 = 8;
 /// Lines that a channel reads or writes with one request: 256 bytes.
 pub const PIECE_LINES: u64 = 4;
 
-/// Times of the device.
+/// Durations of the device's steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CbdmaTiming {
     /// From one descriptor of a channel to the next.
@@ -37,18 +37,18 @@ pub struct CbdmaTiming {
     pub finish: Picos,
 }
 
-/// The device of a socket.
+/// Parameters of the CBDMA of a socket.
 #[derive(Clone, Debug)]
 pub struct CbdmaConfig {
-    /// Its stop on the mesh.
+    /// The device's stop on the mesh.
     pub port: RootPortId,
-    /// Its channels.
+    /// Number of channels.
     pub channels: u32,
-    /// Lines that each channel has asked for and not yet passed on.
+    /// Most lines that a channel has asked for and not yet passed on.
     pub lines_per_channel: u32,
-    /// Descriptors that a channel fetches ahead.
+    /// Most descriptors that a channel fetches ahead.
     pub fetched_descriptors: u32,
-    /// Its times.
+    /// Durations of the device's steps.
     pub timing: CbdmaTiming,
 }
 

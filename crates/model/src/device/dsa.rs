@@ -47,12 +47,12 @@ pub enum QueueMode {
     },
 }
 
-/// A work queue.
+/// Parameters of a work queue.
 #[derive(Clone, Debug)]
 pub struct WorkQueueConfig {
-    /// How descriptors reach it.
+    /// How descriptors reach the queue.
     pub mode: QueueMode,
-    /// Entries.
+    /// Number of entries.
     pub size: u32,
     /// Descriptors in a round of the arbiter, 1 to 15.
     pub priority: u32,
@@ -68,9 +68,9 @@ pub struct WorkQueueConfig {
 /// Work queues and the engines that serve them.
 #[derive(Clone, Debug)]
 pub struct GroupConfig {
-    /// Its work queues.
+    /// Work queues of the group.
     pub queues: Vec<WorkQueueConfig>,
-    /// Its engines.
+    /// Number of engines.
     pub engines: u32,
     /// Read buffers that no other group takes.
     pub read_buffers_reserved: u32,
@@ -106,14 +106,14 @@ pub struct DsaTiming {
     pub portal: Picos,
 }
 
-/// An instance.
+/// Parameters of an instance of the device.
 #[derive(Clone, Debug)]
 pub struct DsaConfig {
-    /// Its stop on the mesh.
+    /// The instance's stop on the mesh.
     pub port: RootPortId,
-    /// Its groups.
+    /// Groups of work queues and engines.
     pub groups: Vec<GroupConfig>,
-    /// Its portals: the device's queues as software sees them.
+    /// Portals: the device's queues as software sees them.
     pub portals: Vec<PortalConfig>,
     /// Read buffers of all groups together, in lines.
     pub read_buffers: u32,
@@ -125,7 +125,7 @@ pub struct DsaConfig {
     pub pages_ahead: u64,
     /// Lines of a page of its clients' memory.
     pub page_lines: u64,
-    /// Its times.
+    /// Durations of the device's steps.
     pub timing: DsaTiming,
 }
 

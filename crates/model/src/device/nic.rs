@@ -72,7 +72,7 @@ pub struct NicConfig {
     pub completion_gather: Picos,
     /// How doorbells reach the card.
     pub doorbell: MmioPath,
-    /// What the NIC itself adds to the latency of a DMA read: scheduling, tags, reassembly.
+    /// Latency that the NIC itself adds to a DMA read: scheduling, tags, reassembly.
     pub read_pipeline: Picos,
     /// From a packet's data in the NIC to the wire.
     pub tx_pipeline: Picos,

@@ -29,13 +29,13 @@ impl Queues {
     /// The queues of a device.
     #[inline]
     #[must_use]
-    pub fn of(&self, device: DeviceId) -> &DeviceQueues {
+    pub fn device(&self, device: DeviceId) -> &DeviceQueues {
         &self.of[device.index()]
     }
 
     /// The queues of a device, for changes.
     #[inline]
-    pub fn of_mut(&mut self, device: DeviceId) -> &mut DeviceQueues {
+    pub fn device_mut(&mut self, device: DeviceId) -> &mut DeviceQueues {
         &mut self.of[device.index()]
     }
 }

@@ -59,12 +59,12 @@ pub(super) struct Opened {
     /// Earliest time of its column command.
     pub(super) column_from: Picos,
     pub(super) row: Row,
-    which: Which,
+    which: RowChoice,
 }
 
 /// The row among those that a bank remembers which a request uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Which {
+enum RowChoice {
     Current,
     Previous,
     /// A row that is no longer remembered.
@@ -109,8 +109,9 @@ impl OpenRow {
         (time <= self.open_until) & (self.column_from >= refreshed)
     }
 
-    /// What a request for another row finds at `time`, when it may activate, and when this row was
-    /// closed. Uses selects instead of branches, since the outcome is unpredictable.
+    /// The state that a request for another row finds at `time`, when that request may activate its
+    /// row, and when this row was closed. Uses selects instead of branches, since the outcome is
+    /// unpredictable.
     #[inline]
     fn close(&self, time: Picos, refreshed: Picos, trp: Picos) -> (Row, Picos, Picos) {
         let open = self.is_open(time, refreshed);
@@ -150,13 +151,13 @@ impl Bank {
         }
     }
 
-    /// Its rank in the channel.
+    /// Rank of the bank in its channel.
     #[inline]
     pub(super) fn rank(&self) -> usize {
         usize::from(self.rank)
     }
 
-    /// Its bank group among those of all ranks.
+    /// Bank group of the bank among those of all ranks.
     #[inline]
     pub(super) fn group(&self) -> usize {
         usize::from(self.group)
@@ -176,7 +177,7 @@ impl Bank {
         let in_order = arrival >= self.current.asked;
         if self.current.row == row && in_order && self.current.is_open(time, refreshed) {
             let column_from = time.max(self.current.column_from);
-            return Opened { column_from, row: Row::Hit, which: Which::Current };
+            return Opened { column_from, row: Row::Hit, which: RowChoice::Current };
         }
         let slips_past = (arrival <= self.previous_closed) | !in_order;
         let remembered = arrival >= self.previous.asked;
@@ -186,7 +187,7 @@ impl Bank {
             && remembered & self.previous.is_open(time, refreshed)
         {
             let column_from = time.max(self.previous.column_from);
-            return Opened { column_from, row: Row::Hit, which: Which::Previous };
+            return Opened { column_from, row: Row::Hit, which: RowChoice::Previous };
         }
         if !in_order {
             let (column_from, row, which) = self.open_earlier(row, arrival, refresh, rank, timing);
@@ -197,7 +198,7 @@ impl Bank {
         self.previous_closed = closed;
         self.current = OpenRow::activated(row, arrival, rank.activate(from), timing);
         let column_from = self.current.column_from;
-        Opened { column_from, row: found, which: Which::Current }
+        Opened { column_from, row: found, which: RowChoice::Current }
     }
 
     /// As [`Self::open`], for a request that came before the one that opened the current row and needs
@@ -211,23 +212,23 @@ impl Bank {
         refresh: Refresh,
         rank: &mut Rank,
         timing: &Timing,
-    ) -> (Picos, Row, Which) {
+    ) -> (Picos, Row, RowChoice) {
         let remembered = arrival >= self.previous.asked;
         let before = if remembered { self.previous } else { OpenRow::NONE };
         let time = arrival + refresh.left;
         let (found, from, closed) = before.close(time, refresh.began, timing.trp);
         let opened = OpenRow::activated(row, arrival, rank.activate(from), timing);
         let which = if !remembered {
-            Which::Earlier
+            RowChoice::Earlier
         } else if row == self.current.row {
             // The later request for which the row was opened finds it open.
             self.current.asked = opened.asked;
             self.current.column_from = opened.column_from;
             self.previous_closed = closed;
-            Which::Current
+            RowChoice::Current
         } else {
             self.previous = opened;
-            Which::Previous
+            RowChoice::Previous
         };
         (opened.column_from, found, which)
     }
@@ -236,10 +237,10 @@ impl Bank {
     /// `keep` after its last command.
     #[inline]
     pub(super) fn used(&mut self, opened: Opened, column: Picos, close_from: Picos, keep: Picos) {
-        if opened.which == Which::Earlier {
+        if opened.which == RowChoice::Earlier {
             return;
         }
-        let is_previous = opened.which == Which::Previous;
+        let is_previous = opened.which == RowChoice::Previous;
         let row = select_unpredictable(is_previous, &mut self.previous, &mut self.current);
         row.close_from = row.close_from.max(close_from);
         row.open_until = row.open_until.max(column.saturating_add(keep));

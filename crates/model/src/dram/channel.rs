@@ -17,7 +17,7 @@ use units::Picos;
 
 /// Timing that the channels of a socket share: stored once, so that it stays in a host's cache.
 #[derive(Clone, Debug)]
-pub(super) struct Rules {
+pub(super) struct ChannelTiming {
     timing: Timing,
     burst: Picos,
     /// A transfer and the idle time after it.
@@ -25,20 +25,20 @@ pub(super) struct Rules {
     /// How long a row stays open after its last use.
     keep: Picos,
     turnaround: Picos,
-    read: Command,
-    write: Command,
+    read: ColumnCommand,
+    write: ColumnCommand,
 }
 
 /// A column command.
 #[derive(Clone, Debug)]
-struct Command {
+struct ColumnCommand {
     /// Delay from the command to its data.
     latency: Picos,
     /// Delay from the command until the row may be closed.
     recovery: Picos,
 }
 
-impl Rules {
+impl ChannelTiming {
     pub(super) fn new(config: &DramConfig) -> Self {
         let timing = &config.timing;
         let burst = timing.burst();
@@ -48,16 +48,19 @@ impl Rules {
             slot: burst + config.burst_gap,
             keep: config.row_policy.keep(),
             turnaround: timing.turnaround(),
-            read: Command { latency: timing.tcl, recovery: timing.trtp },
-            write: Command { latency: timing.tcwl, recovery: timing.tcwl + burst + timing.twr },
+            read: ColumnCommand { latency: timing.tcl, recovery: timing.trtp },
+            write: ColumnCommand {
+                latency: timing.tcwl,
+                recovery: timing.tcwl + burst + timing.twr,
+            },
         }
     }
 }
 
 /// One channel.
 #[derive(Clone, Debug)]
-pub(super) struct Channel {
-    devices: Devices,
+pub(super) struct DramChannel {
+    devices: ChannelDevices,
     writes: WriteQueue,
     write_batches: u64,
     /// Turn-around time not yet taken from the bus, because it is less than a slot.
@@ -66,7 +69,7 @@ pub(super) struct Channel {
 
 /// The memory devices of a channel and their data bus.
 #[derive(Clone, Debug)]
-struct Devices {
+struct ChannelDevices {
     banks: Vec<Bank>,
     ranks: Vec<Rank>,
     /// Column path of each bank group of each rank: a command every tCCD_L.
@@ -79,11 +82,11 @@ struct Devices {
     refresh_wait: Picos,
 }
 
-impl Channel {
+impl DramChannel {
     /// Channel `index` of a socket's memory, idle.
-    pub(super) fn new(config: &DramConfig, rules: &Rules, index: u32) -> Self {
+    pub(super) fn new(config: &DramConfig, rules: &ChannelTiming, index: u32) -> Self {
         Self {
-            devices: Devices::new(config, rules, index),
+            devices: ChannelDevices::new(config, rules, index),
             writes: WriteQueue::new(config.writes),
             write_batches: 0,
             owed: Picos::ZERO,
@@ -92,13 +95,13 @@ impl Channel {
 
     /// Reads a line for a request that arrived at `arrival`; returns when its last data is on the bus.
     #[inline]
-    pub(super) fn read(&mut self, place: BankRow, arrival: Picos, rules: &Rules) -> Picos {
+    pub(super) fn read(&mut self, place: BankRow, arrival: Picos, rules: &ChannelTiming) -> Picos {
         self.devices.transfer(place, arrival, &rules.read, rules) + rules.burst
     }
 
     /// Takes a write that arrived at `arrival`; returns when it enters the queue.
     #[inline]
-    pub(super) fn write(&mut self, place: BankRow, arrival: Picos, rules: &Rules) -> Picos {
+    pub(super) fn write(&mut self, place: BankRow, arrival: Picos, rules: &ChannelTiming) -> Picos {
         let taken = arrival.max(self.writes.room_from());
         if self.writes.push(place) {
             return self.drain(taken, rules);
@@ -114,7 +117,7 @@ impl Channel {
     /// Writes a batch from `now` on and returns `now`, so that the path of a write keeps no value
     /// across the call.
     #[inline(never)]
-    fn drain(&mut self, now: Picos, rules: &Rules) -> Picos {
+    fn drain(&mut self, now: Picos, rules: &ChannelTiming) -> Picos {
         let devices = &mut self.devices;
         let mut end = now;
         self.writes.write_batch(|place| {
@@ -129,20 +132,20 @@ impl Channel {
     }
 
     /// Keeps the bus idle for the turn from reads to writes and back.
-    fn turn_around(&mut self, from: Picos, rules: &Rules) {
+    fn turn_around(&mut self, from: Picos, rules: &ChannelTiming) {
         let owed = self.owed + rules.turnaround;
         self.devices.bus.claim_several(from, owed.0 / rules.slot.0);
         self.owed = Picos(owed.0 % rules.slot.0);
     }
 
     /// Time for which its bus has transferred data, with the idle time that each transfer leaves.
-    pub(super) fn busy(&self, rules: &Rules) -> Picos {
+    pub(super) fn busy(&self, rules: &ChannelTiming) -> Picos {
         Picos(self.devices.found.iter().sum::<u64>() * rules.slot.0)
     }
 
     /// Adds its counters to `sum`.
     pub(super) fn count(&self, sum: &mut DramCounters) {
-        let Devices { found, refresh_waits, refresh_wait, .. } = &self.devices;
+        let ChannelDevices { found, refresh_waits, refresh_wait, .. } = &self.devices;
         sum.row_hits += found[Row::Hit as usize];
         sum.row_empties += found[Row::Empty as usize];
         sum.row_conflicts += found[Row::Conflict as usize];
@@ -152,8 +155,8 @@ impl Channel {
     }
 }
 
-impl Devices {
-    fn new(config: &DramConfig, rules: &Rules, index: u32) -> Self {
+impl ChannelDevices {
+    fn new(config: &DramConfig, rules: &ChannelTiming, index: u32) -> Self {
         let (geometry, timing) = (&config.geometry, &config.timing);
         let first_refresh = |rank: u32| {
             let turn = u64::from(index + rank * geometry.channels) + 1;
@@ -184,8 +187,8 @@ impl Devices {
         &mut self,
         place: BankRow,
         arrival: Picos,
-        command: &Command,
-        rules: &Rules,
+        command: &ColumnCommand,
+        rules: &ChannelTiming,
     ) -> Picos {
         let bank = &mut self.banks[place.bank as usize];
         let rank = &mut self.ranks[bank.rank()];

@@ -55,7 +55,7 @@ pub struct Geometry {
 
 /// The channel of a line and its location there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct LineLocation {
     pub(super) channel: u32,
     pub(super) in_channel: BankRow,
 }
@@ -63,7 +63,7 @@ pub(super) struct Place {
 /// Location of a line in its channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BankRow {
-    /// Its lowest bits are the bank group, its highest the rank.
+    /// Number of the bank in the channel: the lowest bits are the bank group, the highest the rank.
     pub(super) bank: u32,
     pub(super) row: u32,
 }
@@ -132,14 +132,14 @@ impl Interleave {
     }
 
     #[inline]
-    pub(super) fn place(&self, line: LineAddr) -> Place {
+    pub(super) fn place(&self, line: LineAddr) -> LineLocation {
         let block = line.0 >> self.granularity_bits;
         let channels = self.channels.value();
         let stripe = self.channels.quotient(block);
         let rotated = block - stripe * channels + self.rotation(stripe);
         let channel = if rotated >= channels { rotated - channels } else { rotated };
         let line = stripe << self.granularity_bits | line.0 & self.offset_mask;
-        Place { channel: fit(channel), in_channel: self.bank_and_row(line) }
+        LineLocation { channel: fit(channel), in_channel: self.bank_and_row(line) }
     }
 
     /// The number of channels by which a stripe is rotated: evenly spread over the values of

@@ -29,7 +29,7 @@ pub(super) struct Rank {
 pub(super) struct Refresh {
     /// When it began; zero if there was no refresh.
     pub(super) began: Picos,
-    /// Its remaining time.
+    /// Time for which the refresh continues.
     pub(super) left: Picos,
 }
 

@@ -8,20 +8,20 @@
 
 use super::Fabric;
 use super::home::first_of;
-use super::io_path::{Burst, BurstSpans, LineSpans, Request};
+use super::io_path::{Burst, BurstSpans, DmaRequest, LineSpans};
 use super::io_write::write_operation;
 use crate::attribution::{AgentId, Owner};
 use crate::llc::LineInfo;
 use crate::root_complex::buffer::{self, Acquire, BufferAction, WriteBack};
 use crate::root_complex::ddio::Ddio;
-use crate::tracer::{Found, Operation, Tracer};
+use crate::tracer::{Found, LineOperation, Tracer};
 use units::{Id, LineAddr, Picos, RootPortId, SetIndex, SocketId, WayMask};
 
 impl<T: Tracer> Fabric<T> {
     /// Writes the lines of a burst; those numbered below `full_lines` in their request are full.
     pub(super) fn write_burst_through_buffer(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         burst: Burst<'_>,
         full_lines: u64,
     ) -> BurstSpans {
@@ -36,7 +36,7 @@ impl<T: Tracer> Fabric<T> {
     /// Reads the lines of a burst.
     pub(super) fn read_burst_through_buffer(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         burst: Burst<'_>,
     ) -> BurstSpans {
         let mut held = BurstSpans::default();
@@ -47,8 +47,8 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// A device writes a line; returns how long it holds its IIO entry.
-    fn write_through_buffer(&mut self, request: Request, line: LineAddr, full: bool) -> Picos {
-        let Request { port, agent, now, .. } = request;
+    fn write_through_buffer(&mut self, request: DmaRequest, line: LineAddr, full: bool) -> Picos {
+        let DmaRequest { port, agent, now, .. } = request;
         let Some(buffer) = &mut self.ports[port].buffer else { return Picos::ZERO };
         let action = buffer.write(line, agent, full, now);
         let (found, done) = self.perform(request, line, action);
@@ -58,20 +58,20 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// A device reads a line; returns how long it holds its IIO entry.
-    fn read_through_buffer(&mut self, request: Request, line: LineAddr) -> Picos {
-        let Request { port, agent, now, .. } = request;
+    fn read_through_buffer(&mut self, request: DmaRequest, line: LineAddr) -> Picos {
+        let DmaRequest { port, agent, now, .. } = request;
         let Some(buffer) = &mut self.ports[port].buffer else { return Picos::ZERO };
         let action = buffer.read(line, agent, now);
         let (found, done) = self.perform(request, line, action);
         self.counters.count_read(!found.is_memory());
-        self.trace(now, agent, Operation::DmaRead, line, found, None);
+        self.trace(now, agent, LineOperation::DmaRead, line, found, None);
         done - request.arrived
     }
 
     /// Evicts a victim and acquires what an access needs; returns the source and the completion time.
     fn perform(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         line: LineAddr,
         action: BufferAction,
     ) -> (Found, Picos) {
@@ -100,7 +100,7 @@ impl<T: Tracer> Fabric<T> {
     /// downgraded.
     fn share_with_buffer(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         line: LineAddr,
         now: Picos,
     ) -> (Found, Picos, bool) {
@@ -125,12 +125,12 @@ impl<T: Tracer> Fabric<T> {
     /// The buffer gets the only copy; the LLC way that loses it is marked as freed by I/O.
     fn take_for_buffer(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         line: LineAddr,
         with_data: bool,
         now: Picos,
     ) -> (Found, Picos, bool) {
-        let Request { port, socket, .. } = request;
+        let DmaRequest { port, socket, .. } = request;
         let acquire = Acquire::Exclusive { with_data };
         let held = self.take_from_buffers(line, Some(port));
         let set = self.sockets[socket].llc.set_of(line);
@@ -166,8 +166,8 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// A buffer evicts a line, into the LLC or to memory, if it is newer than its copy there.
-    fn write_back_from_buffer(&mut self, port: RootPortId, held: buffer::Held, now: Picos) {
-        let buffer::Held { line, device, modified } = held;
+    fn write_back_from_buffer(&mut self, port: RootPortId, held: buffer::BufferedLine, now: Picos) {
+        let buffer::BufferedLine { line, device, modified } = held;
         let Some(buffer) = self.ports[port].buffer.as_ref().filter(|_| modified) else { return };
         let config = *buffer.config();
         let socket = self.ports[port].socket;
@@ -180,7 +180,7 @@ impl<T: Tracer> Fabric<T> {
         }
         self.memory.write(socket, line, now);
         let found = self.memory.found(socket, line);
-        self.trace(now, device, Operation::IoWriteBack, line, found, None);
+        self.trace(now, device, LineOperation::IoWriteBack, line, found, None);
     }
 
     /// An I/O write-back: updates the line, else refills a block freed by I/O, else allocates in the
@@ -188,11 +188,11 @@ impl<T: Tracer> Fabric<T> {
     fn write_back_into_llc(
         &mut self,
         port: RootPortId,
-        held: buffer::Held,
+        held: buffer::BufferedLine,
         mask: WayMask,
         now: Picos,
     ) {
-        let buffer::Held { line, device, .. } = held;
+        let buffer::BufferedLine { line, device, .. } = held;
         let socket = self.ports[port].socket;
         let owner: Owner = self.sockets[socket].device(self.port_of(device));
         let info = LineInfo { owner, dirty: true, consumed: false };
@@ -200,7 +200,7 @@ impl<T: Tracer> Fabric<T> {
         let set = llc.set_of(line);
         if let Some(way) = llc.find(set, line) {
             llc.update(set, way, info);
-            self.trace(now, device, Operation::IoWriteBack, line, Found::LlcHit(way), None);
+            self.trace(now, device, LineOperation::IoWriteBack, line, Found::LlcHit(way), None);
             return;
         }
         let freed = llc.freed_ways(set);
@@ -210,7 +210,7 @@ impl<T: Tracer> Fabric<T> {
         self.note_copy(socket, line);
         let pushed_out = evicted.as_ref().map(|evicted| (socket, evicted));
         let found = Found::LlcAllocated(way);
-        self.trace(now, device, Operation::IoWriteBack, line, found, pushed_out);
+        self.trace(now, device, LineOperation::IoWriteBack, line, found, pushed_out);
         if let Some(evicted) = evicted {
             self.evict(socket, device, set, evicted, now);
         }
@@ -255,7 +255,12 @@ impl<T: Tracer> Fabric<T> {
 
     /// A device behind a plain root port writes a line: all buffers invalidate it. A modified copy is
     /// written back first if the write is partial.
-    pub(super) fn snoop_buffers_for_write(&mut self, request: Request, line: LineAddr, full: bool) {
+    pub(super) fn snoop_buffers_for_write(
+        &mut self,
+        request: DmaRequest,
+        line: LineAddr,
+        full: bool,
+    ) {
         let modified = self.take_from_buffers(line, Some(request.port));
         if modified && !full {
             self.memory.write(request.socket, line, request.now);

@@ -1,10 +1,10 @@
-//! What the caches hold before time zero.
+//! Contents of the caches before time zero.
 //!
 //! Models: initialisation that ran long before: its lines are in the caches, its traffic is over.
-//! Source: none; that memory takes no time for it is a choice, since nothing measures it.
-//! Simplifies: devices have not begun.
+//! Simplifies: memory takes no time for the initialisation, a choice that no measurement supports;
+//! devices have not begun.
 
-use super::home::Elsewhere;
+use super::home::RemoteHolders;
 use super::recent_sets::RecentSets;
 use super::socket::Socket;
 use super::{Fabric, FabricConfig};
@@ -16,7 +16,7 @@ use units::{ById, SocketId};
 #[derive(Clone, Debug)]
 pub struct Contents {
     sockets: ById<SocketId, Socket>,
-    elsewhere: Elsewhere,
+    elsewhere: RemoteHolders,
     recent_sets: RecentSets,
 }
 
@@ -66,7 +66,7 @@ impl<T: Tracer> Fabric<T> {
         self.sockets.clone_from(&contents.sockets);
         self.elsewhere.clone_from(&contents.elsewhere);
         self.recent_sets.clone_from(&contents.recent_sets);
-        // Whose lines are spared follows from this fabric's own root ports.
+        // The owners whose lines are spared follow from this fabric's own root ports.
         self.note_io_priority();
     }
 

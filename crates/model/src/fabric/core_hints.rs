@@ -1,15 +1,15 @@
-//! What software does to lines beside loads and stores: it demotes them, writes around the caches, or
-//! prepares an experiment.
+//! Operations of software on lines other than loads and stores: demotions, writes around the caches,
+//! and invalidations that prepare an experiment.
 //!
 //! Models: CLDEMOTE; non-temporal stores of whole lines.
 //! Source: Intel SDM (CLDEMOTE, MOVNTDQ).
 //! Simplifies: a non-temporal store collects its line at once; a demotion is never ignored.
 
 use super::Fabric;
-use super::core_path::Served;
+use super::core_path::AccessOutcome;
 use crate::attribution::AgentId;
-use crate::private_caches::State;
-use crate::tracer::{Operation, Tracer};
+use crate::private_caches::MesiState;
+use crate::tracer::{LineOperation, Tracer};
 use units::narrow::usize_from;
 use units::{CoreId, LineAddr, Picos, SetIndex};
 
@@ -20,20 +20,20 @@ impl<T: Tracer> Fabric<T> {
     /// Moves a line of a core's own caches into the LLC, as an eviction from its L2 does.
     pub fn demote(&mut self, core: CoreId, line: LineAddr, now: Picos) {
         if let Some(state) = self.private(core).invalidate(line) {
-            self.take_l2_victim(core, line, state == State::Modified, now);
+            self.take_l2_victim(core, line, state == MesiState::Modified, now);
         }
     }
 
     /// A core writes a whole line around the caches: every copy is invalidated, and memory receives the
     /// data. The store is done when memory has taken it and the core knows.
-    pub fn core_write_around(&mut self, core: CoreId, line: LineAddr, now: Picos) -> Served {
+    pub fn core_write_around(&mut self, core: CoreId, line: LineAddr, now: Picos) -> AccessOutcome {
         self.discard(line, 1);
         let socket = self.location(core).socket;
         let there = now + self.core_path.llc.mean();
         let (done, found) =
             (self.memory.write(socket, line, there), self.memory.found(socket, line));
-        self.trace(now, AgentId::of(core), Operation::Store, line, found, None);
-        Served { done, found }
+        self.trace(now, AgentId::of(core), LineOperation::Store, line, found, None);
+        AccessOutcome { done, found }
     }
 
     /// Invalidates every copy of `lines` lines, of which memory then has the only ones, without any traffic:

@@ -8,8 +8,8 @@ use super::{CoreLocation, Fabric};
 use crate::attribution::AgentId;
 use crate::llc::inclusion::L1Victim;
 use crate::llc::{Inclusion, LlcLatency};
-use crate::private_caches::{PrivateCaches, State, UnderWay};
-use crate::tracer::{Found, Operation, Tracer};
+use crate::private_caches::{MesiState, PrefetchInFlight, PrivateCaches};
+use crate::tracer::{Found, LineOperation, Tracer};
 use units::{CoreId, LineAddr, Picos, SocketCore, SocketId};
 
 /// Latencies and policies of cores' accesses.
@@ -39,7 +39,7 @@ impl CorePathConfig {
 
 /// When an access completes, and the level that served it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Served {
+pub struct AccessOutcome {
     /// When the data arrives, or the line may be written.
     pub done: Picos,
     /// The cache or memory that served it.
@@ -48,20 +48,20 @@ pub struct Served {
 
 /// Kind of access to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Want {
+pub(super) enum AccessKind {
     Load,
     Store,
     Prefetch,
     Fetch,
 }
 
-impl Want {
-    pub(super) fn operation(self) -> Operation {
+impl AccessKind {
+    pub(super) fn operation(self) -> LineOperation {
         match self {
-            Self::Load => Operation::Load,
-            Self::Store => Operation::Store,
-            Self::Prefetch => Operation::Prefetch,
-            Self::Fetch => Operation::Fetch,
+            Self::Load => LineOperation::Load,
+            Self::Store => LineOperation::Store,
+            Self::Prefetch => LineOperation::Prefetch,
+            Self::Fetch => LineOperation::Fetch,
         }
     }
 }
@@ -69,39 +69,39 @@ impl Want {
 impl<T: Tracer> Fabric<T> {
     /// A demand load.
     #[inline]
-    pub fn core_read(&mut self, core: CoreId, line: LineAddr, now: Picos) -> Served {
-        self.access(core, line, Want::Load, now)
+    pub fn core_read(&mut self, core: CoreId, line: LineAddr, now: Picos) -> AccessOutcome {
+        self.access(core, line, AccessKind::Load, now)
     }
 
     /// A demand store: the line is read for ownership if the core may not write it yet.
     #[inline]
-    pub fn core_write(&mut self, core: CoreId, line: LineAddr, now: Picos) -> Served {
-        self.access(core, line, Want::Store, now)
+    pub fn core_write(&mut self, core: CoreId, line: LineAddr, now: Picos) -> AccessOutcome {
+        self.access(core, line, AccessKind::Store, now)
     }
 
     /// A software prefetch into L1D.
     #[inline]
-    pub fn core_prefetch(&mut self, core: CoreId, line: LineAddr, now: Picos) -> Served {
-        self.access(core, line, Want::Prefetch, now)
+    pub fn core_prefetch(&mut self, core: CoreId, line: LineAddr, now: Picos) -> AccessOutcome {
+        self.access(core, line, AccessKind::Prefetch, now)
     }
 
     /// An instruction fetch, on a machine with an L1I.
     ///
     /// # Panics
     /// If the machine has none: check [`Self::fetches_instructions`] first.
-    pub fn core_fetch(&mut self, core: CoreId, line: LineAddr, now: Picos) -> Served {
+    pub fn core_fetch(&mut self, core: CoreId, line: LineAddr, now: Picos) -> AccessOutcome {
         self.count_line_ops(1);
         let private = self.private(core);
         private.counters.fetches += 1;
         let l1i = private.l1i.as_mut().expect("the machine has an L1I");
         if l1i.access(line, false).is_some() {
-            self.trace(now, AgentId::of(core), Operation::Fetch, line, Found::L1, None);
-            return Served { done: now + self.core_path.l1, found: Found::L1 };
+            self.trace(now, AgentId::of(core), LineOperation::Fetch, line, Found::L1, None);
+            return AccessOutcome { done: now + self.core_path.l1, found: Found::L1 };
         }
         private.counters.fetch_misses += 1;
-        let (state, served) = self.beyond_l1(core, line, Want::Fetch, now);
+        let (state, served) = self.beyond_l1(core, line, AccessKind::Fetch, now);
         if let Some(l1i) = &mut self.private(core).l1i
-            && let Some((victim, _)) = l1i.fill(line, state.min(State::Exclusive))
+            && let Some((victim, _)) = l1i.fill(line, state.min(MesiState::Exclusive))
             && self.inclusion().l1_victim(false) == L1Victim::DropLast
         {
             self.leave_core(core, victim, now);
@@ -116,25 +116,31 @@ impl<T: Tracer> Fabric<T> {
     }
 
     #[inline]
-    fn access(&mut self, core: CoreId, line: LineAddr, want: Want, now: Picos) -> Served {
+    fn access(
+        &mut self,
+        core: CoreId,
+        line: LineAddr,
+        want: AccessKind,
+        now: Picos,
+    ) -> AccessOutcome {
         self.count_line_ops(1);
-        let write = want == Want::Store;
+        let write = want == AccessKind::Store;
         let private = self.private(core);
-        if want != Want::Prefetch {
+        if want != AccessKind::Prefetch {
             private.counters.accesses += 1;
         }
         let held = private.l1.access(line, write);
-        if held.is_some_and(|state| !write || state != State::Shared) {
+        if held.is_some_and(|state| !write || state != MesiState::Shared) {
             self.trace(now, AgentId::of(core), want.operation(), line, Found::L1, None);
-            return Served { done: now + self.core_path.l1, found: Found::L1 };
+            return AccessOutcome { done: now + self.core_path.l1, found: Found::L1 };
         }
-        if want != Want::Prefetch {
+        if want != AccessKind::Prefetch {
             private.counters.l1_misses += 1;
         }
         let (state, served) = self.beyond_l1(core, line, want, now);
         // A line that L1D only reads is not newer than L2's copy, even if that is modified.
-        let unwritten = state.min(State::Exclusive);
-        let state = if write { State::Modified } else { unwritten };
+        let unwritten = state.min(MesiState::Exclusive);
+        let state = if write { MesiState::Modified } else { unwritten };
         self.fill_l1(core, line, state, held.is_some(), now);
         self.prefetch_after(core, line, served.found, now);
         served
@@ -146,31 +152,31 @@ impl<T: Tracer> Fabric<T> {
         &mut self,
         core: CoreId,
         line: LineAddr,
-        want: Want,
+        want: AccessKind,
         now: Picos,
-    ) -> (State, Served) {
+    ) -> (MesiState, AccessOutcome) {
         let held = self.private(core).l2.access(line, false);
-        let enough = |state: &State| want != Want::Store || *state != State::Shared;
+        let enough = |state: &MesiState| want != AccessKind::Store || *state != MesiState::Shared;
         if let Some(state) = held.filter(enough) {
             self.trace(now, AgentId::of(core), want.operation(), line, Found::L2, None);
             let done = now + self.core_path.l2;
             let done = self.await_prefetch(core, line, want, now).map_or(done, |at| at.max(done));
-            return (state, Served { done, found: Found::L2 });
+            return (state, AccessOutcome { done, found: Found::L2 });
         }
         self.expect_unexpected(core, line);
         let (state, served) = self.fetch(core, line, want, now);
         let counters = &mut self.private(core).counters;
         let from_memory = served.found.is_memory();
-        if want == Want::Prefetch {
+        if want == AccessKind::Prefetch {
             counters.llc_prefetch_misses += u64::from(from_memory);
         } else {
             counters.l2_misses += 1;
-            counters.l2_load_misses += u64::from(want == Want::Load);
+            counters.l2_load_misses += u64::from(want == AccessKind::Load);
             counters.llc_misses += u64::from(from_memory);
-            counters.llc_load_misses += u64::from(from_memory && want == Want::Load);
+            counters.llc_load_misses += u64::from(from_memory && want == AccessKind::Load);
         }
         self.fill_l2(core, line, state, held.is_some(), now);
-        // Its own victim does not evict the line from the core: the victim frees the entry in the snoop
+        // The victim of the fill does not evict the line from the core: it frees the entry in the snoop
         // filter that an LLC victim of the fill may need.
         debug_assert!(self.private(core).l2.state(line).is_some());
         (state, served)
@@ -184,14 +190,14 @@ impl<T: Tracer> Fabric<T> {
         &mut self,
         core: CoreId,
         line: LineAddr,
-        want: Want,
+        want: AccessKind,
         now: Picos,
     ) -> Option<Picos> {
         let private = self.private(core);
         let prefetch = private.prefetcher.under_way(line, now)?;
         let goes_first = now < prefetch.begins;
-        if want != Want::Prefetch {
-            let is_load = want == Want::Load;
+        if want != AccessKind::Prefetch {
+            let is_load = want == AccessKind::Load;
             let missed_llc = goes_first && prefetch.from_memory;
             private.counters.l2_misses += 1;
             private.counters.l2_load_misses += u64::from(is_load);
@@ -228,12 +234,17 @@ impl<T: Tracer> Fabric<T> {
         if may_be_in_l1 && self.private(core).state(line).is_some() {
             return;
         }
-        let (state, served) = self.fetch(core, line, Want::Prefetch, now);
+        let (state, served) = self.fetch(core, line, AccessKind::Prefetch, now);
         let from_memory = served.found.is_memory();
         let private = self.private(core);
         private.counters.llc_prefetch_misses += u64::from(from_memory);
         private.counters.l2_prefetcher_misses += u64::from(from_memory);
-        private.prefetcher.note(UnderWay { line, begins: now, arrives: served.done, from_memory });
+        private.prefetcher.note(PrefetchInFlight {
+            line,
+            begins: now,
+            arrives: served.done,
+            from_memory,
+        });
         self.fill_l2(core, line, state, false, now);
     }
 
@@ -243,8 +254,8 @@ impl<T: Tracer> Fabric<T> {
         core: CoreId,
         line: LineAddr,
         now: Picos,
-    ) -> (State, Served) {
-        self.fetch(core, line, Want::Store, now)
+    ) -> (MesiState, AccessOutcome) {
+        self.fetch(core, line, AccessKind::Store, now)
     }
 
     /// Flushes a line from every cache and buffer of the machine (CLFLUSH) and writes it back if it is

@@ -2,11 +2,10 @@
 //!
 //! Models: no hardware; the simulated machine does not change. The sets of announced lines are hashed
 //! once, and the host prefetches their tags before the look-up.
-//! Source: none, for the same reason.
 //! Simplifies: a line that was not announced is hashed at its access.
 
 use super::{CoreLocation, DmaDirection, Fabric};
-use crate::private_caches::Coming;
+use crate::private_caches::FillEffect;
 use crate::tracer::Tracer;
 use units::narrow::usize_from;
 use units::{CoreId, LINE_BYTES, LineAddr, RootPortId, SetIndex, SocketId};
@@ -63,7 +62,7 @@ impl<T: Tracer> Fabric<T> {
     #[inline]
     pub(super) fn expect_fill(&mut self, at: CoreLocation, line: LineAddr) -> bool {
         let l2 = &self.sockets[at.socket].cores[at.core].l2;
-        let Coming::Fills { victim } = l2.coming(line) else { return false };
+        let FillEffect::Fills { victim } = l2.fill_effect(line) else { return false };
         self.recent_set(at.socket, line);
         if let Some(victim) = victim {
             self.recent_set(at.socket, victim);

@@ -12,9 +12,9 @@ const SMALLEST_PAGE_LINES: u64 = 64;
 /// Bytes from the start of a line on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Its first line.
+    /// First line of the range.
     pub first: LineAddr,
-    /// Its length; it may end inside the last line.
+    /// Length in bytes; the range may end inside its last line.
     pub bytes: u64,
 }
 

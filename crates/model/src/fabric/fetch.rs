@@ -8,13 +8,13 @@
 //! Simplifies: a line that another core has modified becomes Shared through the LLC or memory; there
 //! is no Owned or Forward state.
 
-use super::core_path::{Served, Want};
+use super::core_path::{AccessKind, AccessOutcome};
 use super::{CoreLocation, Fabric};
 use crate::attribution::{AgentId, Owner};
 use crate::llc::inclusion::{FetchHit, FetchMiss, SharedContent};
 use crate::llc::{LineInfo, Sharers};
-use crate::private_caches::State;
-use crate::tracer::{Found, Operation, Tracer};
+use crate::private_caches::MesiState;
+use crate::tracer::{Found, LineOperation, Tracer};
 use units::{CoreId, LineAddr, Picos, SetIndex, SocketId};
 
 impl<T: Tracer> Fabric<T> {
@@ -25,9 +25,9 @@ impl<T: Tracer> Fabric<T> {
         &mut self,
         core: CoreId,
         line: LineAddr,
-        want: Want,
+        want: AccessKind,
         now: Picos,
-    ) -> (State, Served) {
+    ) -> (MesiState, AccessOutcome) {
         if self.buffered {
             self.fetch_beside_buffers(core, line, want, now)
         } else {
@@ -40,10 +40,10 @@ impl<T: Tracer> Fabric<T> {
         &mut self,
         core: CoreId,
         line: LineAddr,
-        want: Want,
+        want: AccessKind,
         now: Picos,
-    ) -> (State, Served) {
-        if want == Want::Store {
+    ) -> (MesiState, AccessOutcome) {
+        if want == AccessKind::Store {
             if self.take_from_buffers(line, None) {
                 return self.fetch_from_buffer(core, line, now);
             }
@@ -54,19 +54,24 @@ impl<T: Tracer> Fabric<T> {
         }
         self.clean_in_llc(self.location(core).socket, line, now);
         let (_, served) = self.fetch_from_caches(core, line, want, now);
-        (State::Shared, served)
+        (MesiState::Shared, served)
     }
 
     /// A core writes a line that a root-complex buffer holds modified: it takes over the only copy.
-    fn fetch_from_buffer(&mut self, core: CoreId, line: LineAddr, now: Picos) -> (State, Served) {
+    fn fetch_from_buffer(
+        &mut self,
+        core: CoreId,
+        line: LineAddr,
+        now: Picos,
+    ) -> (MesiState, AccessOutcome) {
         let at = self.location(core);
         let set = self.sockets[at.socket].llc.set_of(line);
         self.count_remote(at.socket, line);
         self.note_copy(at.socket, line);
         let found = Found::RootComplexBuffer;
-        self.trace(now, AgentId::of(core), Operation::Store, line, found, None);
+        self.trace(now, AgentId::of(core), LineOperation::Store, line, found, None);
         self.settle(core, set, line, false, now);
-        (State::Modified, Served { done: now + self.core_path.other_core, found })
+        (MesiState::Modified, AccessOutcome { done: now + self.core_path.other_core, found })
     }
 
     /// Writes back a line that a root-complex buffer shares, so that no core receives it as modified.
@@ -87,9 +92,9 @@ impl<T: Tracer> Fabric<T> {
         &mut self,
         core: CoreId,
         line: LineAddr,
-        want: Want,
+        want: AccessKind,
         now: Picos,
-    ) -> (State, Served) {
+    ) -> (MesiState, AccessOutcome) {
         let at = self.location(core);
         let set = self.recent_set(at.socket, line);
         let socket = &self.sockets[at.socket];
@@ -107,13 +112,13 @@ impl<T: Tracer> Fabric<T> {
             _ => now + self.llc_latency(at, set),
         };
         self.trace(now, AgentId::of(core), want.operation(), line, found, None);
-        (state, Served { done, found })
+        (state, AccessOutcome { done, found })
     }
 
     #[inline]
     fn llc_latency(&self, at: CoreLocation, set: SetIndex) -> Picos {
         let slice = self.sockets[at.socket].llc.slice_of_set(set);
-        self.core_path.llc.of(at.core, slice)
+        self.core_path.llc.get(at.core, slice)
     }
 
     /// Fetches a line that only other cores of the socket hold.
@@ -123,22 +128,22 @@ impl<T: Tracer> Fabric<T> {
         set: SetIndex,
         line: LineAddr,
         holders: Sharers,
-        want: Want,
+        want: AccessKind,
         now: Picos,
-    ) -> (State, Found) {
+    ) -> (MesiState, Found) {
         let at = self.location(core);
         let socket = &mut self.sockets[at.socket];
         let from = socket.found_in(holders.cores().next().unwrap_or_default());
-        if want == Want::Store {
+        if want == AccessKind::Store {
             let modified = socket.invalidate_cores(line, holders);
             self.record_holders(at.socket, set, line, Sharers::of(at.core), now);
             self.claim(at.socket, line, true, now);
-            return (if modified { State::Modified } else { State::Exclusive }, from);
+            return (if modified { MesiState::Modified } else { MesiState::Exclusive }, from);
         }
         let holders_now = holders.with(at.core);
         if !socket.downgrade_cores(line, holders) {
             self.record_holders(at.socket, set, line, holders_now, now);
-            return (State::Shared, from);
+            return (MesiState::Shared, from);
         }
         match socket.inclusion.shared_content() {
             SharedContent::Memory => {
@@ -147,7 +152,7 @@ impl<T: Tracer> Fabric<T> {
             }
             SharedContent::UntrackedWay => {
                 self.record_holders(at.socket, set, line, holders_now, now);
-                self.fill_llc(core, set, line, true, Operation::LlcFill, now);
+                self.fill_llc(core, set, line, true, LineOperation::LlcFill, now);
             }
             SharedContent::TrackedWay => {
                 if let Some(directory) = &mut socket.directory {
@@ -162,7 +167,7 @@ impl<T: Tracer> Fabric<T> {
                 self.sockets[at.socket].llc.set_sharers(set, way, holders_now);
             }
         }
-        (State::Shared, from)
+        (MesiState::Shared, from)
     }
 
     /// Fetches a line that no other cache of the socket holds.
@@ -171,18 +176,18 @@ impl<T: Tracer> Fabric<T> {
         core: CoreId,
         set: SetIndex,
         line: LineAddr,
-        want: Want,
+        want: AccessKind,
         now: Picos,
-    ) -> (State, Served) {
+    ) -> (MesiState, AccessOutcome) {
         let at = self.location(core);
-        let write = want == Want::Store;
+        let write = want == AccessKind::Store;
         // A core that writes a line of which it holds the only copy needs no data. L1I is not checked.
         let private = self.private(core);
         let held = may_hold(want) && private.l1.state(line).max(private.l2.state(line)).is_some();
         let (state, served) = if held {
             let state = self.claim(at.socket, line, write, now);
             let done = now + self.llc_latency(at, set);
-            (state, Served { done, found: Found::Upgraded })
+            (state, AccessOutcome { done, found: Found::Upgraded })
         } else {
             self.fetch_from_other_sockets(at.socket, line, write, now)
         };
@@ -204,13 +209,13 @@ impl<T: Tracer> Fabric<T> {
         let sharers = Sharers::of(at.core);
         match self.inclusion().fetch_miss() {
             FetchMiss::FillTracked => {
-                let way = self.fill_llc(core, set, line, false, Operation::LlcFill, now);
+                let way = self.fill_llc(core, set, line, false, LineOperation::LlcFill, now);
                 self.sockets[at.socket].llc.set_sharers(set, way, sharers);
             }
             FetchMiss::FillUntracked => {
                 self.record_holders(at.socket, set, line, sharers, now);
                 if !held {
-                    self.fill_llc(core, set, line, false, Operation::LlcFill, now);
+                    self.fill_llc(core, set, line, false, LineOperation::LlcFill, now);
                 }
             }
             FetchMiss::FillCoreOnly => {
@@ -223,6 +228,6 @@ impl<T: Tracer> Fabric<T> {
 /// Whether a core that missed may still hold the line: as Shared if it stores, or in L1D if it fetches
 /// an instruction.
 #[inline]
-fn may_hold(want: Want) -> bool {
-    matches!(want, Want::Store | Want::Fetch)
+fn may_hold(want: AccessKind) -> bool {
+    matches!(want, AccessKind::Store | AccessKind::Fetch)
 }

@@ -8,11 +8,11 @@
 //! [`Inclusion::fetch_hit`]: crate::llc::Inclusion::fetch_hit
 
 use super::Fabric;
-use super::core_path::Want;
+use super::core_path::AccessKind;
 use crate::attribution::AgentId;
 use crate::llc::inclusion::FetchHit;
 use crate::llc::{LineInfo, Sharers};
-use crate::private_caches::State;
+use crate::private_caches::MesiState;
 use crate::tracer::{Found, Tracer};
 use units::{CoreId, LineAddr, Picos, SetIndex};
 
@@ -25,9 +25,9 @@ impl<T: Tracer> Fabric<T> {
         set: SetIndex,
         way: u32,
         line: LineAddr,
-        want: Want,
+        want: AccessKind,
         now: Picos,
-    ) -> (State, Found) {
+    ) -> (MesiState, Found) {
         let socket = self.location(core).socket;
         match self.sockets[socket].on_fetch_hit(set, way) {
             FetchHit::MoveUp => self.move_up(core, set, way, line, want, now),
@@ -43,17 +43,17 @@ impl<T: Tracer> Fabric<T> {
         set: SetIndex,
         way: u32,
         line: LineAddr,
-        want: Want,
+        want: AccessKind,
         now: Picos,
-    ) -> (State, Found) {
+    ) -> (MesiState, Found) {
         let at = self.location(core);
         let llc = &mut self.sockets[at.socket].llc;
         let dirty = llc.info(set, way).dirty;
         llc.take(set, way);
         let state = if dirty {
-            State::Modified
+            MesiState::Modified
         } else {
-            self.claim(at.socket, line, want == Want::Store, now)
+            self.claim(at.socket, line, want == AccessKind::Store, now)
         };
         self.record_holders(at.socket, set, line, Sharers::of(at.core), now);
         (state, Found::LlcHit(way))
@@ -66,9 +66,9 @@ impl<T: Tracer> Fabric<T> {
         set: SetIndex,
         way: u32,
         line: LineAddr,
-        want: Want,
+        want: AccessKind,
         now: Picos,
-    ) -> (State, Found) {
+    ) -> (MesiState, Found) {
         let at = self.location(core);
         let socket = &mut self.sockets[at.socket];
         let info = LineInfo { consumed: true, ..socket.llc.info(set, way) };
@@ -77,18 +77,18 @@ impl<T: Tracer> Fabric<T> {
         let way = self.migrate(core, set, way, line, info, now);
         let socket = &mut self.sockets[at.socket];
         let found = socket.found_in_llc(way, modified_by);
-        if want == Want::Store {
+        if want == AccessKind::Store {
             socket.invalidate_cores(line, holders);
             socket.llc.set_sharers(set, way, Sharers::of(at.core));
             self.claim(at.socket, line, true, now);
-            return (State::Exclusive, found);
+            return (MesiState::Exclusive, found);
         }
         if socket.downgrade_cores(line, holders) {
             socket.llc.update(set, way, LineInfo { dirty: true, ..info });
         }
         socket.llc.set_sharers(set, way, holders.with(at.core));
         let alone = holders.is_empty();
-        let state = if alone { self.claim(at.socket, line, false, now) } else { State::Shared };
+        let state = if alone { self.claim(at.socket, line, false, now) } else { MesiState::Shared };
         (state, found)
     }
 
@@ -99,16 +99,16 @@ impl<T: Tracer> Fabric<T> {
         set: SetIndex,
         way: u32,
         line: LineAddr,
-        want: Want,
+        want: AccessKind,
         now: Picos,
-    ) -> (State, Found) {
+    ) -> (MesiState, Found) {
         let at = self.location(core);
         let socket = &mut self.sockets[at.socket];
         let info = LineInfo { consumed: true, ..socket.llc.info(set, way) };
         socket.llc.update(set, way, info);
         let holders = socket.other_holders(at.core, set, line);
         let found = socket.found_in_llc(way, socket.modified_by(line, holders));
-        let modified = if want == Want::Store {
+        let modified = if want == AccessKind::Store {
             socket.invalidate_cores(line, holders)
         } else {
             socket.downgrade_cores(line, holders)
@@ -116,13 +116,13 @@ impl<T: Tracer> Fabric<T> {
         if modified {
             socket.llc.mark_dirty(set, way);
         }
-        let alone = holders.is_empty() || want == Want::Store;
-        let left = if want == Want::Store { Sharers::NONE } else { holders };
+        let alone = holders.is_empty() || want == AccessKind::Store;
+        let left = if want == AccessKind::Store { Sharers::NONE } else { holders };
         self.record_holders(at.socket, set, line, left.with(at.core), now);
         let state = if alone {
-            self.claim(at.socket, line, want == Want::Store, now)
+            self.claim(at.socket, line, want == AccessKind::Store, now)
         } else {
-            State::Shared
+            MesiState::Shared
         };
         (state, found)
     }

@@ -7,8 +7,8 @@
 //! memory, and a small cache of them).
 
 use super::Fabric;
-use super::core_path::Served;
-use crate::private_caches::State;
+use super::core_path::AccessOutcome;
+use crate::private_caches::MesiState;
 use crate::tracer::{Found, Tracer};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -39,11 +39,11 @@ impl Hasher for LineHasher {
 
 /// Sockets, bit i for socket i, that hold a line whose home is another socket.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Elsewhere {
+pub(super) struct RemoteHolders {
     holders: HashMap<LineAddr, u8, BuildHasherDefault<LineHasher>>,
 }
 
-impl Elsewhere {
+impl RemoteHolders {
     pub(super) fn holders(&self, line: LineAddr) -> u8 {
         self.holders.get(&line).copied().unwrap_or_default()
     }
@@ -96,18 +96,18 @@ impl<T: Tracer> Fabric<T> {
         line: LineAddr,
         exclusive: bool,
         now: Picos,
-    ) -> State {
+    ) -> MesiState {
         let others = self.others_with(socket, line);
         if others == 0 {
-            return State::Exclusive;
+            return MesiState::Exclusive;
         }
         if !exclusive {
-            return State::Shared;
+            return MesiState::Shared;
         }
         let dirty = self.take_from(others, line);
         debug_assert!(!dirty, "a line that is shared between sockets is clean");
         self.memory.snoop(socket, others, now);
-        State::Exclusive
+        MesiState::Exclusive
     }
 
     /// Fetches a line that `socket` does not hold, from another one or from memory.
@@ -117,24 +117,24 @@ impl<T: Tracer> Fabric<T> {
         line: LineAddr,
         exclusive: bool,
         now: Picos,
-    ) -> (State, Served) {
+    ) -> (MesiState, AccessOutcome) {
         let others = self.others_with(socket, line);
         let served = if others == 0 {
             let found = self.memory.found(socket, line);
-            Served { done: self.memory.read(socket, line, now), found }
+            AccessOutcome { done: self.memory.read(socket, line, now), found }
         } else {
             let done =
                 self.memory.snoop(socket, others, now).max(now + self.core_path.other_socket);
-            Served { done, found: Found::OtherSocket(first_of(others)) }
+            AccessOutcome { done, found: Found::OtherSocket(first_of(others)) }
         };
         self.count_remote(socket, line);
         let state = match (others, exclusive) {
-            (0, _) => State::Exclusive,
-            (_, true) if self.take_from(others, line) => State::Modified,
-            (_, true) => State::Exclusive,
+            (0, _) => MesiState::Exclusive,
+            (_, true) if self.take_from(others, line) => MesiState::Modified,
+            (_, true) => MesiState::Exclusive,
             (_, false) => {
                 self.share_from(others, line, now);
-                State::Shared
+                MesiState::Shared
             }
         };
         self.note_copy(socket, line);

@@ -7,7 +7,7 @@ use super::Fabric;
 use super::socket::Socket;
 use crate::llc::Sharers;
 use crate::llc::inclusion::HoldersIn;
-use crate::private_caches::{PrivateCache, PrivateCaches, State};
+use crate::private_caches::{MesiState, PrivateCache, PrivateCaches};
 use crate::root_complex::buffer::BufferState;
 use crate::tracer::Tracer;
 use units::{Id, LineAddr, SocketCore, SocketId};
@@ -35,13 +35,13 @@ struct Copy {
     socket: SocketId,
     core: SocketCore,
     above_l2: bool,
-    state: State,
+    state: MesiState,
 }
 
 impl Copies {
-    fn add(&mut self, core: SocketCore, above_l2: bool, state: State) {
+    fn add(&mut self, core: SocketCore, above_l2: bool, state: MesiState) {
         self.holders = self.holders.with(core);
-        if state != State::Shared {
+        if state != MesiState::Shared {
             self.writers = self.writers.with(core);
         }
         let level = if above_l2 { &mut self.above_l2 } else { &mut self.in_l2 };

@@ -134,7 +134,7 @@ impl LineSpans {
 
 /// The properties of a request that its lines share.
 #[derive(Clone, Copy)]
-pub(super) struct Request {
+pub(super) struct DmaRequest {
     pub port: RootPortId,
     pub agent: AgentId,
     pub socket: SocketId,
@@ -295,7 +295,7 @@ impl<T: Tracer> Fabric<T> {
     #[inline(always)]
     fn write_extent(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         full: u64,
         kind: DmaKind,
         reader: Option<CoreId>,
@@ -339,7 +339,7 @@ impl<T: Tracer> Fabric<T> {
     }
 
     #[inline(always)]
-    fn read_extent(&mut self, request: Request) -> RequestSpans {
+    fn read_extent(&mut self, request: DmaRequest) -> RequestSpans {
         let reader = self.ports[request.port].reader;
         self.each_burst(request, DmaDirection::Read, |fabric, request, burst| match reader {
             LineReader::Plain => fabric.read_plain_burst(request, burst),
@@ -361,11 +361,17 @@ impl<T: Tracer> Fabric<T> {
     }
 
     #[inline]
-    fn request(&mut self, port: RootPortId, extent: Extent, arrived: Picos, now: Picos) -> Request {
+    fn request(
+        &mut self,
+        port: RootPortId,
+        extent: Extent,
+        arrived: Picos,
+        now: Picos,
+    ) -> DmaRequest {
         let lines = extent.lines();
         self.count_line_ops(lines);
         let (agent, root_port) = (self.device_agent(port), &self.ports[port]);
-        Request {
+        DmaRequest {
             port,
             agent,
             socket: root_port.socket,
@@ -401,11 +407,11 @@ impl<T: Tracer> Fabric<T> {
     #[inline(always)]
     fn each_burst(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         direction: DmaDirection,
-        mut serve: impl FnMut(&mut Self, Request, Burst<'_>) -> BurstSpans,
+        mut serve: impl FnMut(&mut Self, DmaRequest, Burst<'_>) -> BurstSpans,
     ) -> RequestSpans {
-        let Request { port, socket, first, lines, arrived, .. } = request;
+        let DmaRequest { port, socket, first, lines, arrived, .. } = request;
         let mut spans = RequestSpans::default();
         let mut sets = [SetIndex(0); BURST_LINES];
         let mut served = 0;
@@ -423,7 +429,7 @@ impl<T: Tracer> Fabric<T> {
             }
             let burst = Burst { number: served, first: first.step(served), sets: burst };
             let from = self.entries_mut(port, direction).free_from(arrived);
-            let request = Request { arrived: from, now: request.now.max(from), ..request };
+            let request = DmaRequest { arrived: from, now: request.now.max(from), ..request };
             let held = serve(self, request, burst);
             let entries = self.entries_mut(port, direction);
             let entered = from - arrived + entries.admit(from, held.entry_time);

@@ -6,13 +6,13 @@
 
 use super::Fabric;
 use super::home::first_of;
-use super::io_path::{Burst, BurstSpans, LineSpans, Request};
-use crate::tracer::{Found, Operation, Tracer};
+use super::io_path::{Burst, BurstSpans, DmaRequest, LineSpans};
+use crate::tracer::{Found, LineOperation, Tracer};
 use units::{LineAddr, Picos, SetIndex, SocketId};
 
 impl<T: Tracer> Fabric<T> {
     /// Reads the lines of a burst; returns for how long they hold their IIO entries.
-    pub(super) fn read_burst(&mut self, request: Request, burst: Burst<'_>) -> BurstSpans {
+    pub(super) fn read_burst(&mut self, request: DmaRequest, burst: Burst<'_>) -> BurstSpans {
         let mut held = BurstSpans::default();
         for (line, set) in burst.lines() {
             held.add(1, LineSpans::both(self.read_line(request, line, set)));
@@ -24,7 +24,7 @@ impl<T: Tracer> Fabric<T> {
     /// evicted.
     pub(super) fn read_and_evict_burst(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         burst: Burst<'_>,
     ) -> BurstSpans {
         let mut held = BurstSpans::default();
@@ -37,7 +37,12 @@ impl<T: Tracer> Fabric<T> {
 
     /// Reads a line; returns how long it holds its IIO entry.
     #[inline(never)]
-    pub(super) fn read_line(&mut self, request: Request, line: LineAddr, set: SetIndex) -> Picos {
+    pub(super) fn read_line(
+        &mut self,
+        request: DmaRequest,
+        line: LineAddr,
+        set: SetIndex,
+    ) -> Picos {
         if request.snoops_buffers {
             self.snoop_buffers(line, None, request.now);
         }
@@ -50,22 +55,22 @@ impl<T: Tracer> Fabric<T> {
     #[inline(always)]
     pub(super) fn end_read(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         line: LineAddr,
         found: Found,
         done: Picos,
     ) -> Picos {
-        let Request { agent, socket, now, arrived, .. } = request;
+        let DmaRequest { agent, socket, now, arrived, .. } = request;
         self.count_remote(socket, line);
         self.counters.count_read(!found.is_memory());
-        self.trace(now, agent, Operation::DmaRead, line, found, None);
+        self.trace(now, agent, LineOperation::DmaRead, line, found, None);
         done - arrived
     }
 
     /// The source of a DMA read's data, and when it arrives; no copy changes its state.
     pub(super) fn find_for_device(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         line: LineAddr,
         set: SetIndex,
         now: Picos,
@@ -86,12 +91,12 @@ impl<T: Tracer> Fabric<T> {
     #[inline(never)]
     pub(super) fn find_beyond_llc(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         line: LineAddr,
         set: SetIndex,
         now: Picos,
     ) -> (Found, Picos) {
-        let Request { port, socket, .. } = request;
+        let DmaRequest { port, socket, .. } = request;
         let part = &self.sockets[socket];
         let times = &self.ports[port].times;
         let (from_llc, extra) = (now + times.llc_read, times.dram_read_extra);

@@ -6,10 +6,10 @@
 //! Simplifies: merging the rest of a partial line takes no time.
 
 use super::Fabric;
-use super::io_path::{Burst, BurstSpans, LineSpans, Request};
+use super::io_path::{Burst, BurstSpans, DmaRequest, LineSpans};
 use crate::llc::{Evicted, LineInfo};
 use crate::root_complex::ddio::Ddio;
-use crate::tracer::{Found, Operation, Tracer};
+use crate::tracer::{Found, LineOperation, Tracer};
 use units::{LineAddr, Picos, SetIndex, SocketId, WayMask};
 
 /// Where a written line was, and where it goes.
@@ -28,7 +28,7 @@ impl<T: Tracer> Fabric<T> {
     /// Writes the lines of a burst; those numbered below `full_lines` in their request are full.
     pub(super) fn write_burst(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         ddio: Ddio,
         burst: Burst<'_>,
         full_lines: u64,
@@ -44,7 +44,7 @@ impl<T: Tracer> Fabric<T> {
     #[inline(never)]
     pub(super) fn write_line(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         ddio: Ddio,
         line: LineAddr,
         set: SetIndex,
@@ -68,7 +68,7 @@ impl<T: Tracer> Fabric<T> {
     #[inline(always)]
     pub(super) fn finish_write(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         line: LineAddr,
         full: bool,
         outcome: WriteOutcome,
@@ -105,13 +105,13 @@ impl<T: Tracer> Fabric<T> {
     #[inline(always)]
     pub(super) fn write_into_llc(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         set: SetIndex,
         line: LineAddr,
         full: bool,
         mask: WayMask,
     ) -> WriteOutcome {
-        let Request { port, agent, socket, now, .. } = request;
+        let DmaRequest { port, agent, socket, now, .. } = request;
         let part = &mut self.sockets[socket];
         if let Some(way) = part.llc.find(set, line) {
             part.drop_copies_of_hit(set, way, line);
@@ -129,13 +129,13 @@ impl<T: Tracer> Fabric<T> {
     #[inline]
     fn allocate_within(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         set: SetIndex,
         line: LineAddr,
         full: bool,
         mask: WayMask,
     ) -> WriteOutcome {
-        let Request { port, socket, .. } = request;
+        let DmaRequest { port, socket, .. } = request;
         let llc = &mut self.sockets[socket].llc;
         let empty = if self.ports[port].policy().fills_empty_ways {
             llc.empty_ways(set)
@@ -151,13 +151,13 @@ impl<T: Tracer> Fabric<T> {
     #[inline]
     pub(super) fn allocate_for_device(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         set: SetIndex,
         line: LineAddr,
         full: bool,
         way: u32,
     ) -> WriteOutcome {
-        let Request { port, agent, socket, now, .. } = request;
+        let DmaRequest { port, agent, socket, now, .. } = request;
         let rest_from_core = self.sockets[socket].drop_untracked_copies(set, line)
             | self.drop_elsewhere(socket, line);
         let part = &mut self.sockets[socket];
@@ -174,12 +174,12 @@ impl<T: Tracer> Fabric<T> {
 
     pub(super) fn write_to_memory(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         set: SetIndex,
         line: LineAddr,
         full: bool,
     ) -> WriteOutcome {
-        let Request { agent, socket, now, .. } = request;
+        let DmaRequest { agent, socket, now, .. } = request;
         let rest_from_cache = !full && self.sockets[socket].has(set, line);
         let newer_than_memory =
             self.sockets[socket].drop_line(line) | self.drop_elsewhere(socket, line);
@@ -196,13 +196,13 @@ impl<T: Tracer> Fabric<T> {
     /// allocates nothing. The local LLC may keep a clean copy.
     pub(super) fn write_to_other_socket(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         set: SetIndex,
         line: LineAddr,
         full: bool,
         ddio: Ddio,
     ) -> WriteOutcome {
-        let Request { port, agent, socket, now, .. } = request;
+        let DmaRequest { port, agent, socket, now, .. } = request;
         let was_here = self.sockets[socket].llc.find(set, line).is_some();
         self.count_remote(socket, line);
         let outcome = self.write_to_memory(request, set, line, full);
@@ -216,7 +216,7 @@ impl<T: Tracer> Fabric<T> {
         let (way, evicted) = part.llc.allocate(set, line, info, mask);
         self.counters.llc_io_allocations += u64::from(!was_here);
         self.note_copy(socket, line);
-        self.trace_allocation(request, Operation::LlcFill, line, way, evicted.as_ref());
+        self.trace_allocation(request, LineOperation::LlcFill, line, way, evicted.as_ref());
         if let Some(evicted) = evicted {
             self.evict(socket, agent, set, evicted, now);
         }
@@ -225,8 +225,8 @@ impl<T: Tracer> Fabric<T> {
 
     pub(super) fn trace_allocation(
         &mut self,
-        request: Request,
-        operation: Operation,
+        request: DmaRequest,
+        operation: LineOperation,
         line: LineAddr,
         way: u32,
         evicted: Option<&Evicted>,
@@ -244,6 +244,6 @@ impl<T: Tracer> Fabric<T> {
     }
 }
 
-pub(super) fn write_operation(full: bool) -> Operation {
-    if full { Operation::DmaWriteFull } else { Operation::DmaWritePartial }
+pub(super) fn write_operation(full: bool) -> LineOperation {
+    if full { LineOperation::DmaWriteFull } else { LineOperation::DmaWritePartial }
 }

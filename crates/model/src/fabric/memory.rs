@@ -36,16 +36,16 @@ impl MemoryConfig {
 pub enum NodeConfig {
     /// Channels of a socket.
     Dram {
-        /// Which socket.
+        /// Number of the socket.
         socket: SocketId,
-        /// Its channels.
+        /// Channels of the socket's memory.
         dram: DramConfig,
     },
     /// A CXL memory device.
     Cxl {
         /// The socket that it is attached to.
         socket: SocketId,
-        /// The device.
+        /// Parameters of the CXL card.
         cxl: CxlConfig,
     },
 }

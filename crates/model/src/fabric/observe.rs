@@ -1,8 +1,6 @@
 //! Read access to a fabric: counters, components, cache contents.
 //!
 //! Models: read access to the components; it changes no state.
-//! Source: none, for the same reason.
-//! Simplifies: nothing.
 
 use super::{Fabric, Memory, RootPort, Tracer};
 use crate::attribution::{AgentId, EvictionCounts, Owner};

@@ -7,10 +7,10 @@
 //! takes as long as a write into the LLC.
 
 use super::Fabric;
-use super::core_path::Want;
-use super::io_path::{Burst, BurstSpans, LineSpans, Request};
+use super::core_path::AccessKind;
+use super::io_path::{Burst, BurstSpans, DmaRequest, LineSpans};
 use super::io_write::{WriteOutcome, write_operation};
-use crate::private_caches::State;
+use crate::private_caches::MesiState;
 use crate::root_complex::ddio::Ddio;
 use crate::root_complex::line_placement::{LinePlacement, OnUnread};
 use crate::tracer::{Found, Tracer};
@@ -33,7 +33,7 @@ impl<T: Tracer> Fabric<T> {
     /// Writes the lines of a burst.
     pub(super) fn write_placed_burst(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         packet: PlacedPacket,
         burst: Burst<'_>,
     ) -> BurstSpans {
@@ -47,7 +47,7 @@ impl<T: Tracer> Fabric<T> {
     /// Writes line `number` of a packet or block; returns how long it takes.
     fn write_placed_line(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         packet: PlacedPacket,
         number: u64,
         line: LineAddr,
@@ -83,7 +83,7 @@ impl<T: Tracer> Fabric<T> {
     /// As DDIO, but the victim choice considers whether a line was read.
     fn write_into_llc_sparing(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         placement: LinePlacement,
         (set, mask): (SetIndex, WayMask),
         line: LineAddr,
@@ -111,19 +111,19 @@ impl<T: Tracer> Fabric<T> {
     /// written it.
     fn push_into_l2(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         core: CoreId,
         set: SetIndex,
         line: LineAddr,
         full: bool,
     ) -> WriteOutcome {
-        let Request { agent, socket, now, .. } = request;
+        let DmaRequest { agent, socket, now, .. } = request;
         let was_in_llc = self.sockets[socket].llc.find(set, line).is_some();
         let rest_from_core =
             self.sockets[socket].drop_line(line) | self.drop_elsewhere(socket, line);
         self.trace(now, agent, write_operation(full), line, Found::L2, None);
         self.settle(core, set, line, false, now);
-        self.fill_l2(core, line, State::Modified, true, now);
+        self.fill_l2(core, line, MesiState::Modified, true, now);
         if was_in_llc {
             WriteOutcome::Hit
         } else {
@@ -134,7 +134,7 @@ impl<T: Tracer> Fabric<T> {
     /// A core's L2 fetches a line on a device's hint: this is not a miss of the core.
     fn follow_hint(&mut self, core: CoreId, line: LineAddr, now: Picos) {
         if self.private(core).state(line).is_none() {
-            let (state, _) = self.fetch(core, line, Want::Prefetch, now);
+            let (state, _) = self.fetch(core, line, AccessKind::Prefetch, now);
             self.fill_l2(core, line, state, false, now);
         }
     }

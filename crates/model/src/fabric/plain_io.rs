@@ -2,17 +2,18 @@
 //!
 //! Models: the semantics of [`super::io_write`] and [`super::io_read`], for a line that hits the LLC
 //! and cannot be modified in a core, and for one that misses the LLC.
-//! Source: that of [`super::io_write`] and [`super::io_read`].
-//! Simplifies: nothing. Lines in different sets affect each other in two ways only: the order in which
-//! they reach memory, and the random draws of replacement, which all sets share. Hits do neither, so
-//! they are served first; all other lines keep their order.
+//! Source: as in [`super::io_write`] and [`super::io_read`].
+//!
+//! Lines in different sets affect each other in two ways only: the order in which they reach memory,
+//! and the random draws of replacement, which all sets share. Hits do neither, so they are served
+//! first; all other lines keep their order.
 //!
 //! The whole burst is looked up before any line is served: conditions that its lines share are decided
 //! once, and the host has no branch to predict per line. A tracer sees lines in order, so a traced
 //! machine takes the general path; tests hold both paths to the same results.
 
 use super::Fabric;
-use super::io_path::{Burst, BurstSpans, LineSpans, Request};
+use super::io_path::{Burst, BurstSpans, DmaRequest, LineSpans};
 use crate::llc::LineInfo;
 use crate::root_complex::ddio::Ddio;
 use crate::tracer::Tracer;
@@ -42,7 +43,7 @@ impl<T: Tracer> Fabric<T> {
     #[inline]
     pub(super) fn write_plain_burst(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         mask: WayMask,
         burst: Burst<'_>,
         full_lines: u64,
@@ -61,7 +62,7 @@ impl<T: Tracer> Fabric<T> {
     /// Writes full lines that all lie in different sets.
     fn write_plain_lines(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         mask: WayMask,
         burst: Burst<'_>,
     ) -> BurstSpans {
@@ -104,13 +105,13 @@ impl<T: Tracer> Fabric<T> {
     #[inline]
     fn allocate_plain_line(
         &mut self,
-        request: Request,
+        request: DmaRequest,
         set: SetIndex,
         line: LineAddr,
         info: LineInfo,
         mask: WayMask,
     ) -> Picos {
-        let Request { agent, socket, now, .. } = request;
+        let DmaRequest { agent, socket, now, .. } = request;
         self.sockets[socket].drop_untracked_copies(set, line);
         let (_, evicted) = self.sockets[socket].llc.allocate(set, line, info, mask);
         match evicted {
@@ -121,7 +122,7 @@ impl<T: Tracer> Fabric<T> {
 
     /// Reads the lines of a burst; all stay in their caches.
     #[inline]
-    pub(super) fn read_plain_burst(&mut self, request: Request, burst: Burst<'_>) -> BurstSpans {
+    pub(super) fn read_plain_burst(&mut self, request: DmaRequest, burst: Burst<'_>) -> BurstSpans {
         if self.order_is_free(request.socket, burst) {
             self.read_plain_lines(request, burst)
         } else {
@@ -130,7 +131,7 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// Reads lines that all lie in different sets.
-    fn read_plain_lines(&mut self, request: Request, burst: Burst<'_>) -> BurstSpans {
+    fn read_plain_lines(&mut self, request: DmaRequest, burst: Burst<'_>) -> BurstSpans {
         let part = &mut self.sockets[request.socket];
         let spans = LineSpans::both(
             request.now + self.ports[request.port].times.llc_read - request.arrived,

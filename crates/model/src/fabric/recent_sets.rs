@@ -3,7 +3,6 @@
 //! Models: no hardware; it saves work of the host. The set of a line that misses L2 is needed when the
 //! line is expected, when it is fetched and when L2 evicts it; the slice hash is most of the cost of
 //! computing it. A line that is new here is also one whose set the host has to prefetch.
-//! Source: none, for the same reason.
 //! Simplifies: a line is the low 32 bits of its address, as in the tags.
 
 use units::narrow::usize_from;

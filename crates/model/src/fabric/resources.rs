@@ -4,7 +4,6 @@
 //! Models: the distance from now to a resource's first free time, and its utilisation. Queues of a
 //! machine are short, so a long backlog is an error of the model or an input that no machine could
 //! sustain.
-//! Source: none.
 //! Simplifies: reservations with gaps between them count up to the first gap. A channel of DRAM is busy
 //! while it transfers data; turn-arounds, refresh and closed rows leave it idle.
 

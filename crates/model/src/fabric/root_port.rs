@@ -1,8 +1,7 @@
 //! A root port: the path of the devices behind it into the machine, and the treatment of their lines.
 //!
 //! Models: the link, the IOMMU and the root-complex buffer of a port, and its policy.
-//! Source: those of [`crate::root_complex`].
-//! Simplifies: nothing.
+//! Source: as in [`crate::root_complex`].
 //!
 //! The port chooses how lines are written and read when it is built or its policy changes
 //! ([`LineWriter`], [`LineReader`]): a request looks this up once, not for each line.
@@ -61,7 +60,7 @@ pub(super) enum LineReader {
 
 /// The properties of the machine that a port depends on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Surroundings {
+pub(super) struct MachineShape {
     /// Whether there is only one socket.
     pub one_socket: bool,
     /// Whether any root port has a root-complex buffer.
@@ -70,9 +69,9 @@ pub(super) struct Surroundings {
 
 impl LineWriter {
     /// The writer for writes of this kind through a port, which may be `buffered`.
-    fn of(policy: &IoPolicy, kind: DmaKind, buffered: bool, around: Surroundings) -> Self {
+    fn choose(policy: &IoPolicy, kind: DmaKind, buffered: bool, machine: MachineShape) -> Self {
         let &IoPolicy { placement, fills_empty_ways, .. } = policy;
-        let alone = around.one_socket && !around.buffers && !fills_empty_ways;
+        let alone = machine.one_socket && !machine.buffers && !fills_empty_ways;
         match policy.writes(kind) {
             _ if buffered => Self::Buffered,
             ddio if kind == DmaKind::Payload && !placement.leaves_writes_alone() => {
@@ -86,12 +85,12 @@ impl LineWriter {
 
 impl LineReader {
     /// The reader for reads through a port, which may be `buffered`.
-    fn of(policy: &IoPolicy, buffered: bool, around: Surroundings) -> Self {
+    fn choose(policy: &IoPolicy, buffered: bool, machine: MachineShape) -> Self {
         if buffered {
             Self::Buffered
         } else if policy.drops_what_it_reads() {
             Self::Evicting
-        } else if around.buffers {
+        } else if machine.buffers {
             Self::General
         } else {
             Self::Plain
@@ -116,7 +115,7 @@ pub struct RootPort {
     pub(super) counters: PortCounters,
     /// Lines that the device has announced to write and to read.
     pub(super) expected: [Expected; 2],
-    surroundings: Surroundings,
+    surroundings: MachineShape,
     /// Writers by [`DmaKind`].
     writers: [LineWriter; DmaKind::ALL.len()],
     pub(super) reader: LineReader,
@@ -127,7 +126,7 @@ impl RootPort {
     ///
     /// # Panics
     /// If it has both a buffer and a placement policy. Scenarios are checked before they get here.
-    pub(super) fn new(config: &PortConfig, socket: &IioConfig, surroundings: Surroundings) -> Self {
+    pub(super) fn new(config: &PortConfig, socket: &IioConfig, surroundings: MachineShape) -> Self {
         let buffer = RootComplexBuffer::new(config.buffer);
         assert!(buffer.is_none() || config.policy.placement.leaves_writes_alone());
         let own_iio = config.attachment.own_iio();
@@ -174,7 +173,7 @@ impl RootPort {
         &self.iommu
     }
 
-    /// Its root-complex buffer, if it has one.
+    /// The port's root-complex buffer, if it has one.
     #[must_use]
     pub fn buffer(&self) -> Option<&RootComplexBuffer> {
         self.buffer.as_ref()
@@ -186,7 +185,7 @@ impl RootPort {
         &self.counters
     }
 
-    /// Its policy for the lines of its device.
+    /// The port's policy for the lines of its device.
     #[must_use]
     pub fn policy(&self) -> &IoPolicy {
         &self.policy
@@ -229,9 +228,9 @@ impl RootPort {
 
     fn choose(&mut self) {
         let (policy, buffered) = (&self.policy, self.buffer.is_some());
-        let around = self.surroundings;
-        self.writers = DmaKind::ALL.map(|kind| LineWriter::of(policy, kind, buffered, around));
-        self.reader = LineReader::of(policy, buffered, around);
+        let machine = self.surroundings;
+        self.writers = DmaKind::ALL.map(|kind| LineWriter::choose(policy, kind, buffered, machine));
+        self.reader = LineReader::choose(policy, buffered, machine);
     }
 
     /// When the addresses of a request that arrived at `arrived` are translated. A device on the mesh has
@@ -278,12 +277,12 @@ mod tests {
     use super::*;
 
     const MASK: WayMask = WayMask(0x600);
-    const ALONE: Surroundings = Surroundings { one_socket: true, buffers: false };
-    const BESIDE_BUFFERS: Surroundings = Surroundings { one_socket: true, buffers: true };
-    const TWO_SOCKETS: Surroundings = Surroundings { one_socket: false, buffers: false };
+    const ALONE: MachineShape = MachineShape { one_socket: true, buffers: false };
+    const BESIDE_BUFFERS: MachineShape = MachineShape { one_socket: true, buffers: true };
+    const TWO_SOCKETS: MachineShape = MachineShape { one_socket: false, buffers: false };
 
-    fn writer(policy: &IoPolicy, kind: DmaKind, around: Surroundings) -> LineWriter {
-        LineWriter::of(policy, kind, false, around)
+    fn writer(policy: &IoPolicy, kind: DmaKind, machine: MachineShape) -> LineWriter {
+        LineWriter::choose(policy, kind, false, machine)
     }
 
     #[test]
@@ -314,18 +313,18 @@ mod tests {
     fn everything_goes_through_a_ports_own_buffer() {
         let policy = IoPolicy::uniform(Ddio::Ways(MASK));
         for kind in DmaKind::ALL {
-            let writer = LineWriter::of(&policy, kind, true, BESIDE_BUFFERS);
+            let writer = LineWriter::choose(&policy, kind, true, BESIDE_BUFFERS);
             assert_eq!(writer, LineWriter::Buffered);
         }
-        assert_eq!(LineReader::of(&policy, true, BESIDE_BUFFERS), LineReader::Buffered);
+        assert_eq!(LineReader::choose(&policy, true, BESIDE_BUFFERS), LineReader::Buffered);
     }
 
     #[test]
     fn reads_are_plain_unless_the_port_evicts_or_buffers_are_snooped() {
         let policy = IoPolicy::uniform(Ddio::Ways(MASK));
-        assert_eq!(LineReader::of(&policy, false, TWO_SOCKETS), LineReader::Plain);
-        assert_eq!(LineReader::of(&policy, false, BESIDE_BUFFERS), LineReader::General);
+        assert_eq!(LineReader::choose(&policy, false, TWO_SOCKETS), LineReader::Plain);
+        assert_eq!(LineReader::choose(&policy, false, BESIDE_BUFFERS), LineReader::General);
         let evicting = IoPolicy { evict_on_dma_read: true, ..IoPolicy::uniform(Ddio::Off) };
-        assert_eq!(LineReader::of(&evicting, false, ALONE), LineReader::Evicting);
+        assert_eq!(LineReader::choose(&evicting, false, ALONE), LineReader::Evicting);
     }
 }

@@ -9,7 +9,7 @@ use crate::attribution::Owner;
 use crate::counters::CoreCounters;
 use crate::llc::inclusion::{FetchHit, HoldersIn};
 use crate::llc::{Directory, Inclusion, Llc, LlcConfig, Sharers};
-use crate::private_caches::{PrivateCaches, State};
+use crate::private_caches::{MesiState, PrivateCaches};
 use crate::replacement::Replacement;
 use crate::root_complex::iio::{Iio, IioConfig};
 use crate::tracer::Found;
@@ -208,7 +208,7 @@ impl Socket {
     pub fn invalidate_cores(&mut self, line: LineAddr, cores: Sharers) -> bool {
         cores.cores().fold(false, |modified, core| {
             let state = self.cores[core].invalidate(line);
-            modified || state == Some(State::Modified)
+            modified || state == Some(MesiState::Modified)
         })
     }
 

@@ -10,8 +10,8 @@ use super::Fabric;
 use crate::attribution::{AgentId, Owner};
 use crate::llc::inclusion::{L1Victim, L2Victim, LlcVictim};
 use crate::llc::{Evicted, LineInfo, Sharers};
-use crate::private_caches::State;
-use crate::tracer::{Found, Operation, Tracer};
+use crate::private_caches::MesiState;
+use crate::tracer::{Found, LineOperation, Tracer};
 use units::{CoreId, LineAddr, Picos, SetIndex, SocketId};
 
 impl<T: Tracer> Fabric<T> {
@@ -20,7 +20,7 @@ impl<T: Tracer> Fabric<T> {
         &mut self,
         core: CoreId,
         line: LineAddr,
-        state: State,
+        state: MesiState,
         held: bool,
         now: Picos,
     ) {
@@ -28,11 +28,11 @@ impl<T: Tracer> Fabric<T> {
         let l1 = &mut private.l1;
         let victim = if held { l1.fill(line, state) } else { l1.insert(line, state) };
         let Some((victim, state)) = victim else { return };
-        match self.inclusion().l1_victim(state == State::Modified) {
+        match self.inclusion().l1_victim(state == MesiState::Modified) {
             L1Victim::WriteBack => {
                 let private = self.private(core);
                 private.counters.l1_writebacks += 1;
-                if !private.l2.set_state(victim, State::Modified) {
+                if !private.l2.set_state(victim, MesiState::Modified) {
                     self.write_allocate_in_l2(core, victim, now);
                 }
             }
@@ -47,7 +47,7 @@ impl<T: Tracer> Fabric<T> {
         let (_, served) = self.fetch_for_store(core, line, now);
         let from_memory = served.found.is_memory();
         self.private(core).counters.l2_victims_from_memory += u64::from(from_memory);
-        self.fill_l2(core, line, State::Modified, false, now);
+        self.fill_l2(core, line, MesiState::Modified, false, now);
     }
 
     /// Fills a line into L2, which may have `held` it as Shared; its victim moves down.
@@ -55,19 +55,19 @@ impl<T: Tracer> Fabric<T> {
         &mut self,
         core: CoreId,
         line: LineAddr,
-        state: State,
+        state: MesiState,
         held: bool,
         now: Picos,
     ) {
         let l2 = &mut self.private(core).l2;
         let victim = if held { l2.fill(line, state) } else { l2.insert(line, state) };
         let Some((victim, state)) = victim else { return };
-        let modified = state == State::Modified;
+        let modified = state == MesiState::Modified;
         match self.inclusion().l2_victim() {
             L2Victim::MoveDown => {
                 let private = self.private(core);
                 let above = private.invalidate_l1(victim);
-                let modified = modified || above == Some(State::Modified);
+                let modified = modified || above == Some(MesiState::Modified);
                 private.counters.l2_writebacks += u64::from(modified);
                 self.take_l2_victim(core, victim, modified, now);
             }
@@ -76,7 +76,14 @@ impl<T: Tracer> Fabric<T> {
                     self.write_back_independently(core, victim, now);
                 } else {
                     let found = Found::Nowhere;
-                    self.trace(now, AgentId::of(core), Operation::L2Victim, victim, found, None);
+                    self.trace(
+                        now,
+                        AgentId::of(core),
+                        LineOperation::L2Victim,
+                        victim,
+                        found,
+                        None,
+                    );
                 }
                 self.leave_core(core, victim, now);
             }
@@ -92,12 +99,19 @@ impl<T: Tracer> Fabric<T> {
         let set = socket.llc.set_of(line);
         if let Some(way) = socket.llc.find(set, line) {
             socket.llc.mark_dirty(set, way);
-            self.trace(now, AgentId::of(core), Operation::L2Victim, line, Found::LlcHit(way), None);
+            self.trace(
+                now,
+                AgentId::of(core),
+                LineOperation::L2Victim,
+                line,
+                Found::LlcHit(way),
+                None,
+            );
             return;
         }
         self.private(core).counters.llc_victim_misses += 1;
         self.memory.read(at.socket, line, now);
-        self.fill_llc(core, set, line, true, Operation::L2Victim, now);
+        self.fill_llc(core, set, line, true, LineOperation::L2Victim, now);
     }
 
     /// Independent levels: a core's cache dropped a copy without a write-back. If it was the core's
@@ -135,20 +149,20 @@ impl<T: Tracer> Fabric<T> {
                 let info = LineInfo { owner: Owner::core(at.core), dirty: true, consumed: true };
                 socket.llc.update(set, way, info);
             }
-            self.trace(now, agent, Operation::L2Victim, line, Found::LlcHit(way), None);
+            self.trace(now, agent, LineOperation::L2Victim, line, Found::LlcHit(way), None);
             return;
         }
         let left = socket.other_holders(at.core, set, line);
         let found = left.cores().next().map(|other| socket.found_in(other));
         self.record_holders(at.socket, set, line, left, now);
         if let Some(found) = found {
-            self.trace(now, agent, Operation::L2Victim, line, found, None);
+            self.trace(now, agent, LineOperation::L2Victim, line, found, None);
             return;
         }
         if modified || self.core_path.clean_victims_to_llc {
-            self.fill_llc(core, set, line, modified, Operation::L2Victim, now);
+            self.fill_llc(core, set, line, modified, LineOperation::L2Victim, now);
         } else {
-            self.trace(now, agent, Operation::L2Victim, line, Found::Nowhere, None);
+            self.trace(now, agent, LineOperation::L2Victim, line, Found::Nowhere, None);
             self.forget_if_gone_from(at.socket, set, line);
         }
     }
@@ -160,7 +174,7 @@ impl<T: Tracer> Fabric<T> {
         set: SetIndex,
         line: LineAddr,
         dirty: bool,
-        why: Operation,
+        why: LineOperation,
         now: Picos,
     ) -> u32 {
         let at = self.location(core);
@@ -205,7 +219,7 @@ impl<T: Tracer> Fabric<T> {
         };
         if T::WATCHING {
             let found = if dirty { Found::Dram } else { Found::Nowhere };
-            self.trace(now, evictor, Operation::LlcEviction, line, found, None);
+            self.trace(now, evictor, LineOperation::LlcEviction, line, found, None);
         }
         self.forget_if_gone_from(socket, set, line);
         taken
@@ -253,7 +267,7 @@ impl<T: Tracer> Fabric<T> {
             if T::WATCHING {
                 let first = cores.cores().next().unwrap_or_default();
                 let holder = AgentId::of(self.sockets[socket].core_id(first));
-                self.trace(now, holder, Operation::DirectoryEviction, victim, found, None);
+                self.trace(now, holder, LineOperation::DirectoryEviction, victim, found, None);
             }
             self.forget_if_gone_from(socket, set, victim);
         }

@@ -2,7 +2,6 @@
 //!
 //! Models: slices and sets (the address map), ways, inclusion, victim choice.
 //! Source: platform file.
-//! Simplifies: nothing.
 
 use super::inclusion::Inclusion;
 use crate::replacement::Replacement;

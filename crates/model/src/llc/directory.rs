@@ -20,7 +20,7 @@ impl Sharers {
     pub const NONE: Self = Self(0);
 
     /// The note of a line that no core holds.
-    pub(super) const NOBODY: u8 = u8::MAX;
+    pub(super) const NO_CORE: u8 = u8::MAX;
     /// The note of a line that several cores hold.
     pub(super) const SEVERAL: u8 = u8::MAX - 1;
 
@@ -52,11 +52,12 @@ impl Sharers {
         self.0 == 0
     }
 
-    /// The only core in it, [`Self::NOBODY`] or [`Self::SEVERAL`]: a byte that usually suffices to name
+    /// The only core in it, [`Self::NO_CORE`] or [`Self::SEVERAL`]: a byte that usually suffices to name
     /// the holders of a line.
     #[inline]
     pub(super) fn note(self) -> u8 {
-        let one_or_none = if self.is_empty() { Self::NOBODY } else { fit(self.0.trailing_zeros()) };
+        let one_or_none =
+            if self.is_empty() { Self::NO_CORE } else { fit(self.0.trailing_zeros()) };
         if self.0 & self.0.wrapping_sub(1) == 0 { one_or_none } else { Self::SEVERAL }
     }
 
@@ -64,7 +65,7 @@ impl Sharers {
     #[inline]
     pub(super) fn of_note(note: u8, several: impl FnOnce() -> Self) -> Self {
         match note {
-            Self::NOBODY => Self::NONE,
+            Self::NO_CORE => Self::NONE,
             Self::SEVERAL => several(),
             core => Self::of(SocketCore(core)),
         }
@@ -266,8 +267,8 @@ mod tests {
             assert_eq!(two.note(), Sharers::SEVERAL);
             assert_eq!(Sharers::of_note(two.note(), || two), two);
         }
-        assert_eq!(Sharers::NONE.note(), Sharers::NOBODY);
-        assert_eq!(Sharers::of_note(Sharers::NOBODY, || unreachable!()), Sharers::NONE);
+        assert_eq!(Sharers::NONE.note(), Sharers::NO_CORE);
+        assert_eq!(Sharers::of_note(Sharers::NO_CORE, || unreachable!()), Sharers::NONE);
     }
 
     #[test]

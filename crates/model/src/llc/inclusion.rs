@@ -5,7 +5,6 @@
 //! model names a policy.
 //! Source: Intel (inclusion by generation, non-inclusive victim LLC of Skylake-SP); AMD (victim cache
 //! of a core complex); "inclusive ways and migration" as published for A4 (ISCA'25).
-//! Simplifies: nothing.
 
 /// The relation between lines in the LLC and the private caches above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

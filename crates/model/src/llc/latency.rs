@@ -42,7 +42,7 @@ impl LlcLatency {
     /// From `core` (of its socket) to `slice`.
     #[inline]
     #[must_use]
-    pub fn of(&self, core: SocketCore, slice: SliceId) -> Picos {
+    pub fn get(&self, core: SocketCore, slice: SliceId) -> Picos {
         if self.slices == 0 {
             return self.table[0];
         }
@@ -65,14 +65,14 @@ mod tests {
         let latency = LlcLatency::by_slice(2, 3, |core, slice| {
             Picos(100 * u64::from(core.0) + u64::from(slice.0))
         });
-        assert_eq!(latency.of(SocketCore(1), SliceId(2)), Picos(102));
-        assert_eq!(latency.of(SocketCore(0), SliceId(1)), Picos(1));
+        assert_eq!(latency.get(SocketCore(1), SliceId(2)), Picos(102));
+        assert_eq!(latency.get(SocketCore(0), SliceId(1)), Picos(1));
         assert_eq!(latency.mean(), Picos(51));
     }
 
     #[test]
     fn without_distances_all_slices_are_equally_far() {
         let latency = LlcLatency::uniform(Picos(7));
-        assert_eq!(latency.of(SocketCore(40), SliceId(99)), Picos(7));
+        assert_eq!(latency.get(SocketCore(40), SliceId(99)), Picos(7));
     }
 }

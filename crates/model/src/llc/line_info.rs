@@ -3,7 +3,6 @@
 //! Models: dirty lines; the agent that wrote the content, and whether it was used since: evictions are
 //! attributed by these.
 //! Source: the project's own attribution; hardware keeps no more than the dirty bit.
-//! Simplifies: nothing.
 
 use super::directory::Sharers;
 use crate::attribution::Owner;
@@ -50,10 +49,10 @@ impl LineInfo {
 /// An evicted line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evicted {
-    /// The line.
+    /// The evicted line.
     pub line: LineAddr,
-    /// Its state.
+    /// State of the line when it was evicted.
     pub info: LineInfo,
-    /// Cores that still hold it.
+    /// Cores that still hold the line.
     pub sharers: Sharers,
 }

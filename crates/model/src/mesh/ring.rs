@@ -27,11 +27,11 @@ pub struct RingConfig {
 
 /// A checked ring.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ring {
+pub struct RingInterconnect {
     config: RingConfig,
 }
 
-impl Ring {
+impl RingInterconnect {
     /// The ring of `config`.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ mod tests {
     }
 
     fn ways(core: u8) -> [f64; 8] {
-        let ring = Ring::new(config()).expect("is valid");
+        let ring = RingInterconnect::new(config()).expect("is valid");
         std::array::from_fn(|slice| ring.latency(core, SliceId(fit(slice))).uncore.0 - 20.0)
     }
 
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn what_is_no_ring_is_refused_with_the_reason() {
-        let fault = |config| Ring::new(config).expect_err("must be refused");
+        let fault = |config| RingInterconnect::new(config).expect_err("must be refused");
         assert_eq!(fault(RingConfig { stops: 0, ..config() }), TopologyError::Empty);
         assert_eq!(fault(RingConfig { stops: 257, ..config() }), TopologyError::TooMany);
         let text = fault(RingConfig { hop_uncore_cycles: -0.5, ..config() }).to_string();

@@ -38,8 +38,8 @@ pub struct Prefetch {
 
 /// A prefetch under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnderWay {
-    /// Its line.
+pub struct PrefetchInFlight {
+    /// The prefetched line.
     pub line: LineAddr,
     /// When it begins: an access before that issues its own request.
     pub begins: Picos,
@@ -56,7 +56,7 @@ pub struct Prefetcher {
     /// The last line requested in each tracked page, found by the low bits of the page number.
     last: [LineAddr; FOLLOWED_PAGES],
     /// The latest prefetches; a new one replaces the oldest.
-    latest: [UnderWay; LATEST],
+    latest: [PrefetchInFlight; LATEST],
     oldest: usize,
 }
 
@@ -66,7 +66,7 @@ impl Prefetcher {
     pub fn new(config: PrefetcherConfig) -> Self {
         let nowhere = LineAddr(u64::MAX);
         let (begins, arrives) = (Picos::ZERO, Picos::ZERO);
-        let none = UnderWay { line: nowhere, begins, arrives, from_memory: false };
+        let none = PrefetchInFlight { line: nowhere, begins, arrives, from_memory: false };
         Self { config, last: [nowhere; FOLLOWED_PAGES], latest: [none; LATEST], oldest: 0 }
     }
 
@@ -114,7 +114,7 @@ impl Prefetcher {
 
     /// Records a prefetch, if prefetches take time.
     #[inline]
-    pub fn note(&mut self, prefetch: UnderWay) {
+    pub fn note(&mut self, prefetch: PrefetchInFlight) {
         if self.config.stream_delay.is_some() {
             self.latest[self.oldest] = prefetch;
             self.oldest = (self.oldest + 1) % LATEST;
@@ -124,7 +124,7 @@ impl Prefetcher {
     /// The prefetch of `line` that is under way at `now`.
     #[inline]
     #[must_use]
-    pub fn under_way(&self, line: LineAddr, now: Picos) -> Option<UnderWay> {
+    pub fn under_way(&self, line: LineAddr, now: Picos) -> Option<PrefetchInFlight> {
         self.config.stream_delay?;
         self.latest.iter().find(|prefetch| prefetch.line == line && prefetch.arrives > now).copied()
     }
@@ -151,9 +151,9 @@ mod tests {
         fetched
     }
 
-    fn prefetch_of(line: u64) -> UnderWay {
+    fn prefetch_of(line: u64) -> PrefetchInFlight {
         let (line, begins, arrives) = (LineAddr(line), Picos(100), Picos(500));
-        UnderWay { line, begins, arrives, from_memory: true }
+        PrefetchInFlight { line, begins, arrives, from_memory: true }
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
             assert_eq!(prefetcher.after_miss(LineAddr(64)).count(), 0);
             prefetcher.note(prefetch_of(65));
             assert_eq!(lines(prefetcher.after_hit(LineAddr(65))), expected);
-            assert_eq!(prefetcher.after_hit(LineAddr(69)).count(), 0, "nobody prefetched it");
+            assert_eq!(prefetcher.after_hit(LineAddr(69)).count(), 0, "it was not prefetched");
         }
     }
 

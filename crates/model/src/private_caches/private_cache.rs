@@ -10,7 +10,7 @@ use units::{LineAddr, SetIndex, WayMask};
 
 /// State of a line in a private cache; an absent line is Invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum MesiState {
     /// Other caches may hold it too: read-only.
     Shared,
     /// The only copy, equal to the next level: may be written without a request.
@@ -19,7 +19,7 @@ pub enum State {
     Modified,
 }
 
-impl State {
+impl MesiState {
     fn note(self) -> u8 {
         self as u8
     }
@@ -37,9 +37,9 @@ impl State {
 
 /// Effect of filling a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Coming {
-    /// None: the line is present.
-    IsThere,
+pub enum FillEffect {
+    /// No effect: the line is present.
+    Present,
     /// It fills a way, whose line may be evicted.
     Fills {
         /// The victim, where it is cheap to determine.
@@ -92,40 +92,40 @@ impl PrivateCache {
     /// State of `line`, without counting as a use.
     #[inline]
     #[must_use]
-    pub fn state(&self, line: LineAddr) -> Option<State> {
+    pub fn state(&self, line: LineAddr) -> Option<MesiState> {
         let set = self.set_of(line);
-        self.tags.find(set, line).map(|way| State::of_note(self.tags.note(set, way)))
+        self.tags.find(set, line).map(|way| MesiState::of_note(self.tags.note(set, way)))
     }
 
     /// The effect of filling `line` now.
     #[inline]
     #[must_use]
-    pub fn coming(&self, line: LineAddr) -> Coming {
+    pub fn fill_effect(&self, line: LineAddr) -> FillEffect {
         let set = self.set_of(line);
         if self.tags.find(set, line).is_some() {
-            return Coming::IsThere;
+            return FillEffect::Present;
         }
         let way = self.replacer.next_victim(set);
-        Coming::Fills { victim: way.and_then(|way| self.tags.line_at(set, way)) }
+        FillEffect::Fills { victim: way.and_then(|way| self.tags.line_at(set, way)) }
     }
 
     /// An access by the core: the previous state, or `None` on a miss. A write to a line in a writable
     /// state makes it Modified.
     #[inline]
-    pub fn access(&mut self, line: LineAddr, write: bool) -> Option<State> {
+    pub fn access(&mut self, line: LineAddr, write: bool) -> Option<MesiState> {
         let set = self.set_of(line);
         let way = self.tags.find(set, line)?;
         self.replacer.hit(&self.tags, set, way);
-        let state = State::of_note(self.tags.note(set, way));
-        if write && state == State::Exclusive {
-            self.tags.set_note(set, way, State::Modified.note());
+        let state = MesiState::of_note(self.tags.note(set, way));
+        if write && state == MesiState::Exclusive {
+            self.tags.set_note(set, way, MesiState::Modified.note());
         }
         Some(state)
     }
 
     /// Fills `line` into the cache, or changes its state if it is present; returns the victim.
     #[inline]
-    pub fn fill(&mut self, line: LineAddr, state: State) -> Option<(LineAddr, State)> {
+    pub fn fill(&mut self, line: LineAddr, state: MesiState) -> Option<(LineAddr, MesiState)> {
         let set = self.set_of(line);
         if let Some(way) = self.tags.find(set, line) {
             self.tags.set_note(set, way, state.note());
@@ -136,7 +136,7 @@ impl PrivateCache {
 
     /// As [`Self::fill`], for a line that misses.
     #[inline]
-    pub fn insert(&mut self, line: LineAddr, state: State) -> Option<(LineAddr, State)> {
+    pub fn insert(&mut self, line: LineAddr, state: MesiState) -> Option<(LineAddr, MesiState)> {
         let set = self.set_of(line);
         debug_assert!(self.tags.find(set, line).is_none());
         let renewed = self.replacer.renew_oldest(&self.tags, set);
@@ -145,7 +145,7 @@ impl PrivateCache {
         if renewed.is_none() {
             self.replacer.fill(&self.tags, set, way);
         }
-        victim.map(|(victim, note)| (victim, State::of_note(note)))
+        victim.map(|(victim, note)| (victim, MesiState::of_note(note)))
     }
 
     /// The victim way. (Not inlined: rare where [`Replacer::renew_oldest`] is cheap.)
@@ -156,7 +156,7 @@ impl PrivateCache {
 
     /// Changes the state of a line, if it is present; returns whether it is.
     #[inline]
-    pub fn set_state(&mut self, line: LineAddr, state: State) -> bool {
+    pub fn set_state(&mut self, line: LineAddr, state: MesiState) -> bool {
         let set = self.set_of(line);
         let way = self.tags.find(set, line);
         if let Some(way) = way {
@@ -167,18 +167,18 @@ impl PrivateCache {
 
     /// Invalidates `line`; returns the state it had.
     #[inline]
-    pub fn invalidate(&mut self, line: LineAddr) -> Option<State> {
+    pub fn invalidate(&mut self, line: LineAddr) -> Option<MesiState> {
         let set = self.set_of(line);
         let way = self.tags.find(set, line)?;
         self.tags.clear(set, way);
-        Some(State::of_note(self.tags.note(set, way)))
+        Some(MesiState::of_note(self.tags.note(set, way)))
     }
 
     /// All lines held with their states, in no particular order.
-    pub fn lines(&self) -> impl Iterator<Item = (LineAddr, State)> + '_ {
+    pub fn lines(&self) -> impl Iterator<Item = (LineAddr, MesiState)> + '_ {
         self.tags.lines().map(|line| {
             let state = self.state(line);
-            (line, state.unwrap_or(State::Shared))
+            (line, state.unwrap_or(MesiState::Shared))
         })
     }
 }
@@ -195,26 +195,32 @@ mod tests {
     #[test]
     fn the_least_recently_used_line_leaves_with_its_state() {
         let mut cache = two_lines();
-        cache.fill(LineAddr(1), State::Exclusive);
-        cache.fill(LineAddr(2), State::Exclusive);
+        cache.fill(LineAddr(1), MesiState::Exclusive);
+        cache.fill(LineAddr(2), MesiState::Exclusive);
         cache.access(LineAddr(1), true);
-        assert_eq!(cache.fill(LineAddr(3), State::Shared), Some((LineAddr(2), State::Exclusive)));
-        assert_eq!(cache.fill(LineAddr(4), State::Shared), Some((LineAddr(1), State::Modified)));
+        assert_eq!(
+            cache.fill(LineAddr(3), MesiState::Shared),
+            Some((LineAddr(2), MesiState::Exclusive))
+        );
+        assert_eq!(
+            cache.fill(LineAddr(4), MesiState::Shared),
+            Some((LineAddr(1), MesiState::Modified))
+        );
     }
 
     #[test]
     fn a_shared_line_is_not_written_without_asking() {
         let mut cache = two_lines();
-        cache.fill(LineAddr(1), State::Shared);
-        assert_eq!(cache.access(LineAddr(1), true), Some(State::Shared));
-        assert_eq!(cache.state(LineAddr(1)), Some(State::Shared));
+        cache.fill(LineAddr(1), MesiState::Shared);
+        assert_eq!(cache.access(LineAddr(1), true), Some(MesiState::Shared));
+        assert_eq!(cache.state(LineAddr(1)), Some(MesiState::Shared));
     }
 
     #[test]
     fn an_invalidated_line_misses() {
         let mut cache = two_lines();
-        cache.fill(LineAddr(1), State::Modified);
-        assert_eq!(cache.invalidate(LineAddr(1)), Some(State::Modified));
+        cache.fill(LineAddr(1), MesiState::Modified);
+        assert_eq!(cache.invalidate(LineAddr(1)), Some(MesiState::Modified));
         assert_eq!(cache.access(LineAddr(1), false), None);
     }
 }

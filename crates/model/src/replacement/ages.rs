@@ -1,9 +1,9 @@
 //! A small age for each way of each set, for RRIP and QLRU.
 //!
 //! Models: the ages of RRIP and QLRU as storage.
-//! Source: none needed. An age is kept as bit planes: word b of a set holds bit b of every way, so
-//! that all ways of a mask are compared or aged at once.
-//! Simplifies: nothing.
+//!
+//! An age is kept as bit planes: word b of a set holds bit b of every way, so that all ways of a mask
+//! are compared or aged at once.
 
 use tag_array::Table;
 use units::{SetIndex, WayMask};

@@ -2,7 +2,6 @@
 //!
 //! Models: the names of the policies in [`super`].
 //! Source: the usual names; QLRU as in nanoBench.
-//! Simplifies: nothing.
 
 use super::{InvalidQlru, Replacement, RrpvBits, qlru_name};
 use std::fmt;

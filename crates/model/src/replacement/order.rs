@@ -1,9 +1,9 @@
 //! The ways of each set in the order of their last use (LRU) or of their fill (FIFO).
 //!
 //! Models: the exact order, for any number of ways.
-//! Source: none needed. A set of up to 16 ways is a list of 4-bit way numbers in one word, newest
-//! lowest; a search compares all sixteen digits at once.
-//! Simplifies: nothing.
+//!
+//! A set of up to 16 ways is a list of 4-bit way numbers in one word, newest lowest; a search compares
+//! all sixteen digits at once.
 
 use tag_array::Table;
 use units::narrow::{fit, low_u32};

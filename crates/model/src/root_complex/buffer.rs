@@ -44,12 +44,12 @@ use units::{LineAddr, Picos};
 
 /// A line that the buffer gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct BufferedLine {
     /// The line.
     pub line: LineAddr,
     /// The device that wrote it, or else requested it first.
     pub device: AgentId,
-    /// Newer than caches and memory: [`BufferConfig::write_back`] gives its destination.
+    /// Whether it is newer than caches and memory: [`BufferConfig::write_back`] gives its destination.
     pub modified: bool,
 }
 
@@ -59,7 +59,7 @@ pub struct BufferAction {
     /// The copy to acquire, beginning at `ready`.
     pub acquire: Acquire,
     /// The victim in the buffer.
-    pub victim: Option<Held>,
+    pub victim: Option<BufferedLine>,
     /// When the access can proceed: at once, or when an earlier fill of the line has arrived. If
     /// nothing is acquired, the access then completes.
     pub ready: Picos,
@@ -90,18 +90,18 @@ pub enum BufferState {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct BufferEntry {
     state: BufferState,
     device: AgentId,
     /// When its last fill arrives.
     filled: Picos,
 }
 
-/// The buffer.
+/// The buffer of a root port: the lines in it with their coherence states.
 #[derive(Clone, Debug)]
 pub struct RootComplexBuffer {
     config: BufferConfig,
-    lines: Associative<Entry>,
+    lines: Associative<BufferEntry>,
     mshrs: Entries,
     counters: BufferCounters,
 }
@@ -113,7 +113,8 @@ impl RootComplexBuffer {
     /// If there are entries but no MSHRs. Platforms are checked before they get here.
     #[must_use]
     pub fn new(config: BufferConfig) -> Option<Self> {
-        let blank = Entry { state: BufferState::Shared, device: AgentId(0), filled: Picos::ZERO };
+        let blank =
+            BufferEntry { state: BufferState::Shared, device: AgentId(0), filled: Picos::ZERO };
         (config.entries > 0).then(|| Self {
             config,
             lines: Associative::new(config.entries, VictimChoice::Lru, blank),
@@ -151,7 +152,7 @@ impl RootComplexBuffer {
         let acquire = self.config.read_acquires();
         let state =
             if acquire == Acquire::Shared { BufferState::Shared } else { BufferState::Exclusive };
-        let victim = self.put(line, Entry { state, device, filled: now });
+        let victim = self.put(line, BufferEntry { state, device, filled: now });
         self.counts(acquire);
         BufferAction { acquire, victim, ready: now }
     }
@@ -167,7 +168,7 @@ impl RootComplexBuffer {
     ) -> BufferAction {
         let wanted = Acquire::Exclusive { with_data: !full };
         let Some(slot) = self.lines.find(key(line)) else {
-            let entry = Entry { state: BufferState::Modified, device, filled: now };
+            let entry = BufferEntry { state: BufferState::Modified, device, filled: now };
             let victim = self.put(line, entry);
             self.counts(wanted);
             return BufferAction { acquire: wanted, victim, ready: now };
@@ -202,7 +203,7 @@ impl RootComplexBuffer {
     /// A core reads a line that misses its own caches. If the buffer holds it, both get no more than a
     /// shared copy; modified content is written back.
     #[inline]
-    pub fn snoop_read(&mut self, line: LineAddr) -> Option<Held> {
+    pub fn snoop_read(&mut self, line: LineAddr) -> Option<BufferedLine> {
         let slot = self.lines.find(key(line))?;
         let was = *self.lines.value(slot);
         self.lines.value_mut(slot).state = BufferState::Shared;
@@ -212,7 +213,7 @@ impl RootComplexBuffer {
     /// A core will write or flush a line: the buffer invalidates it. Modified content goes to the
     /// writing core, or to memory on a flush.
     #[inline]
-    pub fn snoop_invalidate(&mut self, line: LineAddr) -> Option<Held> {
+    pub fn snoop_invalidate(&mut self, line: LineAddr) -> Option<BufferedLine> {
         let slot = self.lines.find(key(line))?;
         let was = self.lines.take(slot);
         Some(self.held(line, was, false))
@@ -225,15 +226,15 @@ impl RootComplexBuffer {
         self.lines.values_mut().for_each(|entry| entry.filled = Picos::ZERO);
     }
 
-    fn put(&mut self, line: LineAddr, entry: Entry) -> Option<Held> {
+    fn put(&mut self, line: LineAddr, entry: BufferEntry) -> Option<BufferedLine> {
         let (victim, was) = self.lines.insert(key(line), entry)?;
         Some(self.held(LineAddr(u64::from(victim)), was, true))
     }
 
-    fn held(&mut self, line: LineAddr, was: Entry, writes_back: bool) -> Held {
+    fn held(&mut self, line: LineAddr, was: BufferEntry, writes_back: bool) -> BufferedLine {
         let modified = was.state == BufferState::Modified;
         self.counters.write_backs += u64::from(modified && writes_back);
-        Held { line, device: was.device, modified }
+        BufferedLine { line, device: was.device, modified }
     }
 
     fn counts(&mut self, acquire: Acquire) {

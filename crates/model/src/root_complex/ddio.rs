@@ -26,7 +26,7 @@ impl Ddio {
     }
 }
 
-/// What a device writes.
+/// Kind of data that a device writes: the DDIO policy may differ by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DmaKind {
     /// Packet or block data.

@@ -8,12 +8,12 @@
 use crate::occupancy::Entries;
 use units::Picos;
 
-/// Sizes and latencies of the block.
+/// Entries and latencies of an integrated I/O block.
 #[derive(Clone, Debug)]
 pub struct IioConfig {
-    /// Lines of DMA writes in flight.
+    /// Most lines of DMA writes in flight.
     pub write_entries: u32,
-    /// Lines of DMA reads in flight.
+    /// Most lines of DMA reads in flight.
     pub read_entries: u32,
     /// From a write's arrival until the LLC has taken it.
     pub llc_write: Picos,
@@ -44,7 +44,7 @@ impl IioConfig {
     }
 }
 
-/// The block.
+/// The integrated I/O block of a socket, or the entries of one device on the mesh.
 #[derive(Clone, Debug)]
 pub struct Iio {
     /// Parameters.

@@ -55,11 +55,11 @@ impl PageSize {
 /// Memory that is mapped in pages of another size than the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// Its first line, at the beginning of a page.
+    /// First line of the mapping, at the beginning of a page.
     pub first: LineAddr,
-    /// Its length, a multiple of the page.
+    /// Length in lines, a multiple of the page.
     pub lines: u64,
-    /// Its pages.
+    /// Size of the mapping's pages.
     pub page: PageSize,
 }
 
@@ -105,12 +105,12 @@ pub struct PageFault {
 /// The IOMMU of a socket, on or off.
 #[derive(Clone, Debug)]
 pub struct Iommu {
-    unit: Option<Unit>,
+    unit: Option<IommuUnit>,
     counters: IommuCounters,
 }
 
 #[derive(Clone, Debug)]
-struct Unit {
+struct IommuUnit {
     config: IommuConfig,
     /// For each page, when its walk ends.
     iotlb: Associative<Picos>,
@@ -136,7 +136,8 @@ impl Iommu {
         let apart = |pair: &[Mapping]| pair[0].first.0 + pair[0].lines <= pair[1].first.0;
         assert!(config.mappings.windows(2).all(apart), "mappings overlap");
         let iotlb = Associative::new(config.entries, config.victims, Picos::ZERO);
-        let unit = Some(Unit { config, iotlb, walkers: Meter::default(), absent: BTreeSet::new() });
+        let unit =
+            Some(IommuUnit { config, iotlb, walkers: Meter::default(), absent: BTreeSet::new() });
         Self { unit, counters: IommuCounters::default() }
     }
 
@@ -231,7 +232,7 @@ impl Iommu {
     }
 }
 
-impl Unit {
+impl IommuUnit {
     /// One number for page and page size: pages of different sizes may begin at the same line.
     #[inline]
     fn page_key(&self, line: LineAddr) -> u32 {
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_walker_until_all_of_them_walk() {
+    fn no_walk_waits_until_all_walkers_are_busy() {
         let mut iommu = Iommu::new(six_walks());
         for page in 0..6 {
             assert_eq!(iommu.translate(first_line_of(page), Picos::ZERO), Ok(WALK), "page {page}");

@@ -21,7 +21,7 @@ pub struct LinePlacement {
     /// A core's fill does not evict this port's unread lines while its ways hold other lines.
     pub io_priority: bool,
     /// Action for the core of a write's steering tag.
-    pub steering: Steering,
+    pub steering: TagSteering,
 }
 
 /// Action of a write whose victim a device wrote and no agent has read.
@@ -36,7 +36,7 @@ pub enum OnUnread {
 
 /// Action for the core that will read a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Steering {
+pub enum TagSteering {
     /// None: the packet goes no further than the LLC.
     #[default]
     Off,
@@ -61,7 +61,7 @@ impl LinePlacement {
         injected_lines.is_none()
             && *on_unread == OnUnread::Replace
             && !replaces_read_first
-            && *steering == Steering::Off
+            && *steering == TagSteering::Off
     }
 
     /// Whether DDIO places line `number` of a write.
@@ -73,13 +73,13 @@ impl LinePlacement {
     /// Whether line `number` of a write is pushed into its reader's L2.
     #[must_use]
     pub fn pushes(&self, number: u64) -> bool {
-        matches!(self.steering, Steering::PushToL2 { lines } if number < lines)
+        matches!(self.steering, TagSteering::PushToL2 { lines } if number < lines)
     }
 
     /// Whether line `number` of a write is prefetched by its reader.
     #[must_use]
     pub fn hints(&self, number: u64) -> bool {
-        matches!(self.steering, Steering::PrefetchHint { lines } if number < lines)
+        matches!(self.steering, TagSteering::PrefetchHint { lines } if number < lines)
     }
 }
 

@@ -127,7 +127,7 @@ impl PcieLink {
     }
 
     fn time_for(&self, bytes: u64) -> Picos {
-        self.times.of(bytes, |bytes| time_for(bytes, self.ps_per_byte))
+        self.times.look_up(bytes, |bytes| time_for(bytes, self.ps_per_byte))
     }
 
     /// Time for which each direction (up, down) was busy until `now`.

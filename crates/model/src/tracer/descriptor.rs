@@ -2,7 +2,6 @@
 //!
 //! Models: no hardware; it records when a descriptor passed each phase, and the events of its lines from
 //! its preparation until software has read its completion.
-//! Source: none needed.
 //! Simplifies: a trace ends after [`WatchDescriptor::MOST_EVENTS`] events.
 
 use super::{Event, Tracer};
@@ -14,51 +13,51 @@ use units::{LineAddr, Picos};
 pub enum DescriptorPhase {
     /// Software begins to fill it in.
     Begun,
-    /// It is complete in memory.
+    /// The descriptor is complete in memory.
     Prepared,
     /// Software has written it, or its doorbell, to the device.
     Submitted,
-    /// The device has seen that.
+    /// The device has seen the descriptor or its doorbell.
     Seen,
-    /// An engine or channel has taken it.
+    /// An engine or channel has taken the descriptor.
     Dispatched,
-    /// Its operands are translated; of a batch: its list and record.
+    /// The operands are translated; of a batch: its list and record.
     Translated,
-    /// Its first lines are asked for. A batch leaves that to its members.
+    /// The first lines are asked for. A batch leaves that to its members.
     Started,
     /// The last data of its sources has arrived.
     Read,
     /// The last data of its destinations is visible.
     Written,
-    /// Its completion is visible.
+    /// The completion is visible.
     Recorded,
-    /// Software has read that.
+    /// Software has read the completion.
     Reaped,
 }
 
-/// What a line of a descriptor is for.
+/// Purpose of a line of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LineRole {
-    /// It holds the descriptor itself.
+    /// Holds the descriptor itself.
     Descriptor,
-    /// It holds members of a batch.
+    /// Holds members of a batch.
     List,
-    /// It is read.
+    /// Is read by the device.
     Source,
-    /// It is written or flushed.
+    /// Is written or flushed by the device.
     Destination,
-    /// It receives the completion.
+    /// Receives the completion.
     Record,
 }
 
 /// Contiguous lines of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DescriptorLines {
-    /// What they are for.
+    /// Purpose of the lines.
     pub role: LineRole,
-    /// The first of them.
+    /// First line of the range.
     pub first: LineAddr,
-    /// Their number.
+    /// Number of lines.
     pub lines: u64,
 }
 
@@ -76,7 +75,7 @@ pub struct WatchDescriptor {
     /// The line that names it while it is under way.
     key: Option<LineAddr>,
     is_over: bool,
-    /// Its lines.
+    /// Lines of the descriptor, with their purposes.
     pub lines: Vec<DescriptorLines>,
     /// When it has passed each phase.
     pub phases: BTreeMap<DescriptorPhase, Picos>,

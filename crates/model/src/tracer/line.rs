@@ -1,7 +1,6 @@
 //! The trace of one line of memory.
 //!
 //! Models: no hardware; it records the events of a line from time zero on.
-//! Source: none needed.
 //! Simplifies: a trace ends after [`WatchLine::MOST_EVENTS`] events.
 
 use super::{Event, Tracer};

@@ -5,7 +5,7 @@
 //! Source: Hill and Smith (IEEE ToC 1989) for the kinds.
 //! Simplifies: the shadow allocates every requested line, even where a victim cache would not.
 
-use super::{Event, Found, Operation, Tracer};
+use super::{Event, Found, LineOperation, Tracer};
 use crate::miss_kinds::{AccessCounts, MissKinds};
 use units::LineAddr;
 
@@ -29,12 +29,15 @@ impl Tracer for WatchMisses {
     fn record(&mut self, event: Event) {
         let hit = !event.found.is_memory() && !matches!(event.found, Found::LlcAllocated(_));
         match event.operation {
-            Operation::Load | Operation::Store | Operation::Prefetch | Operation::Fetch => {
+            LineOperation::Load
+            | LineOperation::Store
+            | LineOperation::Prefetch
+            | LineOperation::Fetch => {
                 if !matches!(event.found, Found::L1 | Found::L2) {
                     self.kinds.access(event.agent, event.line, hit);
                 }
             }
-            Operation::DmaWriteFull | Operation::DmaWritePartial => {
+            LineOperation::DmaWriteFull | LineOperation::DmaWritePartial => {
                 // A line that goes to memory or to a core's L2 is not in the LLC afterwards.
                 if event.found.is_memory() || event.found == Found::L2 {
                     self.kinds.invalidate(event.line);
@@ -42,14 +45,14 @@ impl Tracer for WatchMisses {
                     self.kinds.access(event.agent, event.line, hit);
                 }
             }
-            Operation::DmaRead => {
+            LineOperation::DmaRead => {
                 self.kinds.pass_by(event.agent, event.line, hit);
             }
-            Operation::L2Victim
-            | Operation::LlcFill
-            | Operation::IoWriteBack
-            | Operation::LlcEviction
-            | Operation::DirectoryEviction => {}
+            LineOperation::L2Victim
+            | LineOperation::LlcFill
+            | LineOperation::IoWriteBack
+            | LineOperation::LlcEviction
+            | LineOperation::DirectoryEviction => {}
         }
     }
 

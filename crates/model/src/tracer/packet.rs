@@ -1,8 +1,6 @@
 //! The trace of one packet.
 //!
 //! Models: no hardware; it records the events of a packet's lines from its arrival to its departure.
-//! Source: none needed.
-//! Simplifies: nothing.
 
 use super::{Event, Tracer};
 use units::LineAddr;

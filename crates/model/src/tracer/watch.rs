@@ -1,8 +1,6 @@
 //! Several tracers together.
 //!
 //! Models: no hardware; it passes events on.
-//! Source: none needed.
-//! Simplifies: nothing.
 
 use super::{
     DescriptorLines, DescriptorPhase, Event, Tracer, WatchDescriptor, WatchLine, WatchMisses,

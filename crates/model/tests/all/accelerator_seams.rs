@@ -1,5 +1,5 @@
-//! What a copy engine needs of the machine around it: a stop on the mesh, requests over several
-//! extents, translations that fault, and stores into its registers that it may refuse.
+//! The parts of a machine that a copy engine needs: a stop on the mesh, requests over several extents,
+//! translations that fault, and stores into its registers that it may refuse.
 
 use crate::small_fabric;
 use model::core::Core;

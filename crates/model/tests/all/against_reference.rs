@@ -7,7 +7,7 @@ use crate::reference::kinds::{Kind, Tally};
 use crate::reference::{Observer, Reference};
 use crate::small_fabric;
 use model::fabric::{Fabric, FabricConfig};
-use model::tracer::{Found, Operation};
+use model::tracer::{Found, LineOperation};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -54,8 +54,8 @@ fn follow(reference: &mut Reference, shape: &Shape, step: &Step) -> bool {
             let port = shape.port_number(port);
             if shape.may_change(port) {
                 let mut policy = reference.io_policy(port);
-                policy.payload = payload.of(shape.llc.2);
-                policy.descriptors = descriptors.of(shape.llc.2);
+                policy.payload = payload.policy(shape.llc.2);
+                policy.descriptors = descriptors.policy(shape.llc.2);
                 reference.set_io_policy(port, policy);
             }
         }
@@ -144,27 +144,29 @@ fn the_random_agents_make_everything_happen() {
         let (shape, steps) = case.new_tree(&mut runner).expect("there are cases").current();
         lockstep(&shape, &steps, &mut tally).expect("both do the same");
     }
-    let cores = [Operation::Load, Operation::Store, Operation::Prefetch, Operation::Fetch];
+    let cores =
+        [LineOperation::Load, LineOperation::Store, LineOperation::Prefetch, LineOperation::Fetch];
     let cached = [TrackedWay, OtherWay, OtherCore, OtherSocket];
     let memory = [Memory, RemoteMemory, CxlMemory];
     tally.expect(&cores, &cached, TIMES);
     tally.expect(&cores, &memory, TIMES);
     tally.expect(&cores, &[Private], TIMES);
-    tally.expect(&[Operation::Store], &[Upgraded, Buffer], TIMES);
-    let devices = [Operation::DmaWriteFull, Operation::DmaWritePartial, Operation::DmaRead];
+    tally.expect(&[LineOperation::Store], &[Upgraded, Buffer], TIMES);
+    let devices =
+        [LineOperation::DmaWriteFull, LineOperation::DmaWritePartial, LineOperation::DmaRead];
     tally.expect(&devices, &cached[..2], TIMES);
     tally.expect(&devices, &memory, TIMES);
     tally.expect(&devices, &[Buffer, OtherCore, OtherSocket], TIMES);
     // Placement policies push into L2.
     tally.expect(&devices[..2], &[Allocated, Private], TIMES);
     tally.expect(
-        &[Operation::L2Victim],
+        &[LineOperation::L2Victim],
         &[Allocated, TrackedWay, OtherWay, OtherCore, Nowhere],
         TIMES,
     );
-    tally.expect(&[Operation::LlcFill], &[Allocated], TIMES);
-    tally.expect(&[Operation::IoWriteBack], &[Allocated, Memory, RemoteMemory], TIMES);
-    let evictions = [Operation::LlcEviction, Operation::DirectoryEviction];
+    tally.expect(&[LineOperation::LlcFill], &[Allocated], TIMES);
+    tally.expect(&[LineOperation::IoWriteBack], &[Allocated, Memory, RemoteMemory], TIMES);
+    let evictions = [LineOperation::LlcEviction, LineOperation::DirectoryEviction];
     tally.expect(&evictions, &[Memory, Nowhere], TIMES);
-    tally.expect(&[Operation::DirectoryEviction], &[OtherWay], TIMES);
+    tally.expect(&[LineOperation::DirectoryEviction], &[OtherWay], TIMES);
 }

@@ -251,8 +251,8 @@ fn any_config() -> impl Strategy<Value = CbdmaConfig> {
     )
 }
 
-/// What a channel does with its descriptors if it is slow and obvious: one after the other. Returns the
-/// numbers of those that write a completion.
+/// A slow and obvious channel, which serves its descriptors one after the other. Returns the numbers of
+/// those that write a completion.
 fn completions_of_reference(descriptors: &[CopyDescriptor]) -> Vec<u64> {
     descriptors.iter().filter(|it| it.wants_completion).map(|it| it.id).collect()
 }

@@ -8,7 +8,7 @@ use model::attribution::AgentId;
 use model::fabric::{Fabric, FabricConfig, MemoryConfig};
 use model::root_complex::buffer::{BufferConfig, Placement};
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy, LlcWaysRegister};
-use model::tracer::{Event, Found, Operation, Tracer};
+use model::tracer::{Event, Found, LineOperation, Tracer};
 use model::upi::UpiConfig;
 use units::{CoreId, Id, LINE_BYTES, LineAddr, Picos, RootPortId, SocketId, WayMask};
 
@@ -59,7 +59,7 @@ fn two_sockets() -> FabricConfig {
 }
 
 /// Events of a line, as (operation, where it was found).
-fn story(machine: &Machine, line: LineAddr) -> Vec<(Operation, Found)> {
+fn story(machine: &Machine, line: LineAddr) -> Vec<(LineOperation, Found)> {
     let events = machine.tracer.0.iter().filter(|event| event.line == line);
     events.map(|event| (event.operation, event.found)).collect()
 }
@@ -94,7 +94,8 @@ fn blog_01_without_ddio_the_first_read_of_each_payload_line_comes_from_dram() {
             "the write invalidated the core's copy"
         );
         machine.core_read(CORE, line, NOW);
-        let expected = [(Operation::DmaWriteFull, Found::Dram), (Operation::Load, Found::Dram)];
+        let expected =
+            [(LineOperation::DmaWriteFull, Found::Dram), (LineOperation::Load, Found::Dram)];
         assert_eq!(story(&machine, line), expected);
     }
 }
@@ -108,9 +109,9 @@ fn blog_02_with_ddio_the_first_read_hits_the_llc_and_dram_is_not_read() {
         machine.core_read(CORE, line, NOW);
         let story = story(&machine, line);
         assert!(
-            matches!(story[0], (Operation::DmaWriteFull, Found::LlcAllocated(way)) if way >= 4)
+            matches!(story[0], (LineOperation::DmaWriteFull, Found::LlcAllocated(way)) if way >= 4)
         );
-        assert!(matches!(story[1], (Operation::Load, Found::LlcHit(_))), "{story:?}");
+        assert!(matches!(story[1], (LineOperation::Load, Found::LlcHit(_))), "{story:?}");
     }
     assert_eq!(machine.memory().lines_moved(), (0, 0));
 }
@@ -127,7 +128,7 @@ fn blog_03_ddio_places_nothing_in_the_llc_of_another_socket() {
     let found = machine.core_read(CoreId(1), line, NOW).found;
     assert!(matches!(found, Found::OtherSocket(SocketId(0)) | Found::Dram), "{found:?}");
     let story = story(&machine, line);
-    assert_eq!(story[0], (Operation::DmaWriteFull, Found::RemoteDram));
+    assert_eq!(story[0], (LineOperation::DmaWriteFull, Found::RemoteDram));
     assert_eq!(machine.counters().remote_lines, 1);
 }
 
@@ -221,7 +222,7 @@ fn atc_03_a_read_hit_needs_no_dram_a_read_miss_allocates_nothing() {
     read(&mut machine, absent, LINE_BYTES);
     assert_eq!(machine.memory().lines_moved(), (1, 0));
     assert_eq!(way_of(&machine, 0, absent), None);
-    assert_eq!(story(&machine, absent), [(Operation::DmaRead, Found::Dram)]);
+    assert_eq!(story(&machine, absent), [(LineOperation::DmaRead, Found::Dram)]);
     let counters = machine.counters();
     assert_eq!((counters.pcie_read_hits, counters.pcie_read_misses), (1, 1));
 }
@@ -309,7 +310,7 @@ fn gem5_01_a_read_hit_is_served_from_the_root_complex_buffer() {
     read(&mut machine, PACKET, LINE_BYTES);
     read(&mut machine, PACKET, LINE_BYTES);
     let expected =
-        [(Operation::DmaRead, Found::Dram), (Operation::DmaRead, Found::RootComplexBuffer)];
+        [(LineOperation::DmaRead, Found::Dram), (LineOperation::DmaRead, Found::RootComplexBuffer)];
     assert_eq!(story(&machine, PACKET), expected);
     assert_eq!(machine.memory().lines_moved(), (1, 0));
 }

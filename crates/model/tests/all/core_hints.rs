@@ -26,7 +26,7 @@ fn a_demoted_line_is_in_the_llc_and_not_in_the_cores_own_caches() {
     fabric.demote(CORE, LINE, Picos(2_000));
     let found = fabric.core_read(CORE, LINE, Picos(3_000)).found;
     assert!(matches!(found, Found::LlcHit(_)), "{found:?}");
-    // What the core does not have cannot be demoted.
+    // A line that the core does not have cannot be demoted.
     fabric.demote(OTHER, LINE, Picos(4_000));
     assert_eq!(fabric.core_read(CORE, LINE, Picos(5_000)).found, Found::L1);
 }

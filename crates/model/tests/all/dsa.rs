@@ -11,7 +11,7 @@ use bench::{
     descriptor, group, no_op, one_queue, queue,
 };
 use model::device::DeviceKind;
-use model::device::dsa::descriptor::{Descriptor, Destination, Operation, Work};
+use model::device::dsa::descriptor::{Descriptor, Destination, DsaWork, Operation};
 use model::device::dsa::portal::{Completion, Status};
 use model::device::dsa::{
     DsaConfig, DsaCounters, DsaTiming, GroupConfig, QueueMode, WorkQueueConfig,
@@ -24,7 +24,7 @@ use units::{CoreId, LINE_BYTES, LineAddr, Picos};
 #[test]
 fn a_copy_reads_and_writes_each_line_once_and_tells_its_client() {
     let mut bench = one_queue(1);
-    bench.post(0, Work::One(copy(7, 5_000)), Picos(1_000));
+    bench.post(0, DsaWork::One(copy(7, 5_000)), Picos(1_000));
     let done = bench.run();
     let [(0, completion)] = done[..] else { panic!("{done:?}") };
     assert_eq!(
@@ -51,7 +51,7 @@ fn cache_control_decides_where_the_destination_is_and_the_record_is_in_the_llc()
         let (written, record) = (LineAddr(SECONDS), LineAddr(RECORDS));
         bench.fabric.core_read(CoreId(0), written, Picos::ZERO);
         let descriptor = Descriptor { destination, ..copy(0, LINE_BYTES) };
-        bench.post(0, Work::One(descriptor), Picos(500_000));
+        bench.post(0, DsaWork::One(descriptor), Picos(500_000));
         bench.run();
         let read = |bench: &mut Bench, line| {
             let start = bench.now;
@@ -76,7 +76,7 @@ fn a_full_dedicated_queue_loses_descriptors_and_a_shared_one_refuses_them() {
     let burst = |bench: &mut Bench| {
         let mut answers = Vec::new();
         for id in 0..6 {
-            bench.post(0, Work::One(no_op(id)), Picos(id));
+            bench.post(0, DsaWork::One(no_op(id)), Picos(id));
             bench.dsa.step(0, &mut bench.fabric, &mut bench.portals, Picos(id), Picos(id));
             answers.extend(bench.portals[0].answer.take());
         }
@@ -134,10 +134,10 @@ fn a_fence_behind_a_failed_member_abandons_the_rest() {
 fn a_drain_completes_behind_all_earlier_descriptors_of_its_queue() {
     let mut bench = one_queue(4);
     for id in 0..5 {
-        bench.post(0, Work::One(copy(id, 64 << 10)), Picos::ZERO);
+        bench.post(0, DsaWork::One(copy(id, 64 << 10)), Picos::ZERO);
     }
-    bench.post(0, Work::One(descriptor(5, Operation::Drain, 0, 0)), Picos::ZERO);
-    bench.post(0, Work::One(no_op(6)), Picos::ZERO);
+    bench.post(0, DsaWork::One(descriptor(5, Operation::Drain, 0, 0)), Picos::ZERO);
+    bench.post(0, DsaWork::One(no_op(6)), Picos::ZERO);
     let order: Vec<u64> = bench.run().iter().map(|(_, completion)| completion.id).collect();
     let place = |id| order.iter().position(|&other| other == id).expect("it completes");
     assert!((0..5).all(|id| place(id) < place(5)), "{order:?}");
@@ -150,7 +150,7 @@ fn an_engine_that_waits_for_a_page_does_not_stop_another() {
         let mut bench = one_queue(engines);
         bench.take_away(copy(0, 1).source.0);
         for id in 0..6 {
-            bench.post(0, Work::One(copy(id, 4_096)), Picos::ZERO);
+            bench.post(0, DsaWork::One(copy(id, 4_096)), Picos::ZERO);
         }
         let done = bench.run();
         assert_eq!(bench.counters().page_faults, 1);
@@ -166,7 +166,7 @@ fn without_block_on_fault_a_descriptor_ends_with_the_bytes_before_the_page() {
     let mut bench = one_queue(1);
     let cut = Descriptor { block_on_fault: false, ..copy(0, 3 * 4_096) };
     bench.take_away(cut.second.0 + 2 * PAGE_LINES);
-    bench.post(0, Work::One(cut), Picos::ZERO);
+    bench.post(0, DsaWork::One(cut), Picos::ZERO);
     let done = bench.run();
     let [(0, completion)] = done[..] else { panic!("{done:?}") };
     assert_eq!((completion.status, completion.completed), (Status::PageFault, 2 * 4_096));
@@ -180,7 +180,7 @@ fn fewer_read_buffers_move_less() {
         let mut config = config(vec![group(vec![queue(128, 1)], 1)]);
         config.groups[0].read_buffers_allowed = buffers;
         let mut bench = Bench::new(config);
-        bench.post(0, Work::One(copy(0, 256 << 10)), Picos::ZERO);
+        bench.post(0, DsaWork::One(copy(0, 256 << 10)), Picos::ZERO);
         bench.run();
         assert!(bench.now > before, "{buffers} buffers: {:?} after {before:?}", bench.now);
         before = bench.now;
@@ -198,7 +198,7 @@ fn slow_translations(pages_ahead: u64) -> Bench {
 fn translations_ahead_keep_a_long_copy_moving() {
     let span = |pages_ahead| {
         let mut bench = slow_translations(pages_ahead);
-        bench.post(0, Work::One(copy(0, 64 << 12)), Picos::ZERO);
+        bench.post(0, DsaWork::One(copy(0, 64 << 12)), Picos::ZERO);
         bench.run();
         assert_eq!(bench.counters().translations, 2 * 64 + 1);
         bench.now
@@ -214,7 +214,7 @@ fn a_descriptor_that_waits_for_a_translation_does_not_hold_up_others() {
         let mut bench = slow_translations(0);
         for id in 0..copies {
             let long = descriptor(id, Operation::Move, 32 << 12, id * 32 * PAGE_LINES);
-            bench.post(0, Work::One(long), Picos::ZERO);
+            bench.post(0, DsaWork::One(long), Picos::ZERO);
         }
         bench.run();
         assert_eq!(bench.counters().page_faults, 0);
@@ -229,7 +229,7 @@ fn an_absent_page_ahead_is_a_fault_when_its_turn_comes() {
     let mut bench = one_queue(1);
     let long = copy(0, 6 << 12);
     bench.take_away(long.source.0 + 4 * PAGE_LINES);
-    bench.post(0, Work::One(long), Picos::ZERO);
+    bench.post(0, DsaWork::One(long), Picos::ZERO);
     let done = bench.run();
     let [(0, completion)] = done[..] else { panic!("{done:?}") };
     assert_eq!((completion.status, completion.completed), (Status::Success, 6 << 12));
@@ -242,7 +242,7 @@ fn an_engine_keeps_one_translation_for_each_field() {
         let mut bench = one_queue(1);
         for (id, place) in places.into_iter().enumerate() {
             let descriptor = descriptor(id as u64, Operation::Move, 64, place);
-            bench.post(0, Work::One(descriptor), Picos(id as u64 * 10_000_000));
+            bench.post(0, DsaWork::One(descriptor), Picos(id as u64 * 10_000_000));
         }
         bench.run();
         bench.counters().translations
@@ -257,7 +257,7 @@ fn more_engines_take_more_small_descriptors() {
     let span = |engines| {
         let mut bench = one_queue(engines);
         for id in 0..100 {
-            bench.post(0, Work::One(descriptor(id, Operation::Move, 64, id)), Picos::ZERO);
+            bench.post(0, DsaWork::One(descriptor(id, Operation::Move, 64, id)), Picos::ZERO);
         }
         bench.run();
         bench.now
@@ -272,7 +272,7 @@ fn batches_take_no_turns_of_their_members() {
         let mut bench = one_queue(1);
         for first in (0..120).step_by(usize_from(members)) {
             let work = match members {
-                1 => Work::One(no_op(first)),
+                1 => DsaWork::One(no_op(first)),
                 _ => batch(1000 + first, (first..first + members).map(no_op).collect()),
             };
             bench.post(0, work, Picos::ZERO);
@@ -280,7 +280,7 @@ fn batches_take_no_turns_of_their_members() {
         bench.run();
         bench.now
     };
-    // What a list costs is the time until its first member begins, not a turn for each batch.
+    // The cost of a list is the time until its first member begins, not a turn for each batch.
     let (alone, pairs, fours) = (span(1), span(2), span(4));
     assert!(pairs.0 < alone.0 + 20 * 40_000, "{pairs:?} {alone:?}");
     assert!(fours.0 < alone.0 + 20 * 40_000, "{fours:?} {alone:?}");
@@ -357,10 +357,10 @@ proptest! {
         let configs = priorities.iter().map(|&priority| queue(20, priority)).collect();
         let mut bench = Bench::new(config(vec![group(configs, 1)]));
         // The first descriptor keeps the engine's front busy until all others are there.
-        bench.post(0, Work::One(no_op(999)), Picos::ZERO);
+        bench.post(0, DsaWork::One(no_op(999)), Picos::ZERO);
         for (portal, &count) in waiting.iter().enumerate() {
             for id in 0..count {
-                bench.post(portal, Work::One(no_op(u64::from(id))), Picos(1));
+                bench.post(portal, DsaWork::One(no_op(u64::from(id))), Picos(1));
             }
         }
         let mut done = bench.run();
@@ -412,7 +412,7 @@ proptest! {
                 time = time.max(bench.now);
             }
             time += Picos(gap);
-            bench.post(portal, Work::One(asked), time);
+            bench.post(portal, DsaWork::One(asked), time);
             let next = (portal + 1) % portals;
             if members.len() > 1 && !std::mem::replace(&mut used[next], true) {
                 bench.post(next, batch(1_000 + id, std::mem::take(&mut members)), time);
@@ -422,7 +422,7 @@ proptest! {
         let time = time.max(bench.now);
         match members[..] {
             [] => {}
-            [only] => bench.post(0, Work::One(only), time),
+            [only] => bench.post(0, DsaWork::One(only), time),
             _ => bench.post(0, batch(2_000, members), time),
         }
         bench.run();

@@ -138,7 +138,7 @@ fn without_ddio_the_rest_of_a_partial_line_comes_from_a_cache_that_has_it() {
     fabric.dma_write(RootPortId(0), LINE, 28, DmaKind::Payload, NOW);
     assert_eq!(fabric.memory().lines_moved(), (1, 1), "the core's clean copy has the rest");
     fabric.dma_write(RootPortId(0), LINE, 28, DmaKind::Payload, NOW);
-    assert_eq!(fabric.memory().lines_moved(), (2, 2), "nobody has it any more");
+    assert_eq!(fabric.memory().lines_moved(), (2, 2), "no cache has it any more");
 }
 
 /// A partial write over a line that a core has modified, in L2 only or with a tag in the LLC.

@@ -13,7 +13,7 @@ use model::llc::{Inclusion, LlcConfig};
 use model::private_caches::{PrefetcherConfig, PrivateCacheConfig};
 use model::replacement::Replacement;
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
-use model::tracer::{Event, Operation, Tracer};
+use model::tracer::{Event, LineOperation, Tracer};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{CoreId, Id, LineAddr, Picos, RootPortId, SocketId, WayMask};
@@ -168,22 +168,22 @@ fn everything_happened(tally: &Tally, operations: u64) {
         TrackedWay, Upgraded,
     };
     let times = operations / 10_000;
-    let cores = [Operation::Load, Operation::Store, Operation::Prefetch];
+    let cores = [LineOperation::Load, LineOperation::Store, LineOperation::Prefetch];
     let cached = [TrackedWay, OtherWay, OtherCore, OtherSocket];
     let memory = [Memory, RemoteMemory];
     tally.expect(&cores, &cached, times);
     tally.expect(&cores, &memory, times);
     tally.expect(&cores, &[Private], times);
-    tally.expect(&[Operation::Store], &[Upgraded], times);
-    let writes = [Operation::DmaWriteFull, Operation::DmaWritePartial];
+    tally.expect(&[LineOperation::Store], &[Upgraded], times);
+    let writes = [LineOperation::DmaWriteFull, LineOperation::DmaWritePartial];
     tally.expect(&writes, &[TrackedWay, OtherWay, Allocated], times);
     tally.expect(&writes, &memory, times);
-    tally.expect(&[Operation::DmaRead], &cached, times);
-    tally.expect(&[Operation::DmaRead], &memory, times);
-    tally.expect(&[Operation::L2Victim], &[Allocated, TrackedWay, OtherCore], times);
-    tally.expect(&[Operation::LlcFill], &[Allocated], times);
+    tally.expect(&[LineOperation::DmaRead], &cached, times);
+    tally.expect(&[LineOperation::DmaRead], &memory, times);
+    tally.expect(&[LineOperation::L2Victim], &[Allocated, TrackedWay, OtherCore], times);
+    tally.expect(&[LineOperation::LlcFill], &[Allocated], times);
     // Written back, or dropped.
-    let evictions = [Operation::LlcEviction, Operation::DirectoryEviction];
+    let evictions = [LineOperation::LlcEviction, LineOperation::DirectoryEviction];
     tally.expect(&evictions, &[Memory, Nowhere], times);
 }
 

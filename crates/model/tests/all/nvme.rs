@@ -7,8 +7,8 @@ use model::device::nvme::NvmeConfig;
 use model::device::nvme::controller::NvmeController;
 use model::device::nvme::media::MediaConfig;
 use model::device::nvme::rings::{
-    COMPLETION_BYTES, Command, NvmeQueuePair, Opcode, PAGE_BYTES, PAGE_LINES, SUBMISSION_BYTES,
-    Submission, phase_of,
+    COMPLETION_BYTES, Command, NvmeQueuePair, NvmeSubmission, Opcode, PAGE_BYTES, PAGE_LINES,
+    SUBMISSION_BYTES, phase_of,
 };
 use model::device::ring::Ring;
 use model::fabric::Fabric;
@@ -87,7 +87,11 @@ fn run(
             let visible = now + Picos(delay);
             // Doorbells of a queue become visible in order.
             let visible = pairs[queue].posted.back().map_or(visible, |s| s.visible.max(visible));
-            pairs[queue].posted.push_back(Submission { visible, entry: submitted[queue], command });
+            pairs[queue].posted.push_back(NvmeSubmission {
+                visible,
+                entry: submitted[queue],
+                command,
+            });
             submitted[queue] += 1;
             next += 1;
         }

@@ -7,7 +7,7 @@ use model::core::bandwidth_limit::BandwidthLimit;
 use model::fabric::{Fabric, FabricConfig};
 use model::llc::Inclusion;
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
-use model::root_complex::line_placement::{LinePlacement, OnUnread, Steering};
+use model::root_complex::line_placement::{LinePlacement, OnUnread, TagSteering};
 use model::tracer::{Found, NoTrace};
 use units::{CoreId, Gigahertz, LineAddr, Picos, RootPortId, SetIndex, SocketId, WayMask};
 
@@ -147,7 +147,7 @@ fn gem5_15_pushed_lines_are_in_the_l2_of_the_core_that_reads_them() {
         Inclusion::ExclusiveVictim,
         Inclusion::Nine,
     ] {
-        let steering = Steering::PushToL2 { lines: 2 };
+        let steering = TagSteering::PushToL2 { lines: 2 };
         let mut config = with(LinePlacement { steering, ..LinePlacement::default() });
         config.socket.llc.inclusion = inclusion;
         let mut fabric = fabric(&config);
@@ -169,7 +169,7 @@ fn gem5_15_pushed_lines_are_in_the_l2_of_the_core_that_reads_them() {
 
 #[test]
 fn a_write_without_a_tag_is_not_pushed() {
-    let steering = Steering::PushToL2 { lines: 2 };
+    let steering = TagSteering::PushToL2 { lines: 2 };
     let mut fabric = fabric(&with(LinePlacement { steering, ..LinePlacement::default() }));
     write(&mut fabric, PACKET);
     assert_eq!(fabric.private_caches(READER).state(PACKET), None);
@@ -189,8 +189,8 @@ fn atc_26_hinted_lines_are_prefetched_while_the_whole_packet_goes_to_dram() {
             (0..3).map(|i| fabric.core_read(READER, PACKET.step(i), NOW).found).collect();
         (written, found, fabric.private_caches(READER).counters.llc_misses)
     };
-    assert_eq!(packet(Steering::Off), (4, vec![Found::Dram; 3], 3));
-    let hinted = packet(Steering::PrefetchHint { lines: 2 });
+    assert_eq!(packet(TagSteering::Off), (4, vec![Found::Dram; 3], 3));
+    let hinted = packet(TagSteering::PrefetchHint { lines: 2 });
     assert_eq!(hinted, (4, vec![Found::L2, Found::L2, Found::Dram], 1));
 }
 

@@ -3,7 +3,7 @@
 
 use model::attribution::AgentId;
 use model::root_complex::buffer::{
-    Acquire, BufferConfig, BufferCounters, BufferState, Held, Placement, RootComplexBuffer,
+    Acquire, BufferConfig, BufferCounters, BufferState, BufferedLine, Placement, RootComplexBuffer,
     WriteBack,
 };
 use proptest::prelude::*;
@@ -97,11 +97,11 @@ fn a_modified_victim_goes_to_the_ways_of_the_device_that_wrote_it_last() {
         assert_eq!(buffer.read(LINE.step(i), NIC, NOW).victim, None);
     }
     let victim = buffer.read(LINE.step(4), NIC, NOW).victim;
-    assert_eq!(victim, Some(Held { line: LINE, device: SSD, modified: true }));
+    assert_eq!(victim, Some(BufferedLine { line: LINE, device: SSD, modified: true }));
     assert_eq!(buffer.config().write_back(SSD), WriteBack::Llc { ways_of: Some(SSD) });
     // The next victim was only read.
     let victim = buffer.read(LINE.step(5), NIC, NOW).victim;
-    assert_eq!(victim, Some(Held { line: LINE.step(1), device: NIC, modified: false }));
+    assert_eq!(victim, Some(BufferedLine { line: LINE.step(1), device: NIC, modified: false }));
     assert_eq!(buffer.counters().write_backs, 1);
 }
 
@@ -128,7 +128,7 @@ fn a_separate_io_cache_is_neither_ddio_nor_its_absence() {
 fn a_read_by_a_core_leaves_a_shared_copy_and_hands_over_what_was_modified() {
     let mut buffer = buffer(Placement::LlcSide);
     trace(&mut buffer, "w");
-    let held = |modified| Some(Held { line: LINE, device: NIC, modified });
+    let held = |modified| Some(BufferedLine { line: LINE, device: NIC, modified });
     assert_eq!(buffer.snoop_read(LINE), held(true));
     assert_eq!(buffer.snoop_read(LINE), held(false));
     assert_eq!(buffer.counters().write_backs, 1);
@@ -141,7 +141,7 @@ fn a_read_by_a_core_leaves_a_shared_copy_and_hands_over_what_was_modified() {
 fn a_write_by_a_core_takes_the_line_out_of_the_buffer() {
     let mut buffer = buffer(Placement::LlcSide);
     trace(&mut buffer, "w");
-    let modified = Some(Held { line: LINE, device: NIC, modified: true });
+    let modified = Some(BufferedLine { line: LINE, device: NIC, modified: true });
     assert_eq!(buffer.snoop_invalidate(LINE), modified);
     assert_eq!(buffer.snoop_invalidate(LINE), None);
     assert_eq!(buffer.state(LINE), None);
@@ -234,9 +234,9 @@ fn placement() -> impl Strategy<Value = Placement> {
 /// A line of the reference: address, state, device. The list is in order of use, oldest first.
 type Listed = (u64, BufferState, u8);
 
-fn held((line, state, device): Listed) -> Held {
+fn held((line, state, device): Listed) -> BufferedLine {
     let modified = state == BufferState::Modified;
-    Held { line: LineAddr(line), device: AgentId(device), modified }
+    BufferedLine { line: LineAddr(line), device: AgentId(device), modified }
 }
 
 /// The rules once more, over a list.
@@ -245,7 +245,7 @@ fn access(
     entries: usize,
     reads: BufferState,
     step: Step,
-) -> (Acquire, Option<Held>) {
+) -> (Acquire, Option<BufferedLine>) {
     let (line, device, write) = match step {
         Step::Read(line, device) => (line, device, None),
         Step::Write(line, device, full) => (line, device, Some(full)),

@@ -3,7 +3,7 @@
 
 use model::attribution::AgentId;
 use model::root_complex::buffer::{
-    Acquire, BufferConfig, BufferState, Held, Placement, RootComplexBuffer, WriteBack,
+    Acquire, BufferConfig, BufferState, BufferedLine, Placement, RootComplexBuffer, WriteBack,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -74,7 +74,7 @@ impl Toy {
         in_core || in_llc
     }
 
-    fn write_back(&mut self, held: Held, content: Content) {
+    fn write_back(&mut self, held: BufferedLine, content: Content) {
         if held.modified {
             match self.buffer.config().write_back(held.device) {
                 WriteBack::Llc { .. } => self.write_llc(held.line.0, content, true),
@@ -110,7 +110,7 @@ impl Toy {
         self.buffer.fill(LineAddr(line), Picos::ZERO, Picos::ZERO, modified);
     }
 
-    fn victim(&mut self, victim: Option<Held>) {
+    fn victim(&mut self, victim: Option<BufferedLine>) {
         if let Some(held) = victim {
             let content = self.in_buffer.remove(&held.line.0).expect("a held line has content");
             self.write_back(held, content);

@@ -4,7 +4,9 @@
 //! The medians choose the parameters of ring and mesh below, and the tiles: the asserts on them state
 //! the quality of a fit. Results for cores that were not used are marked as such.
 
-use model::mesh::{Mesh, MeshConfig, Ring, RingConfig, SliceLatency, Tile, Topology, column_major};
+use model::mesh::{
+    Mesh, MeshConfig, RingConfig, RingInterconnect, SliceLatency, Tile, Topology, column_major,
+};
 use proptest::prelude::*;
 use units::{Cycles, Gigahertz, SliceId, SocketCore};
 
@@ -57,7 +59,7 @@ fn haswell_e5_2667_v3() -> Topology {
         hop_uncore_cycles: 0.5625,
         odd_extra_uncore_cycles: 10.125,
     };
-    Topology::Ring(Ring::new(config).expect("is valid"))
+    Topology::Ring(RingInterconnect::new(config).expect("is valid"))
 }
 
 fn tile(row: u8, column: u8) -> Tile {
@@ -312,9 +314,9 @@ proptest! {
         for core in 0..cores {
             for slice in (0..topology.slices()).map(SliceId) {
                 let latency = topology.latency(core, slice);
-                prop_assert_eq!(distances.of(SocketCore(core), slice), latency.at(core_clock, uncore_clock));
+                prop_assert_eq!(distances.get(SocketCore(core), slice), latency.at(core_clock, uncore_clock));
                 let cycles = latency.in_core_cycles(core_clock, uncore_clock).at(core_clock);
-                prop_assert!(cycles.0.abs_diff(distances.of(SocketCore(core), slice).0) <= 1);
+                prop_assert!(cycles.0.abs_diff(distances.get(SocketCore(core), slice).0) <= 1);
             }
         }
     }

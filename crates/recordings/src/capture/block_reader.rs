@@ -13,7 +13,7 @@ use pcap_file::pcapng::blocks::{
 };
 
 use super::error::{CaptureFault, RecordPosition};
-use super::input::{Input, u32_at};
+use super::input::{CaptureInput, u32_at};
 
 /// The largest packet with the longest options is well below this.
 const MAX_BLOCK_BYTES: u32 = 1 << 20;
@@ -31,13 +31,13 @@ pub(super) struct Framed {
 
 /// Splits a file into blocks.
 pub(super) struct BlockReader<'a, R> {
-    input: &'a mut Input<R>,
+    input: &'a mut CaptureInput<R>,
     endianness: Endianness,
     buffer: Vec<u8>,
 }
 
 impl<'a, R: Read> BlockReader<'a, R> {
-    pub(super) fn new(input: &'a mut Input<R>) -> Self {
+    pub(super) fn new(input: &'a mut CaptureInput<R>) -> Self {
         Self { input, endianness: Endianness::Big, buffer: Vec::new() }
     }
 

@@ -6,7 +6,7 @@ use units::narrow::fit;
 use units::{Bytes, Picos};
 
 use super::error::CaptureFault;
-use super::packets::{Packets, Recorded};
+use super::packet_consumer::{PacketConsumer, Recorded};
 use workload::traffic::{Capture, CapturedPacket, FlowTuple};
 
 const PICOS_PER_DAY: u128 = 86_400 * 1_000_000_000_000;
@@ -19,7 +19,7 @@ struct Timed {
 
 /// The packets so far.
 #[derive(Default)]
-pub(super) struct Builder {
+pub(super) struct CaptureBuilder {
     packets: Vec<Timed>,
     flows: Vec<FlowTuple>,
     /// For look-ups only: its order is never used, so results stay deterministic.
@@ -27,7 +27,7 @@ pub(super) struct Builder {
     last_time_ps: Option<i128>,
 }
 
-impl Packets for Builder {
+impl PacketConsumer for CaptureBuilder {
     fn count(&self) -> u64 {
         self.packets.len() as u64
     }
@@ -43,7 +43,7 @@ impl Packets for Builder {
     }
 }
 
-impl Builder {
+impl CaptureBuilder {
     fn index_of(&mut self, flow: FlowTuple) -> usize {
         *self.flow_index.entry(flow).or_insert_with(|| {
             self.flows.push(flow);

@@ -9,13 +9,13 @@ use super::error::CaptureFault;
 const MAGIC_BYTES: u64 = 4;
 
 /// A reader that counts its bytes.
-pub(super) struct Input<R> {
+pub(super) struct CaptureInput<R> {
     /// The file, preceded by the bytes that were read to recognise it.
     reader: Chain<Cursor<Vec<u8>>, BufReader<R>>,
     offset: u64,
 }
 
-impl<R: Read> Input<R> {
+impl<R: Read> CaptureInput<R> {
     /// The input at its start, and its first four bytes as a big-endian number.
     pub(super) fn open(reader: R) -> Result<(Self, u32), CaptureFault> {
         let mut reader = BufReader::new(reader);

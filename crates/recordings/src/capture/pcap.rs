@@ -11,9 +11,9 @@ use pcap_file::{Endianness, TsResolution};
 
 use super::captured_limit_bytes;
 use super::error::{CaptureFault, RecordPosition};
-use super::input::{Input, u32_at};
+use super::input::{CaptureInput, u32_at};
 use super::link::{Link, unsupported_link};
-use super::packets::{Packets, Recorded};
+use super::packet_consumer::{PacketConsumer, Recorded};
 
 /// First four bytes, read as a big-endian number.
 pub(super) const MAGICS: [u32; 4] = [0xa1b2_c3d4, 0xd4c3_b2a1, 0xa1b2_3c4d, 0x4d3c_b2a1];
@@ -25,8 +25,8 @@ const CAPTURED_LENGTH_AT: usize = 8;
 
 /// Reads the file up to its end.
 pub(super) fn read<R: Read>(
-    input: &mut Input<R>,
-    packets: &mut impl Packets,
+    input: &mut CaptureInput<R>,
+    packets: &mut impl PacketConsumer,
 ) -> Result<(), CaptureFault> {
     let mut buffer = Vec::new();
     let present = input.append(&mut buffer, FILE_HEADER_BYTES)?;
@@ -54,7 +54,7 @@ pub(super) fn read<R: Read>(
 
 /// Reads a record after a check of its length; `false` at the end of the file.
 fn read_record<R: Read>(
-    input: &mut Input<R>,
+    input: &mut CaptureInput<R>,
     buffer: &mut Vec<u8>,
     header: &PcapHeader,
     position: RecordPosition,

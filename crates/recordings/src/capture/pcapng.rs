@@ -22,17 +22,17 @@ use pcap_file::pcapng::{Block, PcapNgParser};
 use super::block_reader::{BlockReader, Framed};
 use super::captured_limit_bytes;
 use super::error::{CaptureFault, RecordPosition};
-use super::input::Input;
+use super::input::CaptureInput;
 use super::link::{Link, unsupported_link};
-use super::packets::{Packets, Recorded};
+use super::packet_consumer::{PacketConsumer, Recorded};
 
 /// First four bytes, the same in both byte orders.
 pub(super) const SECTION_HEADER: u32 = SECTION_HEADER_BLOCK;
 
 /// Reads the file up to its end.
 pub(super) fn read<R: Read>(
-    input: &mut Input<R>,
-    packets: &mut impl Packets,
+    input: &mut CaptureInput<R>,
+    packets: &mut impl PacketConsumer,
 ) -> Result<(), CaptureFault> {
     let mut blocks = BlockReader::new(input);
     let mut section = None;

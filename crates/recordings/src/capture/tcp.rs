@@ -12,7 +12,7 @@ use std::path::Path;
 
 use etherparse::{LaxNetSlice, TransportSlice};
 
-use super::packets::{Packets, Recorded};
+use super::packet_consumer::{PacketConsumer, Recorded};
 use super::{CaptureError, CaptureFault, CutShort, RecordPosition, hand_over};
 
 /// A segment, as it passed the interface.
@@ -20,28 +20,28 @@ use super::{CaptureError, CaptureFault, CutShort, RecordPosition, hand_over};
 pub struct Segment<'a> {
     /// Number of the packet in the file, from 1.
     pub packet: u64,
-    /// Who sent it.
+    /// Address and port of the sender.
     pub source: SocketAddr,
-    /// To whom.
+    /// Address and port of the receiver.
     pub destination: SocketAddr,
     /// Number of its first byte; of the SYN itself, if it is one.
     pub sequence: u32,
     /// It opens a connection.
     pub is_syn: bool,
-    /// Its sender sends nothing after it.
+    /// The sender sends nothing after this segment.
     pub is_fin: bool,
     /// It ends the connection.
     pub is_reset: bool,
-    /// Its bytes, as far as they were captured.
+    /// Payload of the segment, as far as it was captured.
     pub payload: &'a [u8],
 }
 
-/// What a file held.
+/// Numbers of packets and TCP segments in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segments {
     /// Packets of any kind.
     pub packets: u64,
-    /// Those with segments of TCP.
+    /// Packets with a segment of TCP.
     pub segments: u64,
     /// The record within which the file ends.
     pub cut_in: Option<RecordPosition>,
@@ -68,18 +68,18 @@ fn from_reader(
     cut_short: CutShort,
     each: impl FnMut(&Segment<'_>),
 ) -> Result<Segments, CaptureFault> {
-    let mut taker = Taker { each, packets: 0, segments: 0 };
+    let mut taker = SegmentConsumer { each, packets: 0, segments: 0 };
     let cut_in = hand_over(reader, cut_short, &mut taker)?;
     Ok(Segments { packets: taker.packets, segments: taker.segments, cut_in })
 }
 
-struct Taker<F> {
+struct SegmentConsumer<F> {
     each: F,
     packets: u64,
     segments: u64,
 }
 
-impl<F: FnMut(&Segment<'_>)> Packets for Taker<F> {
+impl<F: FnMut(&Segment<'_>)> PacketConsumer for SegmentConsumer<F> {
     fn count(&self) -> u64 {
         self.packets
     }

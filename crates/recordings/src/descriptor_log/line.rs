@@ -21,7 +21,7 @@ const DELTA_BYTES: u64 = 10;
 /// A line.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Line {
+pub(super) struct LogLine {
     /// When the descriptor was written to its portal.
     pub time_ns: f64,
     /// The portal.
@@ -44,7 +44,7 @@ pub(super) struct Line {
     record_bytes: Option<u64>,
     #[serde(default)]
     block_bytes: Option<u64>,
-    /// What happened when it was recorded, which a replay does not look at.
+    /// Queue, process and status at the time of the recording; a replay ignores them.
     #[serde(default, rename = "queue")]
     _queue: Option<String>,
     #[serde(default, rename = "process")]
@@ -63,7 +63,7 @@ fn address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> 
     })
 }
 
-impl Line {
+impl LogLine {
     pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
         let line: Self = serde_json::from_slice(text).map_err(|error| {
             // The parser counts lines of this text, which has one.

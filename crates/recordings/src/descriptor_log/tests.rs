@@ -1,4 +1,4 @@
-//! What is read of a log, and what is refused.
+//! Logs that are read, and logs that are refused.
 
 use super::{DescriptorLogFault, from_reader};
 use model::device::dsa::descriptor::{Destination, Operation};

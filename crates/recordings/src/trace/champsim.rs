@@ -8,7 +8,7 @@
 
 use super::TraceFormat;
 use super::error::TraceFault;
-use super::input::Input;
+use super::input::TraceInput;
 use workload::trace::{BLOCK_REFERENCES, Reference, ReferenceKind};
 
 /// Size of a record.
@@ -21,7 +21,10 @@ const STORES_AT: usize = 16;
 const LOADS_AT: usize = 32;
 
 /// Appends a block of references.
-pub(super) fn read_block(input: &mut Input, into: &mut Vec<Reference>) -> Result<(), TraceFault> {
+pub(super) fn read_block(
+    input: &mut TraceInput,
+    into: &mut Vec<Reference>,
+) -> Result<(), TraceFault> {
     while into.len() + MOST_REFERENCES <= BLOCK_REFERENCES {
         let (records, rest) = input.ready().as_chunks::<RECORD_BYTES>();
         let free = (BLOCK_REFERENCES - into.len()) / MOST_REFERENCES;
@@ -73,7 +76,7 @@ fn bad_record(start: u64, record: usize, field: &'static str, found: u8) -> Trac
 }
 
 /// Checks that the end of the file is between two records.
-fn at_end(input: &Input, present: usize) -> Result<(), TraceFault> {
+fn at_end(input: &TraceInput, present: usize) -> Result<(), TraceFault> {
     if present == 0 {
         return Ok(());
     }

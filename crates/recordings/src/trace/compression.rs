@@ -48,7 +48,7 @@ impl Compression {
         }
     }
 
-    fn of(head: &[u8]) -> Option<Self> {
+    fn from_head(head: &[u8]) -> Option<Self> {
         match head {
             // Deflate, no reserved flag, a known extra flag: the first three bytes alone could be an
             // address.
@@ -80,7 +80,7 @@ pub(super) fn unpacked(
 ) -> io::Result<(Option<Compression>, Box<dyn Read + Send>)> {
     let mut head = Vec::new();
     file.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
-    let compression = Compression::of(&head);
+    let compression = Compression::from_head(&head);
     let whole = Cursor::new(head).chain(file);
     let Some(kind) = compression else {
         return Ok((None, Box::new(whole)));

@@ -11,7 +11,7 @@ pub(super) const BUFFER_BYTES: usize = 1 << 17;
 const START_BYTES: usize = 1 << 14;
 
 /// The content of a file that has been read but not decoded, and the rest of the file.
-pub(super) struct Input {
+pub(super) struct TraceInput {
     content: Box<dyn Read + Send>,
     compression: Option<Compression>,
     buffer: Vec<u8>,
@@ -22,7 +22,7 @@ pub(super) struct Input {
     offset: u64,
 }
 
-impl Input {
+impl TraceInput {
     pub(super) fn open(file: Box<dyn Read + Send>) -> Result<Self, TraceFault> {
         let (compression, content) = compression::unpacked(file)
             .map_err(|error| TraceFault::CannotRead { offset: 0, error })?;

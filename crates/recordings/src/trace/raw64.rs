@@ -5,14 +5,17 @@
 //! Simplifies: there are neither sizes nor stores, so a reference is a load of one byte.
 
 use super::error::TraceFault;
-use super::input::Input;
+use super::input::TraceInput;
 use super::{BATCH_LOADS, TraceFormat};
 use workload::trace::{BLOCK_REFERENCES, Reference, ReferenceKind};
 
 const RECORD_BYTES: usize = 8;
 
 /// Appends a block of references.
-pub(super) fn read_block(input: &mut Input, into: &mut Vec<Reference>) -> Result<(), TraceFault> {
+pub(super) fn read_block(
+    input: &mut TraceInput,
+    into: &mut Vec<Reference>,
+) -> Result<(), TraceFault> {
     read(input, into, BLOCK_REFERENCES, |address| Reference {
         address,
         bytes: 1,
@@ -21,12 +24,15 @@ pub(super) fn read_block(input: &mut Input, into: &mut Vec<Reference>) -> Result
 }
 
 /// Appends the addresses of a larger block.
-pub(super) fn read_addresses(input: &mut Input, into: &mut Vec<u64>) -> Result<(), TraceFault> {
+pub(super) fn read_addresses(
+    input: &mut TraceInput,
+    into: &mut Vec<u64>,
+) -> Result<(), TraceFault> {
     read(input, into, BATCH_LOADS, |address| address)
 }
 
 fn read<T>(
-    input: &mut Input,
+    input: &mut TraceInput,
     into: &mut Vec<T>,
     most: usize,
     of: impl Fn(u64) -> T,
@@ -44,7 +50,7 @@ fn read<T>(
     Ok(())
 }
 
-fn truncated(input: &Input, present: usize) -> TraceFault {
+fn truncated(input: &TraceInput, present: usize) -> TraceFault {
     TraceFault::TruncatedRecord {
         offset: input.offset(),
         present,

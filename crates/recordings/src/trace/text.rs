@@ -4,7 +4,7 @@ use memchr::memchr;
 
 use super::TraceFormat;
 use super::error::TraceFault;
-use super::input::{BUFFER_BYTES, Input};
+use super::input::{BUFFER_BYTES, TraceInput};
 use units::narrow::{fit, low_u8};
 use workload::trace::{BLOCK_REFERENCES, Reference};
 
@@ -26,7 +26,7 @@ impl LineCount {
     /// line at the start of a text, and returns its length with its end.
     pub(super) fn read_block(
         &mut self,
-        input: &mut Input,
+        input: &mut TraceInput,
         into: &mut Vec<Reference>,
         format: TraceFormat,
         plain: impl Fn(&[u8]) -> Option<(Reference, usize)>,
@@ -60,7 +60,7 @@ impl LineCount {
     /// The last line may lack a line end.
     fn read_last_line(
         &mut self,
-        input: &mut Input,
+        input: &mut TraceInput,
         into: &mut Vec<Reference>,
         format: TraceFormat,
         parse: impl Fn(&[u8]) -> Parsed,

@@ -36,7 +36,7 @@ use std::path::Path;
 use std::rc::Rc;
 use units::Picos;
 use units::narrow::{fit, usize_from};
-use workload::app::descriptor_replay::by_core::CoreReplay;
+use workload::app::descriptor_replay::core_replay::CoreReplay;
 use workload::app::descriptor_replay::{DescriptorReplay, ReplayedOffload};
 use workload::descriptor_log::{DescriptorLog, PlacedPages};
 use workload::driver::core_mover::CoreLoops;

@@ -178,9 +178,9 @@ impl KernelPlan {
             config: MemoryKernelConfig {
                 lines: keys.working_set_bytes.div_ceil(LINE_BYTES),
                 pattern: match keys.pattern {
-                    AccessPattern::Random => memory_kernel::Pattern::Random,
-                    AccessPattern::Sequential => memory_kernel::Pattern::Sequential,
-                    AccessPattern::PointerChase => memory_kernel::Pattern::PointerChase,
+                    AccessPattern::Random => memory_kernel::KernelPattern::Random,
+                    AccessPattern::Sequential => memory_kernel::KernelPattern::Sequential,
+                    AccessPattern::PointerChase => memory_kernel::KernelPattern::PointerChase,
                 },
                 store_percent: keys.store_percent,
                 cycles_per_access: Cycles(keys.cycles_per_access),

@@ -20,7 +20,7 @@ use model::tracer::Tracer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Cycles, LINE_BYTES};
-use workload::app::message_passing::{Rank, RankConfig};
+use workload::app::message_passing::{MessageRank, RankConfig};
 use workload::driver::core_mover::{CoreMover, CoreMoverConfig};
 
 const MESSAGE_BYTES: (u64, u64) = (LINE_BYTES, 64 << 20);
@@ -168,7 +168,8 @@ impl ApplicationPlan for MessagePassingPlan {
         let programs = self.programs(builder);
         for (&core, program) in builder.tenant.cores.iter().zip(programs) {
             let movers = (CoreMover::new(self.mover), offloaders.next());
-            let software = Rank::new(self.config, builder.machine.core(core), movers, program);
+            let software =
+                MessageRank::new(self.config, builder.machine.core(core), movers, program);
             builder.software.insert(core, Box::new(software));
         }
     }

@@ -27,7 +27,7 @@ use keys::DigestName;
 use model::tracer::Tracer;
 use units::{Cycles, Picos};
 use workload::app::nvme_tcp_target::NvmeTcpTargetConfig;
-use workload::app::nvme_tcp_target::answer::{Answer, REQUEST_BYTES};
+use workload::app::nvme_tcp_target::answer::{REQUEST_BYTES, TargetAnswer};
 use workload::app::nvme_tcp_target::replies::ReplyCosts;
 use workload::app::nvme_tcp_target::storage::StorageConfig;
 use workload::driver::core_mover::CoreMoverConfig;
@@ -51,7 +51,7 @@ enum DigestPlan {
 pub(crate) struct NvmeTcpTargetPlan {
     driver: DriverPlan,
     target: NvmeTcpTargetConfig,
-    answer: Answer,
+    answer: TargetAnswer,
     costs: ReplyCosts,
     /// The seed is that of the tenant: each core adds its own.
     storage: StorageConfig,
@@ -110,7 +110,7 @@ impl ApplicationPlan for NvmeTcpTargetPlan {
         card.check(input)?;
         let needs = DriverNeeds { receives: true, spacing: Spacing::OddLines, own_bytes: 0 };
         let driver = DriverPlan::of(input, &card, needs);
-        let answer = Answer {
+        let answer = TargetAnswer {
             read_bytes: keys.read_bytes,
             has_digest: keys.digest != DigestName::None,
             mtu_bytes: keys.mtu_bytes,
@@ -165,7 +165,7 @@ impl ApplicationPlan for NvmeTcpTargetPlan {
 fn initiators(
     input: &TenantInput<'_>,
     card: &Card<'_>,
-    answer: Answer,
+    answer: TargetAnswer,
 ) -> Result<InitiatorsConfig, InputError> {
     let keys = &input.tenant.tables.nvme_tcp_target;
     Ok(InitiatorsConfig {

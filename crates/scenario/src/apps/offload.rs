@@ -29,7 +29,7 @@ use units::{Cycles, LINE_BYTES, Picos};
 use workload::app::offload::absent_pages::AbsentPages;
 use workload::app::offload::{DataState, Offload, OffloadConfig, OnFault};
 use workload::driver::core_mover::{CoreMover, CoreMoverConfig};
-use workload::driver::offloader::{Offloader, Origin};
+use workload::driver::offloader::{DescriptorOrigin, Offloader};
 use workload::host_memory::Arena;
 
 /// Allocations of a descriptor, each in a page that is touched for the first time: the descriptor itself, and
@@ -160,7 +160,7 @@ impl ApplicationPlan for OffloadPlan {
             socket: input.tenant.keys.socket,
             is_warm: input.tenant.keys.initial_content != InitialContent::Empty,
             page_bytes,
-            mover: core_loops(keys.kernel, costs).of(descriptor.operation).unwrap_or(NO_LOOP),
+            mover: core_loops(keys.kernel, costs).mover(descriptor.operation).unwrap_or(NO_LOOP),
             absent: (keys.absent_percent > 0).then(|| AbsentPlan {
                 percent: keys.absent_percent,
                 page_lines: translated.unwrap_or(BASE_PAGE_BYTES) / LINE_BYTES,
@@ -249,10 +249,10 @@ impl OffloadPlan {
 fn wanted(keys: &OffloadKeys, costs: &CoreKernelFacts) -> OffloadersWanted {
     let faults = ALLOCATIONS * costs.page_fault_cycles.value;
     let origin = match keys.descriptors {
-        DescriptorsName::FilledIn => Origin::FilledIn,
-        DescriptorsName::Prepared => Origin::Prepared,
+        DescriptorsName::FilledIn => DescriptorOrigin::FilledIn,
+        DescriptorsName::Prepared => DescriptorOrigin::Prepared,
         DescriptorsName::Allocated => {
-            Origin::Allocated(Cycles(ALLOCATIONS * costs.allocate_cycles.value + faults))
+            DescriptorOrigin::Allocated(Cycles(ALLOCATIONS * costs.allocate_cycles.value + faults))
         }
     };
     OffloadersWanted {

@@ -20,7 +20,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Cycles, LINE_BYTES, Picos};
 use workload::app::packet_loop::Drivers;
-use workload::app::ping_pong::{Interrupts, PingPong, PingPongConfig, PingPongMemory, Work};
+use workload::app::ping_pong::{
+    Interrupts, PingPong, PingPongConfig, PingPongMemory, PingPongWork,
+};
 use workload::driver::mempool::Spacing;
 use workload::traffic::{Delay, PingPongClientConfig};
 
@@ -136,7 +138,7 @@ fn check(
 }
 
 fn server(keys: &PingPongKeys, facts: &PingPongFacts) -> PingPongConfig {
-    let work = |cycles: &Sourced<f64>, instructions: &Sourced<u64>| Work {
+    let work = |cycles: &Sourced<f64>, instructions: &Sourced<u64>| PingPongWork {
         cycles: Cycles(cycles.value),
         instructions: instructions.value,
     };

@@ -5,14 +5,14 @@ use crate::input::error::InputError;
 use crate::layout::Layout;
 use crate::platform::Platform;
 use crate::scenario::{ControllerKind, Scenario};
-use controllers::{Controller, Iat, IatConfig, Threshold, ThresholdConfig};
+use controllers::{Iat, IatConfig, Threshold, ThresholdConfig, WayController};
 use units::Picos;
-use workload::control::steered::{Steered, SteeredConfig};
+use workload::control::way_steering::{WaySteering, WaySteeringConfig};
 
 /// A controller and what it steers.
 #[derive(Clone, Debug)]
 pub(crate) struct SteeringPlan {
-    steered: SteeredConfig,
+    steered: WaySteeringConfig,
     rule: Rule,
 }
 
@@ -24,7 +24,7 @@ enum Rule {
 
 impl SteeringPlan {
     /// One that looks at devices alone.
-    pub fn threshold(steered: SteeredConfig, config: ThresholdConfig) -> Self {
+    pub fn threshold(steered: WaySteeringConfig, config: ThresholdConfig) -> Self {
         Self { steered, rule: Rule::Threshold(config) }
     }
 
@@ -46,7 +46,7 @@ impl SteeringPlan {
         };
         let numbered = (0..scenario.tenants().count()).filter(|&tenant| has_ddio(tenant));
         let ports = numbered.flat_map(|tenant| layout.ports_of(tenant)).collect();
-        let steered = |tenants| SteeredConfig {
+        let steered = |tenants| WaySteeringConfig {
             ports,
             tenants,
             llc_ways: platform.llc.ways.value,
@@ -65,12 +65,12 @@ impl SteeringPlan {
     }
 
     /// The controller itself.
-    pub fn build(&self) -> Steered {
+    pub fn build(&self) -> WaySteering {
         let ways = self.steered.io_ways;
-        let controller: Box<dyn Controller> = match &self.rule {
+        let controller: Box<dyn WayController> = match &self.rule {
             Rule::Threshold(config) => Box::new(Threshold::new(*config, ways)),
             Rule::Iat(config) => Box::new(Iat::new(config.clone(), ways)),
         };
-        Steered::new(self.steered.clone(), controller)
+        WaySteering::new(self.steered.clone(), controller)
     }
 }

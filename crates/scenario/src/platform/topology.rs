@@ -5,7 +5,8 @@ use crate::input::check::Check;
 use crate::input::error::InputError;
 use crate::input::sourced::Sourced;
 use model::mesh::{
-    Mesh, MeshConfig, Ring, RingConfig, SliceLatency, Tile, Topology, TopologyError, column_major,
+    Mesh, MeshConfig, RingConfig, RingInterconnect, SliceLatency, Tile, Topology, TopologyError,
+    column_major,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,7 +97,7 @@ impl RingFacts {
             hop_uncore_cycles: self.hop_uncore_cycles.value,
             odd_extra_uncore_cycles: self.odd_extra_uncore_cycles.value,
         };
-        Ok(Topology::Ring(Ring::new(config)?))
+        Ok(Topology::Ring(RingInterconnect::new(config)?))
     }
 }
 

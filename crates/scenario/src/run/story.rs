@@ -4,7 +4,7 @@ use crate::layout::Layout;
 use crate::result::{DescriptorTrace, TraceEvent, TraceEviction, TracePhase};
 use model::attribution::AgentId;
 use model::tracer::{
-    DescriptorPhase, Event, Found, LineRole, Operation, WatchDescriptor, WatchLine, WatchPacket,
+    DescriptorPhase, Event, Found, LineOperation, LineRole, WatchDescriptor, WatchLine, WatchPacket,
 };
 use units::LineAddr;
 
@@ -97,20 +97,20 @@ fn tell(events: &[Event], layout: &Layout, first_line: u64) -> Vec<TraceEvent> {
         .collect()
 }
 
-fn operation(operation: Operation) -> &'static str {
+fn operation(operation: LineOperation) -> &'static str {
     match operation {
-        Operation::DmaWriteFull => "DMA write (ItoM)",
-        Operation::DmaWritePartial => "DMA write, partial (RFO)",
-        Operation::DmaRead => "DMA read (PCIRdCur)",
-        Operation::Load => "load",
-        Operation::Store => "store",
-        Operation::Prefetch => "prefetch",
-        Operation::Fetch => "instruction fetch",
-        Operation::L2Victim => "L2 victim",
-        Operation::LlcFill => "LLC fill",
-        Operation::IoWriteBack => "I/O write-back",
-        Operation::LlcEviction => "LLC eviction",
-        Operation::DirectoryEviction => "snoop filter eviction",
+        LineOperation::DmaWriteFull => "DMA write (ItoM)",
+        LineOperation::DmaWritePartial => "DMA write, partial (RFO)",
+        LineOperation::DmaRead => "DMA read (PCIRdCur)",
+        LineOperation::Load => "load",
+        LineOperation::Store => "store",
+        LineOperation::Prefetch => "prefetch",
+        LineOperation::Fetch => "instruction fetch",
+        LineOperation::L2Victim => "L2 victim",
+        LineOperation::LlcFill => "LLC fill",
+        LineOperation::IoWriteBack => "I/O write-back",
+        LineOperation::LlcEviction => "LLC eviction",
+        LineOperation::DirectoryEviction => "snoop filter eviction",
     }
 }
 

@@ -67,7 +67,7 @@ fn fabric_config(platform: &Platform) -> FabricConfig {
 /// With time, without it, and without it on two threads.
 fn courses(platform: &Platform) -> [Course; 3] {
     let config = fabric_config(platform);
-    let levels = IndependentLevels::of(&config).expect("its levels are independent");
+    let levels = IndependentLevels::from_config(&config).expect("its levels are independent");
     let fabric = Fabric::new(&config, NoTrace);
     [
         Course::Timed(Box::new(Replay::new(fabric, None))),
@@ -99,7 +99,7 @@ proptest! {
 fn machines_whose_levels_act_on_each_other_are_replayed_in_the_fabric() {
     let reference = || builtin::platform("a test", REFERENCE).expect("it is built in");
     let is_independent =
-        |platform: &Platform| IndependentLevels::of(&fabric_config(platform)).is_some();
+        |platform: &Platform| IndependentLevels::from_config(&fabric_config(platform)).is_some();
     assert!(is_independent(&reference()));
     let mut random = reference();
     random.l2.replacement.value = ReplacementName(Replacement::Random);

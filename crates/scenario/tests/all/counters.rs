@@ -1,7 +1,7 @@
 //! Are the counters that stand for the CHA's events exactly what a trace of every line shows?
 
 use model::counters::Counters;
-use model::tracer::{Event, Found, Operation, Tracer};
+use model::tracer::{Event, Found, LineOperation, Tracer};
 use scenario::{Wanted, job};
 use std::ops::ControlFlow;
 use units::{LineAddr, Picos};
@@ -23,12 +23,12 @@ impl Tracer for Traced {
     fn record(&mut self, event: Event) {
         let in_llc = matches!(event.found, Found::LlcHit(_));
         *match event.operation {
-            Operation::DmaWriteFull if in_llc => &mut self.itom_hits,
-            Operation::DmaWriteFull => &mut self.itom_misses,
-            Operation::DmaWritePartial if in_llc => &mut self.partial_hits,
-            Operation::DmaWritePartial => &mut self.partial_misses,
-            Operation::DmaRead if event.found.is_memory() => &mut self.pcirdcur_misses,
-            Operation::DmaRead => &mut self.pcirdcur_hits,
+            LineOperation::DmaWriteFull if in_llc => &mut self.itom_hits,
+            LineOperation::DmaWriteFull => &mut self.itom_misses,
+            LineOperation::DmaWritePartial if in_llc => &mut self.partial_hits,
+            LineOperation::DmaWritePartial => &mut self.partial_misses,
+            LineOperation::DmaRead if event.found.is_memory() => &mut self.pcirdcur_misses,
+            LineOperation::DmaRead => &mut self.pcirdcur_hits,
             _ => return,
         } += 1;
     }

@@ -2,7 +2,7 @@
 //! timeline show who holds the LLC?
 
 use crate::jobs::job_of;
-use model::tracer::{Event, Found, Operation, Tracer};
+use model::tracer::{Event, Found, LineOperation, Tracer};
 use scenario::assemble::ScenarioMachine;
 use scenario::result::Numbers;
 use scenario::run::sample::Sample;
@@ -24,11 +24,11 @@ impl Tracer for TracedByAgent {
     fn record(&mut self, event: Event) {
         let in_llc = matches!(event.found, Found::LlcHit(_));
         let kind = match event.operation {
-            Operation::DmaWriteFull if in_llc => "write_hits",
-            Operation::DmaWriteFull => "write_misses",
-            Operation::DmaWritePartial => "partial",
-            Operation::DmaRead if event.found.is_memory() => "read_misses",
-            Operation::DmaRead => "read_hits",
+            LineOperation::DmaWriteFull if in_llc => "write_hits",
+            LineOperation::DmaWriteFull => "write_misses",
+            LineOperation::DmaWritePartial => "partial",
+            LineOperation::DmaRead if event.found.is_memory() => "read_misses",
+            LineOperation::DmaRead => "read_hits",
             _ => return,
         };
         *self.counts.entry((event.agent.0, kind)).or_default() += 1;

@@ -9,7 +9,7 @@ use scenario::assemble::ScenarioMachine;
 use scenario::result::Numbers;
 use soak::amount;
 use units::Picos;
-use workload::app::nvme_tcp_target::answer::Answer;
+use workload::app::nvme_tcp_target::answer::TargetAnswer;
 
 const PLATFORM: &str = "sapphire-rapids-56";
 const SHORT: &str = "ssd = \"p4800x\"\nrx_descriptors = 512\n\
@@ -37,7 +37,7 @@ fn digest(by: &str) -> String {
 /// Requests in = answered + in flight; every packet and every buffer of the pool is somewhere.
 fn assert_conserved(
     machine: &ScenarioMachine<NoTrace>,
-    answer: Answer,
+    answer: TargetAnswer,
     in_flight: u64,
     what: &str,
 ) {
@@ -69,9 +69,9 @@ fn assert_conserved(
 
 #[test]
 fn requests_are_answered_or_in_flight_whoever_computes_digests() {
-    let answer = Answer { read_bytes: 16 << 10, has_digest: true, mtu_bytes: 1500 };
-    let plain = Answer { has_digest: false, ..answer };
-    let large = Answer { read_bytes: 128 << 10, mtu_bytes: 9000, ..answer };
+    let answer = TargetAnswer { read_bytes: 16 << 10, has_digest: true, mtu_bytes: 1500 };
+    let plain = TargetAnswer { has_digest: false, ..answer };
+    let large = TargetAnswer { read_bytes: 128 << 10, mtu_bytes: 9000, ..answer };
     let large_keys = "nvme_tcp_target.read_bytes = 131072\nnvme_tcp_target.mtu_bytes = 9000\n\
         nvme_tcp_target.order = \"sequential\"\n";
     let cases = [
@@ -106,7 +106,7 @@ fn requests_are_answered_or_in_flight_whoever_computes_digests() {
 #[test]
 fn every_answer_has_its_data_and_a_digest_of_four_bytes() {
     for (by, has_digest) in [("none", false), ("core", true), ("dsa", true)] {
-        let answer = Answer { read_bytes: 16 << 10, has_digest, mtu_bytes: 1500 };
+        let answer = TargetAnswer { read_bytes: 16 << 10, has_digest, mtu_bytes: 1500 };
         // One request at a time: every segment that has left belongs to an answer that has left, or the last.
         let one = "nvme_tcp_target.connections = 1\nnvme_tcp_target.depth = 1\n";
         let machine = ran(&format!("{}{one}", digest(by)), 50 * answer.segments());

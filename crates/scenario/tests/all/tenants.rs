@@ -126,7 +126,7 @@ fn two_cards_conserve_their_packets_apart() {
     };
     for (nic, cores) in [(0, 0..2), (1, 2..3)] {
         let card = machine.devices[nic].as_nic().expect("a NIC");
-        let levels = machine.devices[nic].levels(machine.queues.of(DeviceId(nic as u16)));
+        let levels = machine.devices[nic].levels(machine.queues.device(DeviceId(nic as u16)));
         let rx = card.port.counters;
         let waiting = levels.packets_unseen + levels.packets_to_send;
         let in_flight = in_work(cores) + waiting as u64;

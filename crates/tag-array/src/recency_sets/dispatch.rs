@@ -1,13 +1,13 @@
 //! Selects the loop for a batch: kind of instructions, size of sets, policy, set numbers.
 
 use super::portable::Portable;
-use super::serve::{Batch, Listed, LowBits, SetOf, Written, read_all, serve_all};
-use super::{Kernel, Leaves, Places, Request};
+use super::serve::{Listed, LowBits, SetBatch, SetOf, WriteBackCounts, read_all, serve_all};
+use super::{EvictionOrder, Kernel, Places, Request};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2::Avx2, avx512};
 
 /// A batch of either kind, as the loops of one kind of instructions receive it.
-trait Work {
+trait BatchWork {
     type Done;
 
     /// # Safety
@@ -16,9 +16,9 @@ trait Work {
     unsafe fn run<S: SetOf>(self) -> Self::Done;
 }
 
-struct Read<'a, 'b>(Batch<'a>, &'b [u32], Places<'b>, &'b mut Vec<u32>);
+struct Read<'a, 'b>(SetBatch<'a>, &'b [u32], Places<'b>, &'b mut Vec<u32>);
 
-impl Work for Read<'_, '_> {
+impl BatchWork for Read<'_, '_> {
     type Done = ();
 
     #[inline(always)]
@@ -27,8 +27,8 @@ impl Work for Read<'_, '_> {
         // SAFETY: as for the caller.
         unsafe {
             match self.0.shape.leaves {
-                Leaves::LeastRecentlyUsed => self.leaving::<S, true>(),
-                Leaves::FirstIn => self.leaving::<S, false>(),
+                EvictionOrder::LeastRecentlyUsed => self.leaving::<S, true>(),
+                EvictionOrder::FirstIn => self.leaving::<S, false>(),
             }
         }
     }
@@ -36,7 +36,7 @@ impl Work for Read<'_, '_> {
 
 impl Read<'_, '_> {
     /// # Safety
-    /// As [`Work::run`].
+    /// As [`BatchWork::run`].
     #[inline(always)]
     #[allow(unsafe_code)]
     unsafe fn leaving<S: SetOf, const LRU: bool>(self) {
@@ -54,19 +54,19 @@ impl Read<'_, '_> {
     }
 }
 
-struct Serve<'a, 'b>(Batch<'a>, &'b [Request], Places<'b>, &'b mut Vec<Request>);
+struct Serve<'a, 'b>(SetBatch<'a>, &'b [Request], Places<'b>, &'b mut Vec<Request>);
 
-impl Work for Serve<'_, '_> {
-    type Done = Written;
+impl BatchWork for Serve<'_, '_> {
+    type Done = WriteBackCounts;
 
     #[inline(always)]
     #[allow(unsafe_code)]
-    unsafe fn run<S: SetOf>(self) -> Written {
+    unsafe fn run<S: SetOf>(self) -> WriteBackCounts {
         // SAFETY: as for the caller.
         unsafe {
             match self.0.shape.leaves {
-                Leaves::LeastRecentlyUsed => self.leaving::<S, true>(),
-                Leaves::FirstIn => self.leaving::<S, false>(),
+                EvictionOrder::LeastRecentlyUsed => self.leaving::<S, true>(),
+                EvictionOrder::FirstIn => self.leaving::<S, false>(),
             }
         }
     }
@@ -74,10 +74,10 @@ impl Work for Serve<'_, '_> {
 
 impl Serve<'_, '_> {
     /// # Safety
-    /// As [`Work::run`].
+    /// As [`BatchWork::run`].
     #[inline(always)]
     #[allow(unsafe_code)]
-    unsafe fn leaving<S: SetOf, const LRU: bool>(self) -> Written {
+    unsafe fn leaving<S: SetOf, const LRU: bool>(self) -> WriteBackCounts {
         let Self(mut batch, requests, places, below) = self;
         let low = LowBits { mask: batch.shape.sets - 1 };
         // SAFETY: the caller has checked the set numbers and reserved the space.
@@ -92,23 +92,23 @@ impl Serve<'_, '_> {
     }
 }
 
-pub(super) fn read(batch: Batch<'_>, lines: &[u32], places: Places<'_>, missed: &mut Vec<u32>) {
+pub(super) fn read(batch: SetBatch<'_>, lines: &[u32], places: Places<'_>, missed: &mut Vec<u32>) {
     let (kernel, ways) = (batch.kernel, batch.shape.ways);
     choose(kernel, ways, Read(batch, lines, places, missed));
 }
 
 pub(super) fn serve(
-    batch: Batch<'_>,
+    batch: SetBatch<'_>,
     requests: &[Request],
     places: Places<'_>,
     below: &mut Vec<Request>,
-) -> Written {
+) -> WriteBackCounts {
     let (kernel, ways) = (batch.kernel, batch.shape.ways);
     choose(kernel, ways, Serve(batch, requests, places, below))
 }
 
 #[allow(unsafe_code)]
-fn choose<W: Work>(kernel: Kernel, ways: u32, work: W) -> W::Done {
+fn choose<W: BatchWork>(kernel: Kernel, ways: u32, work: W) -> W::Done {
     // SAFETY: a kernel is chosen when sets are made, and only if the host supports it; the number of
     // lanes is that of the sets.
     unsafe {
@@ -129,7 +129,7 @@ fn choose<W: Work>(kernel: Kernel, ways: u32, work: W) -> W::Done {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,bmi1")]
 #[allow(unsafe_code)]
-unsafe fn with_avx512<W: Work>(ways: u32, work: W) -> W::Done {
+unsafe fn with_avx512<W: BatchWork>(ways: u32, work: W) -> W::Done {
     // SAFETY: as for the caller.
     unsafe {
         match super::lanes(ways) {
@@ -143,7 +143,7 @@ unsafe fn with_avx512<W: Work>(ways: u32, work: W) -> W::Done {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1")]
 #[allow(unsafe_code)]
-unsafe fn with_avx2<W: Work>(ways: u32, work: W) -> W::Done {
+unsafe fn with_avx2<W: BatchWork>(ways: u32, work: W) -> W::Done {
     // SAFETY: as for the caller.
     unsafe {
         match super::lanes(ways) {

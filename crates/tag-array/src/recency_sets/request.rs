@@ -93,12 +93,12 @@ impl Request {
 
 /// Whether the level below has been asked for a line of the present reference.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Asked {
+pub(super) struct HeadState {
     /// The bit of [`Request::HEAD`], or zero.
     head_gone: u64,
 }
 
-impl Asked {
+impl HeadState {
     /// The request to the level below if the line is `missing`, which is 1 or 0. (Bits only: the
     /// outcome is unpredictable, so a branch would cost more than all other instructions.)
     #[inline(always)]

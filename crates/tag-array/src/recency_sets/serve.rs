@@ -1,13 +1,13 @@
 //! The loops that serve a batch.
 
-use super::request::Asked;
-use super::{Block, Kernel, Leaves, RecencySets, Request};
+use super::request::HeadState;
+use super::{Block, EvictionOrder, Kernel, RecencySets, Request};
 use crate::Table;
 use std::marker::PhantomData;
 
 /// Counts of modified lines in a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct WriteBackCounts {
     /// Write-backs from above that missed.
     pub victims_missed: u64,
     /// Modified victims.
@@ -15,7 +15,7 @@ pub struct Written {
 }
 
 /// The sets of a level while a batch is served.
-pub(super) struct Batch<'a> {
+pub(super) struct SetBatch<'a> {
     pub tags: &'a mut Table<Block>,
     pub modified: &'a mut Table<u32>,
     pub shape: Shape,
@@ -28,7 +28,7 @@ pub(super) struct Batch<'a> {
 pub(super) struct Shape {
     pub sets: u32,
     pub ways: u32,
-    pub leaves: Leaves,
+    pub leaves: EvictionOrder,
 }
 
 /// A set of tags under one kind of instructions.
@@ -86,7 +86,7 @@ pub(super) struct Loads<'a> {
 
 /// Gives the set of a request.
 pub(super) trait SetNumbers: Copy {
-    fn of(self, index: usize, line: u32) -> u32;
+    fn set_number(self, index: usize, line: u32) -> u32;
 }
 
 #[derive(Clone, Copy)]
@@ -96,7 +96,7 @@ pub(super) struct LowBits {
 
 impl SetNumbers for LowBits {
     #[inline(always)]
-    fn of(self, _: usize, line: u32) -> u32 {
+    fn set_number(self, _: usize, line: u32) -> u32 {
         line & self.mask
     }
 }
@@ -106,7 +106,7 @@ pub(super) struct Listed<'a>(pub &'a [u32]);
 
 impl SetNumbers for Listed<'_> {
     #[inline(always)]
-    fn of(self, index: usize, _: u32) -> u32 {
+    fn set_number(self, index: usize, _: u32) -> u32 {
         self.0[index]
     }
 }
@@ -117,8 +117,8 @@ fn up_to_lowest(bits: u32) -> u32 {
     bits ^ bits.wrapping_sub(1)
 }
 
-/// What the loops need of a batch apart from the requests. (These are structures with methods, since
-/// closures cannot be marked for inlining, and a loop body that is not inlined is not vectorised.)
+/// The sets of a batch, as its loops use them. (These are structures with methods, since closures
+/// cannot be marked for inlining, and a loop body that is not inlined is not vectorised.)
 #[derive(Clone, Copy)]
 struct Sets<S, N> {
     tags: *mut u32,
@@ -128,7 +128,7 @@ struct Sets<S, N> {
 }
 
 impl<S: SetOf, N: SetNumbers> Sets<S, N> {
-    fn new(batch: &mut Batch<'_>, numbers: N) -> Self {
+    fn new(batch: &mut SetBatch<'_>, numbers: N) -> Self {
         let tags = batch.tags.as_mut_ptr().cast();
         let last_place = batch.shape.ways as usize - 1;
         Self { tags, numbers, last_place, kind: PhantomData }
@@ -170,7 +170,7 @@ impl<S: SetOf, N: SetNumbers, const LRU: bool> ReadLoop<'_, S, N, LRU> {
         unsafe {
             let line = *self.loads.lines.get_unchecked(i);
             debug_assert!(line != RecencySets::NO_LINE);
-            let offset = self.sets.numbers.of(i, line) as usize * S::LANES;
+            let offset = self.sets.numbers.set_number(i, line) as usize * S::LANES;
             if LRU {
                 self.count = S::read(&self.loads, offset, i, self.count);
                 return;
@@ -192,7 +192,7 @@ impl<S: SetOf, N: SetNumbers, const LRU: bool> ReadLoop<'_, S, N, LRU> {
 #[inline(always)]
 #[allow(unsafe_code)]
 pub(super) unsafe fn read_all<S: SetOf, const LRU: bool>(
-    batch: &mut Batch<'_>,
+    batch: &mut SetBatch<'_>,
     lines: &[u32],
     numbers: impl SetNumbers,
     missed: &mut Vec<u32>,
@@ -207,7 +207,7 @@ pub(super) unsafe fn read_all<S: SetOf, const LRU: bool>(
     // list covers what was written.
     unsafe {
         for (i, &later) in to_come.iter().enumerate() {
-            prefetch(sets.set(numbers.of(i + batch.ahead, later) as usize));
+            prefetch(sets.set(numbers.set_number(i + batch.ahead, later) as usize));
             work.one(i);
         }
         for i in announced..lines.len() {
@@ -222,8 +222,8 @@ struct ServeLoop<S, N, const LRU: bool> {
     modified: *mut u32,
     out: *mut Request,
     count: usize,
-    written: Written,
-    asked: Asked,
+    written: WriteBackCounts,
+    asked: HeadState,
 }
 
 impl<S: SetOf, N: SetNumbers, const LRU: bool> ServeLoop<S, N, LRU> {
@@ -233,7 +233,7 @@ impl<S: SetOf, N: SetNumbers, const LRU: bool> ServeLoop<S, N, LRU> {
     #[allow(unsafe_code)]
     unsafe fn one(&mut self, i: usize, request: Request) {
         let line = request.line();
-        let number = self.sets.numbers.of(i, line) as usize;
+        let number = self.sets.numbers.set_number(i, line) as usize;
         let set = self.sets.set(number);
         // SAFETY: as for the caller.
         unsafe {
@@ -270,15 +270,15 @@ impl<S: SetOf, N: SetNumbers, const LRU: bool> ServeLoop<S, N, LRU> {
 #[inline(always)]
 #[allow(unsafe_code)]
 pub(super) unsafe fn serve_all<S: SetOf, const LRU: bool>(
-    batch: &mut Batch<'_>,
+    batch: &mut SetBatch<'_>,
     requests: &[Request],
     numbers: impl SetNumbers,
     below: &mut Vec<Request>,
-) -> Written {
+) -> WriteBackCounts {
     let sets = Sets::<S, _>::new(batch, numbers);
     let modified = batch.modified.as_mut_ptr();
     let (ahead, out, count) = (batch.ahead, below.as_mut_ptr(), below.len());
-    let (written, asked) = (Written::default(), Asked::default());
+    let (written, asked) = (WriteBackCounts::default(), HeadState::default());
     let mut work = ServeLoop::<S, _, LRU> { sets, modified, out, count, written, asked };
     let announced = requests.len().saturating_sub(ahead);
     let to_come = &requests[requests.len() - announced..];
@@ -286,7 +286,7 @@ pub(super) unsafe fn serve_all<S: SetOf, const LRU: bool>(
     // to the list covers what was written.
     unsafe {
         for (i, (&request, later)) in requests.iter().zip(to_come).enumerate() {
-            let set = numbers.of(i + ahead, later.line()) as usize;
+            let set = numbers.set_number(i + ahead, later.line()) as usize;
             prefetch(sets.set(set));
             prefetch(modified.wrapping_add(set));
             work.one(i, request);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 struct Lists {
     sets: Vec<Vec<(u32, bool)>>,
     ways: usize,
-    leaves: Leaves,
+    leaves: EvictionOrder,
 }
 
 /// A request in plain fields, and whether a reference begins with it.
@@ -33,7 +33,7 @@ impl Asked {
 /// The request below as the documentation defines it.
 fn below_of(request: Request, head: bool) -> Request {
     if request.writes_back() || request.is_for_victim() {
-        return request::Asked::default().below(Request::write_back(request.line()), 1);
+        return request::HeadState::default().below(Request::write_back(request.line()), 1);
     }
     Request::reference(request.line(), head, request.is_store(), false)
 }
@@ -45,7 +45,7 @@ impl Lists {
         let modifies = request.modifies() == 1;
         if let Some(place) = list.iter().position(|held| held.0 == request.line()) {
             list[place].1 |= modifies;
-            if self.leaves == Leaves::LeastRecentlyUsed && !request.writes_back() {
+            if self.leaves == EvictionOrder::LeastRecentlyUsed && !request.writes_back() {
                 let held = list.remove(place);
                 list.insert(0, held);
             }
@@ -56,8 +56,8 @@ impl Lists {
     }
 
     /// All requests to the level below, and the counts of modified lines.
-    fn serve(&mut self, asked: &[(u32, Request)]) -> (Vec<Request>, Written) {
-        let (mut below, mut written, mut went_on) = (Vec::new(), Written::default(), false);
+    fn serve(&mut self, asked: &[(u32, Request)]) -> (Vec<Request>, WriteBackCounts) {
+        let (mut below, mut written, mut went_on) = (Vec::new(), WriteBackCounts::default(), false);
         for &(set, request) in asked {
             if request.is_head() {
                 went_on = false;
@@ -83,7 +83,7 @@ impl Lists {
     }
 }
 
-fn lists(sets: u32, ways: u32, leaves: Leaves) -> Lists {
+fn lists(sets: u32, ways: u32, leaves: EvictionOrder) -> Lists {
     Lists { sets: vec![Vec::new(); sets as usize], ways: ways as usize, leaves }
 }
 
@@ -92,8 +92,8 @@ fn requests() -> impl Strategy<Value = Vec<Asked>> {
     prop::collection::vec(one.prop_map(|(line, kind, head)| Asked { line, kind, head }), 1..400)
 }
 
-fn leaves() -> impl Strategy<Value = Leaves> {
-    prop::sample::select(vec![Leaves::LeastRecentlyUsed, Leaves::FirstIn])
+fn leaves() -> impl Strategy<Value = EvictionOrder> {
+    prop::sample::select(vec![EvictionOrder::LeastRecentlyUsed, EvictionOrder::FirstIn])
 }
 
 /// Set numbers that are not low bits of the line, for three sets.
@@ -150,7 +150,7 @@ proptest! {
             let asked: Vec<Request> = lines.iter().map(request).collect();
             let mut below = Vec::new();
             let written = others.serve(&asked, Places::LowBits, &mut below);
-            prop_assert_eq!(written, Written::default());
+            prop_assert_eq!(written, WriteBackCounts::default());
             let below: Vec<u32> = below.iter().map(|request| request.line()).collect();
             prop_assert_eq!(missed, below);
             for set in 0..sets {
@@ -163,7 +163,7 @@ proptest! {
 #[test]
 #[should_panic(expected = "modified lines have to be told")]
 fn reads_are_refused_once_lines_may_be_modified() {
-    let mut sets = RecencySets::new(4, 2, Leaves::FirstIn);
+    let mut sets = RecencySets::new(4, 2, EvictionOrder::FirstIn);
     sets.serve(&[], Places::LowBits, &mut Vec::new());
     sets.read(&[1], Places::LowBits, &mut Vec::new());
 }
@@ -171,6 +171,6 @@ fn reads_are_refused_once_lines_may_be_modified() {
 #[test]
 #[should_panic(expected = "greatest < self.sets")]
 fn a_set_that_does_not_exist_is_refused() {
-    let mut sets = RecencySets::new(4, 2, Leaves::FirstIn);
+    let mut sets = RecencySets::new(4, 2, EvictionOrder::FirstIn);
     sets.read(&[1, 2], Places::Listed(&[0, 4]), &mut Vec::new());
 }

@@ -37,7 +37,7 @@ struct Io {
 
 /// State of the core: accesses to data take one page per turn.
 #[derive(Clone, Copy, Debug)]
-enum Phase {
+enum BlockIoPhase {
     /// Checks for completions and free entries.
     Look,
     /// Fills a buffer before its write, from this page on.
@@ -57,7 +57,7 @@ pub struct BlockIo {
     free: VecDeque<u32>,
     /// I/Os by command identifier.
     in_flight: Vec<Option<Io>>,
-    phase: Phase,
+    phase: BlockIoPhase,
     next_block: u64,
     rng: ChaCha8Rng,
     /// When the core started to wait.
@@ -89,7 +89,7 @@ impl BlockIo {
             buffers: (0..u64::from(config.buffers)).map(buffer).collect(),
             free: (0..config.buffers).collect(),
             in_flight: vec![None; config.io_depth as usize],
-            phase: Phase::Look,
+            phase: BlockIoPhase::Look,
             next_block: 0,
             rng: ChaCha8Rng::seed_from_u64(config.seed),
             waiting: None,
@@ -116,7 +116,7 @@ impl BlockIo {
     /// I/Os started and not completed.
     #[must_use]
     pub fn ios_in_work(&self) -> usize {
-        let in_core = usize::from(!matches!(self.phase, Phase::Look));
+        let in_core = usize::from(!matches!(self.phase, BlockIoPhase::Look));
         in_core + self.in_flight.iter().flatten().count()
     }
 
@@ -149,9 +149,9 @@ impl BlockIo {
             self.counters.idle += now.saturating_sub(since);
         }
         match self.phase {
-            Phase::Look => self.look(fabric, pair),
-            Phase::Fill(io, page) => self.fill(fabric, pair, io, page),
-            Phase::Consume(io, page) => self.consume(fabric, io, page),
+            BlockIoPhase::Look => self.look(fabric, pair),
+            BlockIoPhase::Fill(io, page) => self.fill(fabric, pair, io, page),
+            BlockIoPhase::Consume(io, page) => self.consume(fabric, io, page),
         }
     }
 
@@ -210,7 +210,7 @@ impl BlockIo {
         let io = Io { opcode, buffer, begun: self.core.now() };
         self.counters.submitted += 1;
         if !read && self.config.fills_data {
-            self.phase = Phase::Fill(io, 0);
+            self.phase = BlockIoPhase::Fill(io, 0);
         } else {
             self.submit(fabric, pair, io);
         }
@@ -228,9 +228,9 @@ impl BlockIo {
             self.core.store(fabric, pages[page].step(line));
         }
         if page + 1 < pages.len() {
-            self.phase = Phase::Fill(io, page + 1);
+            self.phase = BlockIoPhase::Fill(io, page + 1);
         } else {
-            self.phase = Phase::Look;
+            self.phase = BlockIoPhase::Look;
             // The latency of an I/O begins with its submission.
             self.submit(fabric, pair, Io { begun: self.core.now(), ..io });
         }
@@ -255,7 +255,7 @@ impl BlockIo {
         let latency = self.core.now() - io.begun;
         self.latency_ns.saturating_record(latency.0 / 1_000);
         if self.config.reads_data && io.opcode == Opcode::Read {
-            self.phase = Phase::Consume(io, 0);
+            self.phase = BlockIoPhase::Consume(io, 0);
         } else {
             self.finish(io);
         }
@@ -267,9 +267,9 @@ impl BlockIo {
             self.core.load_independent(fabric, pages[page].step(line));
         }
         if page + 1 < pages.len() {
-            self.phase = Phase::Consume(io, page + 1);
+            self.phase = BlockIoPhase::Consume(io, page + 1);
         } else {
-            self.phase = Phase::Look;
+            self.phase = BlockIoPhase::Look;
             self.finish(io);
         }
         Turn::Busy(self.core.now())

@@ -23,7 +23,7 @@ const MOST_PRIME_PASSES: u32 = 100;
 /// Parameters of the probe.
 #[derive(Clone, Debug)]
 pub struct CacheProbeConfig {
-    /// Its socket, whose LLC it watches.
+    /// Socket whose LLC the probe watches, and on which it runs.
     pub socket: SocketId,
     /// Ways of that LLC.
     pub ways: usize,
@@ -35,7 +35,7 @@ pub struct CacheProbeConfig {
 
 /// A watched set.
 #[derive(Clone, Debug)]
-struct Watched {
+struct WatchedSet {
     set: SetIndex,
     lines: Vec<LineAddr>,
     /// Devices' lines that were in the set after priming.
@@ -44,7 +44,7 @@ struct Watched {
 
 /// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum ProbePhase {
     /// Measures how long loads from memory (pass 0) and from the caches take.
     Learn {
         set: usize,
@@ -64,8 +64,8 @@ enum Phase {
 pub struct CacheProbe {
     config: CacheProbeConfig,
     core: Core,
-    watched: Vec<Watched>,
-    phase: Phase,
+    watched: Vec<WatchedSet>,
+    phase: ProbePhase,
     /// Measured latencies: from memory, from the caches.
     learnt: [Vec<Picos>; 2],
     /// Latency above which a load counts as an evicted line.
@@ -92,7 +92,7 @@ impl CacheProbe {
             config,
             core,
             watched,
-            phase: Phase::Learn { set: 0, pass: 0 },
+            phase: ProbePhase::Learn { set: 0, pass: 0 },
             learnt: [Vec::new(), Vec::new()],
             threshold: Picos::NEVER,
             counts: ProbeCounts::default(),
@@ -129,35 +129,35 @@ impl CacheProbe {
         latencies.iter().any(|&latency| latency > self.threshold)
     }
 
-    fn learn<T: Tracer>(&mut self, fabric: &mut Fabric<T>, set: usize, pass: u32) -> Phase {
+    fn learn<T: Tracer>(&mut self, fabric: &mut Fabric<T>, set: usize, pass: u32) -> ProbePhase {
         let latencies = self.pass(fabric, set, pass % 2 == 1);
         self.learnt[usize::from(pass > 0)].extend(latencies);
         if pass == 0 {
-            return Phase::Learn { set, pass: 1 };
+            return ProbePhase::Learn { set, pass: 1 };
         }
         if set + 1 < self.watched.len() {
-            return Phase::Learn { set: set + 1, pass: 0 };
+            return ProbePhase::Learn { set: set + 1, pass: 0 };
         }
         let [memory, cache] = &mut self.learnt;
         self.threshold = Picos(median(memory).0.midpoint(median(cache).0));
-        Phase::Prime { set: 0, pass: 0 }
+        ProbePhase::Prime { set: 0, pass: 0 }
     }
 
     /// Primes a set; whether it is now primed determines the next step.
-    fn prime<T: Tracer>(&mut self, fabric: &mut Fabric<T>, set: usize, pass: u32) -> Phase {
+    fn prime<T: Tracer>(&mut self, fabric: &mut Fabric<T>, set: usize, pass: u32) -> ProbePhase {
         let latencies = self.pass(fabric, set, false);
         if self.is_slow(&latencies) && pass + 1 < MOST_PRIME_PASSES {
-            return Phase::Prime { set, pass: pass + 1 };
+            return ProbePhase::Prime { set, pass: pass + 1 };
         }
         self.watched[set].device_lines = self.device_lines(fabric, set);
         if set + 1 < self.watched.len() {
-            return Phase::Prime { set: set + 1, pass: 0 };
+            return ProbePhase::Prime { set: set + 1, pass: 0 };
         }
         self.core.wait_until(self.core.now() + self.config.wait);
-        Phase::Probe { set: 0 }
+        ProbePhase::Probe { set: 0 }
     }
 
-    fn probe<T: Tracer>(&mut self, fabric: &mut Fabric<T>, set: usize) -> Phase {
+    fn probe<T: Tracer>(&mut self, fabric: &mut Fabric<T>, set: usize) -> ProbePhase {
         let now = self.device_lines(fabric, set);
         let before = &self.watched[set].device_lines;
         let has_io = now.iter().any(|line| !before.contains(line));
@@ -165,9 +165,9 @@ impl CacheProbe {
         let detected = self.is_slow(&latencies);
         self.counts.count(has_io, detected);
         if set + 1 < self.watched.len() {
-            Phase::Probe { set: set + 1 }
+            ProbePhase::Probe { set: set + 1 }
         } else {
-            Phase::Prime { set: 0, pass: 0 }
+            ProbePhase::Prime { set: 0, pass: 0 }
         }
     }
 
@@ -182,7 +182,7 @@ fn eviction_sets<T: Tracer>(
     memory: &Region,
     lines: u64,
     fabric: &Fabric<T>,
-) -> Vec<Watched> {
+) -> Vec<WatchedSet> {
     let mut by_set: BTreeMap<u32, Vec<LineAddr>> = BTreeMap::new();
     for line in (0..lines).map(|line| memory.line(line)) {
         let found = by_set.entry(fabric.llc(config.socket).set_of(line).0).or_default();
@@ -195,7 +195,7 @@ fn eviction_sets<T: Tracer>(
     let count = config.watched_sets.min(full.len());
     let chosen = (0..count).map(|number| full[number * full.len() / count].clone());
     chosen
-        .map(|(set, lines)| Watched { set: SetIndex(set), lines, device_lines: Vec::new() })
+        .map(|(set, lines)| WatchedSet { set: SetIndex(set), lines, device_lines: Vec::new() })
         .collect()
 }
 
@@ -208,9 +208,9 @@ impl<T: Tracer> Software<T> for CacheProbe {
     fn step(&mut self, fabric: &mut Fabric<T>, _: &mut Queues, now: Picos) -> Turn {
         self.core.wait_until(now);
         self.phase = match self.phase {
-            Phase::Learn { set, pass } => self.learn(fabric, set, pass),
-            Phase::Prime { set, pass } => self.prime(fabric, set, pass),
-            Phase::Probe { set } => self.probe(fabric, set),
+            ProbePhase::Learn { set, pass } => self.learn(fabric, set, pass),
+            ProbePhase::Prime { set, pass } => self.prime(fabric, set, pass),
+            ProbePhase::Probe { set } => self.probe(fabric, set),
         };
         Turn::Busy(self.core.now())
     }

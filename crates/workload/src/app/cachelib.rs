@@ -8,7 +8,7 @@
 
 pub mod items;
 
-use crate::driver::copier::{Copier, Copying};
+use crate::driver::copier::{Copier, CopyStep};
 use crate::driver::offloader::OnCore;
 use hdrhistogram::Histogram;
 use items::{Item, ItemChoice, Items};
@@ -84,7 +84,7 @@ impl Cachelib {
     }
 
     /// Begins a request: its work, the look-up of its item, and the call of the copy.
-    fn begin<T: Tracer>(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues) -> Copying {
+    fn begin<T: Tracer>(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues) -> CopyStep {
         let begun = self.core.now();
         let is_get = self.random.next_u64() % 100 < u64::from(self.config.get_percent);
         let number = self.choice.draw(&mut self.random);
@@ -134,8 +134,8 @@ impl<T: Tracer> Software<T> for Cachelib {
             Some(_) => self.copier.go_on(&mut OnCore { core: &mut self.core, fabric, queues }),
         };
         match copying {
-            Copying::Goes(turn) => turn,
-            Copying::Done => {
+            CopyStep::Goes(turn) => turn,
+            CopyStep::Done => {
                 self.end();
                 Turn::Busy(self.core.now())
             }

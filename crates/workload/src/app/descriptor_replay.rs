@@ -2,12 +2,12 @@
 //!
 //! Models: cores that submit logged descriptors and batches at the times of the log or as soon as there is
 //! room, each core those of its portals in their order, and read their completion records; or that do the
-//! same operations themselves ([`by_core`]).
+//! same operations themselves ([`core_replay`]).
 //! Source: docs/descriptor-log.md.
 //! Simplifies: the program's own work lies in the times between submissions; a core that is behind the log
 //! does not catch up by doing less of it.
 
-pub mod by_core;
+pub mod core_replay;
 
 use crate::driver::offloader::{Offloader, OnCore};
 use hdrhistogram::Histogram;
@@ -39,11 +39,11 @@ pub struct DescriptorReplay {
     offloader: Offloader,
     next: VecDeque<ReplayedOffload>,
     next_tag: u64,
-    in_flight: BTreeMap<u64, InFlight>,
+    in_flight: BTreeMap<u64, OffloadInFlight>,
     phases: Vec<ReplayedPhase>,
     /// Until when the time of phases is counted.
     counted: Picos,
-    /// What the core had spent on offloading until then.
+    /// Time that the core had spent on offloading until `counted`.
     offloading: Picos,
     idle_since: Option<Picos>,
     account: Account,
@@ -52,7 +52,7 @@ pub struct DescriptorReplay {
 
 /// An offload in flight.
 #[derive(Clone, Copy, Debug)]
-struct InFlight {
+struct OffloadInFlight {
     phase: usize,
     descriptors: u64,
     bytes: u64,
@@ -90,7 +90,9 @@ impl DescriptorReplay {
             return false;
         };
         self.count_time();
-        if let Some(InFlight { phase, descriptors, bytes }) = self.in_flight.remove(&done.tag) {
+        if let Some(OffloadInFlight { phase, descriptors, bytes }) =
+            self.in_flight.remove(&done.tag)
+        {
             self.account.work += descriptors;
             self.offloader.times_mut().bytes += bytes;
             let own = &mut self.phases[phase];
@@ -110,7 +112,7 @@ impl DescriptorReplay {
         self.count_time();
         let ReplayedOffload { phase, members, .. } = &offload;
         let bytes = members.iter().map(|member| member.bytes).sum();
-        let in_flight = InFlight { phase: *phase, descriptors: members.len() as u64, bytes };
+        let in_flight = OffloadInFlight { phase: *phase, descriptors: members.len() as u64, bytes };
         self.in_flight.insert(self.next_tag, in_flight);
         let at = &mut OnCore { core: &mut self.core, fabric, queues };
         let waits = self.offloader.offload(at, self.next_tag, &offload.members);

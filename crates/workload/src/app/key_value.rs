@@ -18,7 +18,7 @@ use model::core::Core;
 use model::device::nic::rings::Packet;
 use model::fabric::Fabric;
 use model::tracer::Tracer;
-use requests::{Request, Requests};
+use requests::{Requests, StoreRequest};
 use store::Store;
 use units::{Bytes, LINE_BYTES};
 
@@ -73,8 +73,10 @@ impl Handler for KeyValueServer {
     ) -> Fate {
         let request = self.requests.next_request();
         let parsed = match request {
-            Request::Get(_) => HEADER_BYTES + self.store.shape().key_bytes,
-            Request::Update(_) | Request::Insert(_) | Request::ReadModifyWrite(_) => packet.bytes.0,
+            StoreRequest::Get(_) => HEADER_BYTES + self.store.shape().key_bytes,
+            StoreRequest::Update(_)
+            | StoreRequest::Insert(_)
+            | StoreRequest::ReadModifyWrite(_) => packet.bytes.0,
         };
         for line in 0..parsed.min(packet.bytes.0).div_ceil(LINE_BYTES) {
             core.load_independent(fabric, packet.buffer.data.step(line));
@@ -82,10 +84,10 @@ impl Handler for KeyValueServer {
         self.work.run_on(core);
         self.store.serve(core, fabric, request);
         let bytes = match request {
-            Request::Get(_) | Request::ReadModifyWrite(_) => {
+            StoreRequest::Get(_) | StoreRequest::ReadModifyWrite(_) => {
                 answer_bytes(self.store.shape().value_bytes)
             }
-            Request::Update(_) | Request::Insert(_) => HEADER_BYTES.max(SHORTEST_BYTES),
+            StoreRequest::Update(_) | StoreRequest::Insert(_) => HEADER_BYTES.max(SHORTEST_BYTES),
         };
         Self::answer(core, fabric, packet, bytes)
     }

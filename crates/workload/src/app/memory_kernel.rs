@@ -19,7 +19,7 @@ use units::{Cycles, LineAddr, Picos};
 
 /// Order of accesses to the working set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
+pub enum KernelPattern {
     /// Any line, independent of the last.
     Random,
     /// One line after another.
@@ -34,7 +34,7 @@ pub struct MemoryKernelConfig {
     /// Lines of the working set.
     pub lines: u64,
     /// Order.
-    pub pattern: Pattern,
+    pub pattern: KernelPattern,
     /// Share of accesses that are stores, in percent.
     pub store_percent: u32,
     /// Work between two accesses.
@@ -78,11 +78,11 @@ impl MemoryKernel {
 
     fn next_line(&mut self) -> LineAddr {
         let offset = match self.config.pattern {
-            Pattern::Sequential => {
+            KernelPattern::Sequential => {
                 self.next = (self.next + 1) % self.config.lines;
                 self.next
             }
-            Pattern::Random | Pattern::PointerChase => self.below(self.config.lines),
+            KernelPattern::Random | KernelPattern::PointerChase => self.below(self.config.lines),
         };
         self.memory.line(offset)
     }
@@ -97,7 +97,7 @@ impl MemoryKernel {
         }
         let done = if is_store {
             self.core.store(fabric, line)
-        } else if self.config.pattern == Pattern::PointerChase {
+        } else if self.config.pattern == KernelPattern::PointerChase {
             self.core.load(fabric, line);
             self.core.now()
         } else {

@@ -11,7 +11,7 @@ pub mod channel;
 
 use crate::driver::core_mover::CoreMover;
 use crate::driver::offloader::{Offloader, OnCore};
-use channel::Channel;
+use channel::MessageChannel;
 use hdrhistogram::Histogram;
 use model::core::Core;
 use model::device::dsa::descriptor::{Descriptor, Destination, Operation};
@@ -30,14 +30,15 @@ use units::{Cycles, LINE_BYTES, LineAddr, Picos};
 const LINES_PER_TURN: u64 = 16;
 
 /// A channel that two ranks share.
-pub type SharedChannel = Rc<RefCell<Channel>>;
+pub type SharedChannel = Rc<RefCell<MessageChannel>>;
 
 /// A step of a rank's program.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What it sends: the channel, bytes, and their first line.
+    /// The message to send: its channel, its bytes, and the first line of its data. None: no message.
     pub send: Option<(SharedChannel, u64, LineAddr)>,
-    /// What it receives: the channel, bytes, and the line from which on they are written.
+    /// The message to receive: its channel, its bytes, and the first line of its destination. None: no
+    /// message.
     pub receive: Option<(SharedChannel, u64, LineAddr)>,
     /// The line from which on what was received is added to the rank's own data.
     pub sum: Option<LineAddr>,
@@ -58,7 +59,7 @@ pub struct RankConfig {
 
 /// A piece of a message that is copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Piece {
+struct MessagePiece {
     tag: u64,
     bytes: u64,
     has_ended: bool,
@@ -66,25 +67,25 @@ struct Piece {
 
 /// One direction of a step.
 #[derive(Debug, Default)]
-struct Progress {
+struct StepProgress {
     /// Bytes whose copy has begun, and those that have been handed on.
     begun: u64,
     done: u64,
     /// Pieces that are copied, in their order.
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<MessagePiece>,
 }
 
 /// A rank.
 #[derive(Debug)]
-pub struct Rank {
+pub struct MessageRank {
     config: RankConfig,
     core: Core,
     mover: CoreMover,
     engines: Option<Offloader>,
     program: Vec<Step>,
     next: usize,
-    sending: Progress,
-    receiving: Progress,
+    sending: StepProgress,
+    receiving: StepProgress,
     /// Lines that are summed up, once all has arrived.
     summed: u64,
     /// The tag of the piece that the core copies, and of the next piece.
@@ -97,7 +98,7 @@ pub struct Rank {
     latency_ns: Histogram<u64>,
 }
 
-impl Progress {
+impl StepProgress {
     /// Notes the end of a piece's copy, if it belongs here.
     fn end(&mut self, tag: u64) -> bool {
         let piece = self.pieces.iter_mut().find(|piece| piece.tag == tag);
@@ -113,7 +114,7 @@ impl Progress {
     }
 }
 
-impl Rank {
+impl MessageRank {
     /// A rank at time zero that repeats `program`.
     ///
     /// # Panics
@@ -133,8 +134,8 @@ impl Rank {
             engines,
             program,
             next: 0,
-            sending: Progress::default(),
-            receiving: Progress::default(),
+            sending: StepProgress::default(),
+            receiving: StepProgress::default(),
             summed: 0,
             own_piece: None,
             next_tag: 0,
@@ -158,7 +159,7 @@ impl Rank {
         &mut self,
         at: (&mut Fabric<T>, &mut Queues),
         (source, second, bytes): (LineAddr, LineAddr, u64),
-    ) -> (Piece, Option<Turn>) {
+    ) -> (MessagePiece, Option<Turn>) {
         let copy = Descriptor {
             id: 0,
             operation: Operation::Move,
@@ -176,7 +177,7 @@ impl Rank {
         self.next_tag += 1;
         self.account.copies.copies += 1;
         self.account.copies.bytes += bytes;
-        let piece = Piece { tag, bytes, has_ended: false };
+        let piece = MessagePiece { tag, bytes, has_ended: false };
         let (fabric, queues) = at;
         let Some(engines) = &mut self.engines else {
             self.mover.begin(&mut self.core, &copy);
@@ -294,7 +295,7 @@ impl Rank {
     }
 }
 
-impl<T: Tracer> Software<T> for Rank {
+impl<T: Tracer> Software<T> for MessageRank {
     fn step(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues, now: Picos) -> Turn {
         self.core.wait_until(now);
         if let Some(engines) = &mut self.engines

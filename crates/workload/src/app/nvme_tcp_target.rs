@@ -17,8 +17,8 @@ pub mod storage;
 use super::packet_loop::{Drivers, PacketLoopConfig};
 use crate::driver::offloader::{Offloader, OnCore};
 use crate::driver::tx::TxDriver;
-use buffers::{ReadBuffer, ReadBuffers};
-use digests::{Digested, Digests};
+use buffers::{ReadBuffer, TargetBuffers};
+use digests::{DigestStep, Digests};
 use hdrhistogram::Histogram;
 use model::core::Core;
 use model::device::nic::rings::Packet;
@@ -48,9 +48,9 @@ pub struct NvmeTcpTargetConfig {
     pub digest: Cycles,
 }
 
-/// What the core does next.
+/// The next step of the core in its round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum TargetPhase {
     /// Takes a burst of requests.
     Receive,
     /// Submits reads for them, one at a time.
@@ -75,8 +75,8 @@ pub struct NvmeTcpTarget {
     digests: Digests,
     replies: Replies,
     queues: Vec<QueueId>,
-    buffers: ReadBuffers,
-    phase: Phase,
+    buffers: TargetBuffers,
+    phase: TargetPhase,
     /// Requests taken from the card, and packet buffers of others that are not freed.
     arrived: VecDeque<Packet>,
     ended: Vec<u32>,
@@ -96,7 +96,7 @@ impl NvmeTcpTarget {
         config: NvmeTcpTargetConfig,
         (core, drivers): (Core, Drivers),
         (storage, digests, replies): (Storage, Digests, Replies),
-        buffers: ReadBuffers,
+        buffers: TargetBuffers,
     ) -> Self {
         let own = std::iter::once(drivers.queue).chain(storage.queues());
         let queues = own.chain(digests.queues().iter().copied()).collect();
@@ -109,7 +109,7 @@ impl NvmeTcpTarget {
             replies,
             queues,
             buffers,
-            phase: Phase::Receive,
+            phase: TargetPhase::Receive,
             arrived: VecDeque::new(),
             ended: Vec::new(),
             filled: VecDeque::new(),
@@ -133,7 +133,7 @@ impl NvmeTcpTarget {
             self.arrived.push_back(packet);
         }
         self.has_worked |= !self.arrived.is_empty();
-        self.phase = Phase::Submit;
+        self.phase = TargetPhase::Submit;
     }
 
     /// Handles a request, and reads for the one that has waited longest for a buffer; behind the last,
@@ -156,7 +156,7 @@ impl NvmeTcpTarget {
         } else if arrived.is_none() {
             self.free_requests(fabric);
             self.storage.ring_doorbells(&mut self.core, queues);
-            self.phase = Phase::Complete;
+            self.phase = TargetPhase::Complete;
         }
     }
 
@@ -165,7 +165,7 @@ impl NvmeTcpTarget {
         let to = (self.config.polling.burst, &mut self.filled);
         self.storage.reap(&mut self.core, fabric, queues, to);
         self.has_worked |= !self.filled.is_empty();
-        self.phase = Phase::Digest;
+        self.phase = TargetPhase::Digest;
     }
 
     /// Begins a digest or goes on with one. Returns a turn if the core waits for an answer.
@@ -174,20 +174,20 @@ impl NvmeTcpTarget {
         let next = if self.digests.has_room() { self.filled.pop_front() } else { None };
         let digested = match next {
             Some(number) => {
-                let first = self.buffers.of(number).first;
+                let first = self.buffers.buffer(number).first;
                 let block = (u64::from(number), first, self.config.read_bytes);
                 self.digests.begin(at, block, self.config.digest)
             }
             None => self.digests.go_on(at),
         };
-        self.has_worked |= digested != Digested::Nothing;
+        self.has_worked |= digested != DigestStep::Nothing;
         match digested {
-            Digested::Nothing => self.phase = Phase::Send,
-            Digested::Goes => {}
-            Digested::Begun(turn) => return turn,
-            Digested::Ended(tag) => {
+            DigestStep::Nothing => self.phase = TargetPhase::Send,
+            DigestStep::Goes => {}
+            DigestStep::Begun(turn) => return turn,
+            DigestStep::Ended(tag) => {
                 let number: u32 = fit(tag);
-                let ReadBuffer { first, arrival } = self.buffers.of(number);
+                let ReadBuffer { first, arrival } = self.buffers.buffer(number);
                 self.replies.add(Reply { buffer: number, data: first, arrival });
             }
         }
@@ -204,13 +204,13 @@ impl NvmeTcpTarget {
         if has_handed || posted > 0 {
             self.has_worked = true;
         } else {
-            self.phase = Phase::End;
+            self.phase = TargetPhase::End;
         }
     }
 
     /// Ends a round: a core without work polls until the next event.
     fn end_round(&mut self, queues: &mut Queues) -> Option<Turn> {
-        self.phase = Phase::Receive;
+        self.phase = TargetPhase::Receive;
         let begun = self.core.now();
         self.core.compute(self.config.round);
         let now = self.core.now();
@@ -244,14 +244,14 @@ impl NvmeTcpTarget {
     }
 
     /// Counts the time of a step for what the core did in it; the end of a round counts its own.
-    fn count(&mut self, phase: Phase, time: Picos) {
+    fn count(&mut self, phase: TargetPhase, time: Picos) {
         let counts = &mut self.counts;
         match phase {
-            Phase::Receive | Phase::Submit => counts.requesting += time,
-            Phase::Complete => counts.completing += time,
-            Phase::Digest => counts.digesting += time,
-            Phase::Send => counts.sending += time,
-            Phase::End => {}
+            TargetPhase::Receive | TargetPhase::Submit => counts.requesting += time,
+            TargetPhase::Complete => counts.completing += time,
+            TargetPhase::Digest => counts.digesting += time,
+            TargetPhase::Send => counts.sending += time,
+            TargetPhase::End => {}
         }
     }
 
@@ -272,17 +272,17 @@ impl<T: Tracer> Software<T> for NvmeTcpTarget {
         let begun = self.core.now();
         let at = &mut OnCore { core: &mut self.core, fabric, queues };
         if let Some(turn) = self.digests.resume(at) {
-            self.count(Phase::Digest, self.core.now() - begun);
+            self.count(TargetPhase::Digest, self.core.now() - begun);
             return turn;
         }
         let (phase, mut turn) = (self.phase, None);
         match phase {
-            Phase::Receive => self.receive(fabric, queues),
-            Phase::Submit => self.submit(fabric, queues),
-            Phase::Complete => self.complete(fabric, queues),
-            Phase::Digest => turn = self.digest(fabric, queues),
-            Phase::Send => self.send(fabric, queues),
-            Phase::End => turn = self.end_round(queues),
+            TargetPhase::Receive => self.receive(fabric, queues),
+            TargetPhase::Submit => self.submit(fabric, queues),
+            TargetPhase::Complete => self.complete(fabric, queues),
+            TargetPhase::Digest => turn = self.digest(fabric, queues),
+            TargetPhase::Send => self.send(fabric, queues),
+            TargetPhase::End => turn = self.end_round(queues),
         }
         self.count(phase, self.core.now() - begun);
         turn.unwrap_or(Turn::Busy(self.core.now()))

@@ -10,7 +10,7 @@
 pub mod absent_pages;
 
 use crate::driver::core_mover::CoreMover;
-use crate::driver::offloader::{Done, Offloader, OnCore};
+use crate::driver::offloader::{EndedOffload, Offloader, OnCore};
 use absent_pages::AbsentPages;
 use hdrhistogram::Histogram;
 use model::core::Core;
@@ -36,7 +36,7 @@ pub enum DataState {
     Flushed,
 }
 
-/// What is done about absent pages.
+/// Handling of pages that are absent when an operation needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFault {
     /// The engine waits for the operating system.
@@ -49,14 +49,14 @@ pub enum OnFault {
     Touch,
 }
 
-/// Parameters.
+/// Parameters of an [`Offload`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OffloadConfig {
-    /// The data before each operation.
+    /// State of the data in the caches before each operation.
     pub data: DataState,
-    /// Absent pages.
+    /// Handling of absent pages.
     pub on_fault: OnFault,
-    /// Operations of a descriptor.
+    /// Operations that one descriptor carries: a batch, if more than 1.
     pub batch: u32,
     /// Whether all members of a batch use the same buffers.
     pub members_share_buffers: bool,
@@ -78,7 +78,7 @@ pub struct Offload {
     /// Number of the next operation: the tag of a descriptor is the number of its first one.
     next: u64,
     members: Vec<Descriptor>,
-    /// What is left of operations that ended at an absent page, by tag, and which are to be submitted again.
+    /// Rests of operations that ended at an absent page, by tag; they are submitted again.
     rests: BTreeMap<u64, Descriptor>,
     again: VecDeque<(u64, Picos)>,
     /// The operation that the core does itself: tag, begin, and begin of its own part.
@@ -241,10 +241,10 @@ impl Offload {
     fn completed<T: Tracer>(
         &mut self,
         offloader: &mut Offloader,
-        done: Done,
+        done: EndedOffload,
         fabric: &mut Fabric<T>,
     ) {
-        let Done { tag, begun, status, completed } = done;
+        let EndedOffload { tag, begun, status, completed } = done;
         let goes_on = matches!(self.config.on_fault, OnFault::Resubmit | OnFault::Software);
         if status != Status::PageFault || !goes_on {
             return self.end(Some(offloader), tag, begun);

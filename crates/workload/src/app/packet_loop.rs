@@ -23,9 +23,9 @@ use units::{Bytes, Cycles, Picos};
 /// Outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is sent, with this many bytes.
+    /// The packet is sent, with this many bytes.
     Send(Bytes),
-    /// It ends here and its buffer is freed.
+    /// The packet ends here and its buffer is freed.
     Consume,
 }
 
@@ -98,7 +98,7 @@ impl Drivers {
 
 /// State of the core in its loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum LoopPhase {
     Receive,
     Process(usize),
     Send,
@@ -111,7 +111,7 @@ pub struct PacketLoop<H> {
     handler: H,
     core: Core,
     drivers: Drivers,
-    phase: Phase,
+    phase: LoopPhase,
     /// The burst in progress, with the time when each header arrives in L1D.
     batch: Vec<(Packet, Picos)>,
     /// Buffers of packets of this burst that end here.
@@ -133,7 +133,7 @@ impl<H: Handler> PacketLoop<H> {
             handler,
             core,
             drivers,
-            phase: Phase::Receive,
+            phase: LoopPhase::Receive,
             batch: Vec::with_capacity(config.burst),
             ended: Vec::with_capacity(config.burst),
             waiting: None,
@@ -147,8 +147,8 @@ impl<H: Handler> PacketLoop<H> {
     /// Packets that have been taken from the receive queue and are neither in the send queue nor freed.
     fn packets_in_work(&self) -> usize {
         let unprocessed = match self.phase {
-            Phase::Process(next) => self.batch.len() - next,
-            Phase::Receive | Phase::Send => self.batch.len(),
+            LoopPhase::Process(next) => self.batch.len() - next,
+            LoopPhase::Receive | LoopPhase::Send => self.batch.len(),
         };
         unprocessed + self.ended.len() + self.drivers.rx.pending() + self.drivers.tx.waiting()
     }
@@ -165,13 +165,13 @@ impl<H: Handler> PacketLoop<H> {
             self.batch.push((packet, ready));
         }
         if !self.batch.is_empty() {
-            self.phase = Phase::Process(0);
+            self.phase = LoopPhase::Process(0);
             return Turn::Busy(self.core.now());
         }
         self.core.compute(self.config.poll_cycles);
         let sendable = tx.next_chance(&pair.tx);
         if sendable <= self.core.now() {
-            self.phase = Phase::Send;
+            self.phase = LoopPhase::Send;
             return Turn::Busy(self.core.now());
         }
         let freed = match refill {
@@ -186,7 +186,7 @@ impl<H: Handler> PacketLoop<H> {
     fn process<T: Tracer>(&mut self, fabric: &mut Fabric<T>, index: usize) -> Turn {
         if !self.drivers.tx.has_room() {
             // The queue is blocking: the core sends until it has a free entry.
-            self.phase = Phase::Send;
+            self.phase = LoopPhase::Send;
             self.batch.drain(..index);
             return Turn::Busy(self.core.now());
         }
@@ -203,13 +203,13 @@ impl<H: Handler> PacketLoop<H> {
         }
         self.handled += 1;
         if index + 1 < self.batch.len() {
-            self.phase = Phase::Process(index + 1);
+            self.phase = LoopPhase::Process(index + 1);
         } else {
             self.batch.clear();
             self.free_ended(fabric);
             self.phase = match self.drivers.tx.waiting() {
-                0 => Phase::Receive,
-                _ => Phase::Send,
+                0 => LoopPhase::Receive,
+                _ => LoopPhase::Send,
             };
         }
         Turn::Busy(self.core.now())
@@ -229,9 +229,9 @@ impl<H: Handler> PacketLoop<H> {
             return Turn::Busy(self.core.now());
         }
         if self.batch.is_empty() {
-            self.phase = Phase::Receive;
+            self.phase = LoopPhase::Receive;
         } else if tx.has_room() {
-            self.phase = Phase::Process(0);
+            self.phase = LoopPhase::Process(0);
         } else {
             self.core.compute(self.config.poll_cycles);
             let until = tx.next_chance(&pair.tx);
@@ -270,9 +270,9 @@ impl<T: Tracer, H: Handler> Software<T> for PacketLoop<H> {
         let pair = queues.nic_pair(self.drivers.queue);
         self.end_wait(now);
         match self.phase {
-            Phase::Receive => self.receive(fabric, pair),
-            Phase::Process(index) => self.process(fabric, index),
-            Phase::Send => self.send(fabric, pair),
+            LoopPhase::Receive => self.receive(fabric, pair),
+            LoopPhase::Process(index) => self.process(fabric, index),
+            LoopPhase::Send => self.send(fabric, pair),
         }
     }
 

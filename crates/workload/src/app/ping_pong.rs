@@ -26,7 +26,7 @@ use units::{Cycles, LINE_BYTES, LineAddr, Picos};
 
 /// Work between memory accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Work {
+pub struct PingPongWork {
     /// Cycles of the work.
     pub cycles: Cycles,
     /// Instructions of the work.
@@ -37,17 +37,17 @@ pub struct Work {
 #[derive(Clone, Copy, Debug)]
 pub struct PingPongConfig {
     /// One poll of an empty event queue.
-    pub poll: Work,
+    pub poll: PingPongWork,
     /// From the event to the application: headers, look-up of the socket.
-    pub receive: Work,
+    pub receive: PingPongWork,
     /// Bytes that the card writes before a packet.
     pub prefix_bytes: u64,
     /// Bytes of a packet's headers that are read first, including the application's own.
     pub header_bytes: u64,
     /// Copy of a line, without its load and store.
-    pub copy: Work,
+    pub copy: PingPongWork,
     /// From the copied message to the answer in the send queue.
-    pub answer: Work,
+    pub answer: PingPongWork,
     /// Interrupts of its core.
     pub interrupts: Interrupts,
     /// Seed of the times of interrupts.
@@ -60,7 +60,7 @@ pub struct Interrupts {
     /// Mean time between two, which come at random.
     pub mean_distance: Picos,
     /// Work of one interrupt.
-    pub work: Work,
+    pub work: PingPongWork,
     /// Lines that it reads and that were evicted since the last one.
     pub cold_lines: u64,
 }
@@ -71,7 +71,7 @@ const COLD_STRIDE_LINES: u64 = 1021;
 
 /// State of the server in its loop.
 #[derive(Clone, Copy, Debug)]
-enum Phase {
+enum PingPongPhase {
     Poll,
     Copy(Packet),
     /// The message is being copied into the application's buffer and is complete at the given time.
@@ -99,7 +99,7 @@ pub struct PingPong {
     tx: TxDriver,
     queue: QueueId,
     memory: PingPongMemory,
-    phase: Phase,
+    phase: PingPongPhase,
     /// When it started to poll the empty queue.
     polling: Option<Picos>,
     idle: Picos,
@@ -133,7 +133,7 @@ impl PingPong {
             tx,
             queue,
             memory,
-            phase: Phase::Poll,
+            phase: PingPongPhase::Poll,
             polling: None,
             idle: Picos::ZERO,
             cold_line: 0,
@@ -145,7 +145,7 @@ impl PingPong {
         server
     }
 
-    fn work(&mut self, work: Work) {
+    fn work(&mut self, work: PingPongWork) {
         self.core.compute(work.cycles);
         self.core.retire(work.instructions);
     }
@@ -157,7 +157,7 @@ impl PingPong {
             drop(pool);
             self.received += 1;
             self.read_headers(fabric, packet);
-            self.phase = Phase::Copy(packet);
+            self.phase = PingPongPhase::Copy(packet);
             return Turn::Busy(self.core.now());
         }
         let refill = self.rx.refill(&mut self.core, fabric, &mut pair.rx, &mut pool);
@@ -191,7 +191,7 @@ impl PingPong {
             copied = copied.max(read);
         }
         self.pool.borrow_mut().put(&mut self.core, fabric, &[packet.buffer.id]);
-        self.phase = Phase::Answer(packet, copied);
+        self.phase = PingPongPhase::Answer(packet, copied);
     }
 
     /// Builds the answer in a send buffer and passes it to the card.
@@ -216,7 +216,7 @@ impl PingPong {
         self.tx.enqueue(&mut self.core, fabric, answer);
         self.tx.send_burst(&mut self.core, fabric, &mut pair.tx, &mut pool);
         self.answered += 1;
-        self.phase = Phase::Poll;
+        self.phase = PingPongPhase::Poll;
     }
 
     /// Lines of a packet in its buffer, including the card's prefix.
@@ -268,9 +268,9 @@ impl<T: Tracer> Software<T> for PingPong {
             return Turn::Busy(self.core.now());
         }
         match self.phase {
-            Phase::Poll => return self.poll(fabric, pair),
-            Phase::Copy(packet) => self.copy(fabric, packet),
-            Phase::Answer(packet, copied) => self.answer(fabric, pair, packet, copied),
+            PingPongPhase::Poll => return self.poll(fabric, pair),
+            PingPongPhase::Copy(packet) => self.copy(fabric, packet),
+            PingPongPhase::Answer(packet, copied) => self.answer(fabric, pair, packet, copied),
         }
         Turn::Busy(self.core.now())
     }
@@ -287,11 +287,12 @@ impl<T: Tracer> Software<T> for PingPong {
             idle: self.idle + waited,
             work: self.answered,
             instructions: Some(self.core.instructions() + polls * self.config.poll.instructions),
-            packets_in_work: usize::from(matches!(self.phase, Phase::Copy(_)))
+            packets_in_work: usize::from(matches!(self.phase, PingPongPhase::Copy(_)))
                 + self.rx.pending()
                 + self.tx.waiting(),
             packets_in_ring: self.tx.in_ring(),
-            packets_consumed: self.received - u64::from(matches!(self.phase, Phase::Copy(_))),
+            packets_consumed: self.received
+                - u64::from(matches!(self.phase, PingPongPhase::Copy(_))),
             buffers_free: self.pool.borrow().free(),
             ..Account::default()
         }

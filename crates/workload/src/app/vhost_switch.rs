@@ -21,7 +21,7 @@ use model::device::queues::{QueueId, Queues};
 use model::fabric::Fabric;
 use model::software::{Account, CopyCounts, DESCRIPTOR_PHASES, Software, SwitchCounts, Turn};
 use model::tracer::Tracer;
-use pipeline::{Burst, Direction, Pipeline, Transfer};
+use pipeline::{Pipeline, SwitchBurst, SwitchDirection, Transfer};
 use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Cycles, LINE_BYTES, Picos};
@@ -42,18 +42,18 @@ pub struct VhostSwitchConfig {
     pub track: Cycles,
     /// A call of the core's copy.
     pub copy_call: Cycles,
-    /// A line of it.
+    /// A line that the core copies.
     pub copy_line: Cycles,
 }
 
-/// What the core does next.
+/// The next step of the core in its round.
 #[derive(Debug)]
-enum Phase {
+enum SwitchPhase {
     Receive,
     Dequeue,
     /// The core copies a burst: the transfer in progress, its next line, when all loaded data arrive.
     Copy {
-        burst: Burst,
+        burst: SwitchBurst,
         transfer: usize,
         line: u64,
         arrived: Picos,
@@ -72,7 +72,7 @@ pub struct VhostSwitch {
     /// The copy engines, if the core does not copy itself.
     pipeline: Option<Pipeline>,
     queues: Vec<QueueId>,
-    phase: Phase,
+    phase: SwitchPhase,
     /// Whether this round of the loop has found work.
     has_worked: bool,
     /// Packets that the guest has and will send.
@@ -104,7 +104,7 @@ impl VhostSwitch {
             guest,
             pipeline,
             queues,
-            phase: Phase::Receive,
+            phase: SwitchPhase::Receive,
             has_worked: false,
             in_guest: 0,
             held: 0,
@@ -147,12 +147,12 @@ impl VhostSwitch {
         self.drivers.free(&mut self.core, fabric, &dropped);
         let transfers = arrived.into_iter().zip(buffers);
         let transfers = transfers.map(|(packet, to)| Transfer { packet, to }).collect();
-        self.begin(fabric, queues, Burst { direction: Direction::ToGuest, transfers })
+        self.begin(fabric, queues, SwitchBurst { direction: SwitchDirection::ToGuest, transfers })
     }
 
     /// Takes a burst that the guest sends, and a buffer of the pool for each packet.
     fn dequeue<T: Tracer>(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues) -> Turn {
-        let direction = Direction::FromGuest;
+        let direction = SwitchDirection::FromGuest;
         let mut transfers = Vec::new();
         let waits = self.guest.borrow().send.next_available() <= self.core.now();
         if waits && self.has_room() && self.drivers.tx.has_room() {
@@ -170,7 +170,7 @@ impl VhostSwitch {
             }
         }
         self.in_guest -= transfers.len();
-        self.begin(fabric, queues, Burst { direction, transfers })
+        self.begin(fabric, queues, SwitchBurst { direction, transfers })
     }
 
     /// Begins the copies of a burst, if it is not empty.
@@ -178,7 +178,7 @@ impl VhostSwitch {
         &mut self,
         fabric: &mut Fabric<T>,
         queues: &mut Queues,
-        burst: Burst,
+        burst: SwitchBurst,
     ) -> Turn {
         let direction = burst.direction;
         if burst.transfers.is_empty() {
@@ -187,8 +187,8 @@ impl VhostSwitch {
         }
         self.has_worked = true;
         let (cost, extra) = match direction {
-            Direction::ToGuest => (self.config.enqueue, self.config.polling.extra_cycles),
-            Direction::FromGuest => (self.config.dequeue, Cycles(0.0)),
+            SwitchDirection::ToGuest => (self.config.enqueue, self.config.polling.extra_cycles),
+            SwitchDirection::FromGuest => (self.config.dequeue, Cycles(0.0)),
         };
         for _ in &burst.transfers {
             self.core.compute(cost);
@@ -200,7 +200,7 @@ impl VhostSwitch {
                 self.core.prefetch(fabric, transfer.packet.buffer.data);
             }
             let arrived = self.core.now();
-            self.phase = Phase::Copy { burst, transfer: 0, line: 0, arrived };
+            self.phase = SwitchPhase::Copy { burst, transfer: 0, line: 0, arrived };
             return Turn::Busy(arrived);
         };
         for _ in &burst.transfers {
@@ -215,7 +215,7 @@ impl VhostSwitch {
     fn copy<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
-        burst: Burst,
+        burst: SwitchBurst,
         (mut transfer, mut line): (usize, u64),
         mut arrived: Picos,
     ) -> Turn {
@@ -238,7 +238,7 @@ impl VhostSwitch {
             (transfer, line) = (transfer + 1, 0);
         }
         if transfer < burst.transfers.len() {
-            self.phase = Phase::Copy { burst, transfer, line, arrived };
+            self.phase = SwitchPhase::Copy { burst, transfer, line, arrived };
             self.events.copying += self.core.now() - begun;
         } else {
             self.core.wait_until(arrived);
@@ -250,10 +250,10 @@ impl VhostSwitch {
     }
 
     /// Hands a burst whose copies have ended to the guest, or to the send queue.
-    fn deliver<T: Tracer>(&mut self, fabric: &mut Fabric<T>, burst: &Burst) {
+    fn deliver<T: Tracer>(&mut self, fabric: &mut Fabric<T>, burst: &SwitchBurst) {
         let mut guest = self.guest.borrow_mut();
         match burst.direction {
-            Direction::ToGuest => {
+            SwitchDirection::ToGuest => {
                 let to_guest = |it: &Transfer| Packet { buffer: it.to, ..it.packet };
                 for transfer in &burst.transfers {
                     self.core.store(fabric, header_line(transfer.to));
@@ -266,7 +266,7 @@ impl VhostSwitch {
                     burst.transfers.iter().map(|it| it.packet.buffer.id).collect();
                 self.drivers.free(&mut self.core, fabric, &ended);
             }
-            Direction::FromGuest => {
+            SwitchDirection::FromGuest => {
                 self.held -= burst.transfers.len();
                 self.account.work += burst.transfers.len() as u64;
                 for transfer in &burst.transfers {
@@ -283,7 +283,7 @@ impl VhostSwitch {
 
     /// Looks for copies of engines that have ended.
     fn complete<T: Tracer>(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues) -> Turn {
-        self.phase = Phase::Send;
+        self.phase = SwitchPhase::Send;
         let Some(pipeline) = &mut self.pipeline else { return Turn::Busy(self.core.now()) };
         self.has_worked |= pipeline.reap(&mut OnCore { core: &mut self.core, fabric, queues });
         while let Some(burst) = self.pipeline.as_mut().and_then(Pipeline::next_in_order) {
@@ -303,7 +303,7 @@ impl VhostSwitch {
         let pair = queues.nic_pair(self.drivers.queue);
         let Drivers { pool, rx, tx, .. } = &mut self.drivers;
         let sent = tx.send_burst(&mut self.core, fabric, &mut pair.tx, &mut pool.borrow_mut());
-        self.phase = Phase::Receive;
+        self.phase = SwitchPhase::Receive;
         if std::mem::take(&mut self.has_worked) || sent > 0 {
             return Turn::Busy(self.core.now());
         }
@@ -329,11 +329,11 @@ impl VhostSwitch {
     }
 }
 
-/// What follows the copies of a burst.
-fn after(direction: Direction) -> Phase {
+/// The step that follows the copies of a burst.
+fn after(direction: SwitchDirection) -> SwitchPhase {
     match direction {
-        Direction::ToGuest => Phase::Dequeue,
-        Direction::FromGuest => Phase::Complete,
+        SwitchDirection::ToGuest => SwitchPhase::Dequeue,
+        SwitchDirection::FromGuest => SwitchPhase::Complete,
     }
 }
 
@@ -349,14 +349,14 @@ impl<T: Tracer> Software<T> for VhostSwitch {
                 return turn;
             }
         }
-        match std::mem::replace(&mut self.phase, Phase::Receive) {
-            Phase::Receive => self.receive(fabric, queues),
-            Phase::Dequeue => self.dequeue(fabric, queues),
-            Phase::Copy { burst, transfer, line, arrived } => {
+        match std::mem::replace(&mut self.phase, SwitchPhase::Receive) {
+            SwitchPhase::Receive => self.receive(fabric, queues),
+            SwitchPhase::Dequeue => self.dequeue(fabric, queues),
+            SwitchPhase::Copy { burst, transfer, line, arrived } => {
                 self.copy(fabric, burst, (transfer, line), arrived)
             }
-            Phase::Complete => self.complete(fabric, queues),
-            Phase::Send => self.send(fabric, queues),
+            SwitchPhase::Complete => self.complete(fabric, queues),
+            SwitchPhase::Send => self.send(fabric, queues),
         }
     }
 

@@ -14,31 +14,31 @@ use units::{Picos, RootPortId};
 
 /// A change of a root port's policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct PolicyChange {
     /// Time of the change.
     pub at: Picos,
     /// The root port.
     pub port: RootPortId,
-    /// Its policy from then on.
+    /// Policy of the root port from then on.
     pub policy: IoPolicy,
 }
 
 /// Pending changes, in time order.
 #[derive(Clone, Debug)]
-pub struct Schedule {
-    changes: VecDeque<Change>,
+pub struct PolicySchedule {
+    changes: VecDeque<PolicyChange>,
 }
 
-impl Schedule {
+impl PolicySchedule {
     /// Takes changes in any order; of two at the same time, the later one of the list applies.
     #[must_use]
-    pub fn new(mut changes: Vec<Change>) -> Self {
+    pub fn new(mut changes: Vec<PolicyChange>) -> Self {
         changes.sort_by_key(|change| change.at);
         Self { changes: changes.into() }
     }
 }
 
-impl<T: Tracer> Controller<T> for Schedule {
+impl<T: Tracer> Controller<T> for PolicySchedule {
     fn step(&mut self, fabric: &mut Fabric<T>, now: Picos) -> Picos {
         while let Some(change) = self.changes.front().copied() {
             if change.at > now {

@@ -6,7 +6,7 @@
 
 use model::core::Core;
 use model::device::cbdma::channel::CopyDescriptor;
-use model::device::dsa::descriptor::{Descriptor, Operation, Work};
+use model::device::dsa::descriptor::{Descriptor, DsaWork, Operation};
 use model::device::dsa::portal::Completion;
 use model::device::queues::{QueueId, Queues};
 use model::root_complex::mmio::MmioPath;
@@ -33,7 +33,7 @@ impl CbdmaClient {
         Self { queue, path, credits: entries - 1 }
     }
 
-    /// Its channel.
+    /// The channel that the client uses.
     #[must_use]
     pub fn queue(&self) -> QueueId {
         self.queue
@@ -60,11 +60,11 @@ impl CbdmaClient {
     /// # Panics
     /// If it is a batch or another operation than a copy or a fill: scenarios are checked before they get
     /// here.
-    pub fn submit(&self, core: &mut Core, queues: &mut Queues, work: &Work) {
-        let Work::One(descriptor) = work else { panic!("a channel has no batches") };
+    pub fn submit(&self, core: &mut Core, queues: &mut Queues, work: &DsaWork) {
+        let DsaWork::One(descriptor) = work else { panic!("a channel has no batches") };
         let visible = core.post(&self.path);
         let channel = queues.cbdma_channel(self.queue);
-        channel.write(of(descriptor));
+        channel.write(copy_descriptor(descriptor));
         channel.ring_doorbell(visible);
     }
 
@@ -84,7 +84,7 @@ impl CbdmaClient {
 }
 
 /// A descriptor of a channel for an operation.
-fn of(descriptor: &Descriptor) -> CopyDescriptor {
+fn copy_descriptor(descriptor: &Descriptor) -> CopyDescriptor {
     let source = match descriptor.operation {
         Operation::Move => Some(descriptor.source),
         Operation::Fill => None,

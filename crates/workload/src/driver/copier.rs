@@ -21,7 +21,7 @@ pub struct Copier {
     mover: CoreMover,
     /// Its engines, and the size from which these copy.
     engines: Option<(Offloader, u64)>,
-    under_way: Option<UnderWay>,
+    under_way: Option<CopyInFlight>,
     counts: CopyCounts,
     /// Time in which the core copies, and bytes, without those of engines.
     own: OffloadTimes,
@@ -29,14 +29,14 @@ pub struct Copier {
 
 /// A copy that has begun.
 #[derive(Debug)]
-struct UnderWay {
+struct CopyInFlight {
     bytes: u64,
     is_offloaded: bool,
 }
 
 /// How far a copy is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copying {
+pub enum CopyStep {
     /// The core goes on with it, or waits for it.
     Goes(Turn),
     /// It has ended.
@@ -64,17 +64,17 @@ impl Copier {
     }
 
     /// Begins a copy, or another operation as long as its operands.
-    pub fn begin<T: Tracer>(&mut self, at: &mut OnCore<'_, T>, operation: &Descriptor) -> Copying {
+    pub fn begin<T: Tracer>(&mut self, at: &mut OnCore<'_, T>, operation: &Descriptor) -> CopyStep {
         let bytes = operation.bytes;
         self.counts.copies += 1;
         self.counts.bytes += bytes;
         let engines = self.engines.as_mut().filter(|(_, threshold)| bytes >= *threshold);
-        self.under_way = Some(UnderWay { bytes, is_offloaded: engines.is_some() });
+        self.under_way = Some(CopyInFlight { bytes, is_offloaded: engines.is_some() });
         if let Some((engines, _)) = engines {
             self.counts.offloaded += 1;
             self.counts.offloaded_bytes += bytes;
             let waits = engines.offload(at, 0, std::slice::from_ref(operation));
-            return Copying::Goes(waits.unwrap_or(Turn::Busy(at.core.now())));
+            return CopyStep::Goes(waits.unwrap_or(Turn::Busy(at.core.now())));
         }
         let begun = at.core.now();
         self.mover.begin(at.core, operation);
@@ -83,39 +83,39 @@ impl Copier {
     }
 
     /// The next step of the copy under way, from the time at which the core is called again.
-    pub fn go_on<T: Tracer>(&mut self, at: &mut OnCore<'_, T>) -> Copying {
+    pub fn go_on<T: Tracer>(&mut self, at: &mut OnCore<'_, T>) -> CopyStep {
         match (&self.under_way, &mut self.engines) {
-            (Some(UnderWay { is_offloaded: true, bytes }), Some((engines, _))) => {
+            (Some(CopyInFlight { is_offloaded: true, bytes }), Some((engines, _))) => {
                 if let Some(turn) = engines.resume(at) {
-                    return Copying::Goes(turn);
+                    return CopyStep::Goes(turn);
                 }
                 if engines.reap(at).is_none() {
-                    return Copying::Goes(engines.wait(at.core, at.queues, Picos::NEVER));
+                    return CopyStep::Goes(engines.wait(at.core, at.queues, Picos::NEVER));
                 }
                 self.own.bytes += bytes;
             }
-            (Some(UnderWay { bytes, .. }), _) => {
+            (Some(CopyInFlight { bytes, .. }), _) => {
                 let begun = at.core.now();
                 let has_ended = self.mover.advance(at.core, at.fabric);
                 self.own.work += at.core.now() - begun;
                 if !has_ended {
-                    return Copying::Goes(Turn::Busy(at.core.now()));
+                    return CopyStep::Goes(Turn::Busy(at.core.now()));
                 }
                 self.own.bytes += bytes;
             }
             (None, _) => {}
         }
         self.under_way = None;
-        Copying::Done
+        CopyStep::Done
     }
 
-    /// Its copies so far.
+    /// Counts of the copies so far.
     #[must_use]
     pub fn counts(&self) -> CopyCounts {
         self.counts
     }
 
-    /// What the core spends on copies, until `now`.
+    /// Times of the copies until `now`, by the core and by engines.
     #[must_use]
     pub fn times(&self, now: Picos) -> OffloadTimes {
         let engines = self.engines.as_ref().map(|(engines, _)| engines.times(now));

@@ -38,7 +38,7 @@ pub struct CoreMoverConfig {
     pub stores: Stores,
 }
 
-/// What the loops of a core cost, for all operations of an engine.
+/// Costs of the loops of a core, one for each operation of an engine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoreLoops {
     /// A call, whatever its size.
@@ -68,7 +68,7 @@ pub struct CoreLoops {
 impl CoreLoops {
     /// The loop of an operation; `None` of those that move no data: a core has nothing to do for them.
     #[must_use]
-    pub fn of(&self, operation: Operation) -> Option<CoreMoverConfig> {
+    pub fn mover(&self, operation: Operation) -> Option<CoreMoverConfig> {
         let both = |one: Cycles, other: Cycles| Cycles(one.0 + other.0);
         let line = match operation {
             Operation::NoOp | Operation::Drain => return None,
@@ -99,11 +99,11 @@ impl CoreLoops {
 #[derive(Debug)]
 pub struct CoreMover {
     config: CoreMoverConfig,
-    under_way: Option<UnderWay>,
+    under_way: Option<MoveInFlight>,
 }
 
 #[derive(Debug)]
-struct UnderWay {
+struct MoveInFlight {
     operands: Operands,
     /// The next line of the longest operand.
     line: u64,
@@ -128,12 +128,14 @@ impl CoreMover {
     pub fn begin(&mut self, core: &mut Core, operation: &Descriptor) {
         core.compute(self.config.call);
         let operands = operation.operands();
-        self.under_way = Some(UnderWay { operands, line: 0, arrived: core.now() });
+        self.under_way = Some(MoveInFlight { operands, line: 0, arrived: core.now() });
     }
 
     /// Moves some lines; returns whether the operation has ended.
     pub fn advance<T: Tracer>(&mut self, core: &mut Core, fabric: &mut Fabric<T>) -> bool {
-        let Some(UnderWay { operands, line, arrived }) = &mut self.under_way else { return true };
+        let Some(MoveInFlight { operands, line, arrived }) = &mut self.under_way else {
+            return true;
+        };
         let all = operands.lines();
         let end = all.min(*line + LINES_PER_TURN);
         for line in *line..end {

@@ -9,7 +9,7 @@
 //! queue are divided among its threads.
 
 use model::core::Core;
-use model::device::dsa::descriptor::Work;
+use model::device::dsa::descriptor::DsaWork;
 use model::device::dsa::portal::{Completion, Portal, Submission};
 use model::device::queues::{QueueId, Queues};
 use model::fabric::Fabric;
@@ -82,18 +82,18 @@ impl QueueLock {
     }
 }
 
-/// What became of a descriptor.
+/// State of a submitted descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Submitted {
-    /// It is on its way; the core continues.
+pub enum SubmitState {
+    /// The descriptor is on its way; the core continues.
     Posted,
     /// The core waits for an answer.
     Unanswered,
 }
 
-/// What became of an ENQCMD.
+/// State of an ENQCMD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answered {
+pub enum EnqcmdAnswer {
     /// The queue has taken the descriptor.
     Taken,
     /// It was refused and is on its way again.
@@ -136,7 +136,7 @@ impl DsaClient {
         Self { config, queue, lock, next_post, address: 0, pause: Cycles(0.0) }
     }
 
-    /// Its queue.
+    /// The portal that the client uses.
     #[must_use]
     pub fn queue(&self) -> QueueId {
         self.queue
@@ -154,9 +154,9 @@ impl DsaClient {
         core: &mut Core,
         fabric: &mut Fabric<T>,
         queues: &mut Queues,
-        work: Work,
+        work: DsaWork,
         lock: &mut Picos,
-    ) -> Submitted {
+    ) -> SubmitState {
         let asked = core.now();
         if let Some(shared) = &self.lock {
             shared.borrow().take(core, fabric);
@@ -168,11 +168,11 @@ impl DsaClient {
                 core.wait_until(*next);
                 *next = core.now() + interval;
                 self.address = (self.address + 1) % self.next_post.len();
-                Submitted::Posted
+                SubmitState::Posted
             }
             PortalWrite::Answered(back_off) => {
                 self.pause = back_off.first;
-                Submitted::Unanswered
+                SubmitState::Unanswered
             }
         };
         self.write(core, queues, work);
@@ -182,17 +182,19 @@ impl DsaClient {
         submitted
     }
 
-    fn write(&self, core: &mut Core, queues: &mut Queues, work: Work) {
+    fn write(&self, core: &mut Core, queues: &mut Queues, work: DsaWork) {
         let visible = core.post(&self.config.path);
         queues.dsa_portal(self.queue).posted.push_back(Submission { visible, work });
     }
 
     /// Takes the answer to an ENQCMD, and repeats one that was refused.
-    pub fn take_answer(&mut self, core: &mut Core, queues: &mut Queues) -> Answered {
+    pub fn take_answer(&mut self, core: &mut Core, queues: &mut Queues) -> EnqcmdAnswer {
         let portal = queues.dsa_portal(self.queue);
         let Some((answer, _)) = portal.answer.take_if(|(_, received)| *received <= core.now())
         else {
-            return Answered::Waits(portal.answer.map_or(Picos::NEVER, |(_, received)| received));
+            return EnqcmdAnswer::Waits(
+                portal.answer.map_or(Picos::NEVER, |(_, received)| received),
+            );
         };
         let refused = portal.refused.take();
         match (answer, refused, self.config.write) {
@@ -200,9 +202,9 @@ impl DsaClient {
                 core.compute(self.pause);
                 self.pause = Cycles((2.0 * self.pause.0).min(back_off.most.0));
                 self.write(core, queues, work);
-                Answered::Again
+                EnqcmdAnswer::Again
             }
-            _ => Answered::Taken,
+            _ => EnqcmdAnswer::Taken,
         }
     }
 

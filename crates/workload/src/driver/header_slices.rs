@@ -56,7 +56,7 @@ impl HeaderShifts {
     }
 
     /// Shift of buffer `id` for core number `core` of the pool.
-    pub(super) fn of(&self, id: u32, core: usize) -> u64 {
+    pub(super) fn shift(&self, id: u32, core: usize) -> u64 {
         u64::from(self.lines[id as usize * self.cores + core])
     }
 }
@@ -84,7 +84,7 @@ mod tests {
     fn shifts(placement: &HeaderPlacement, first: u64) -> [u64; 2] {
         let slice_of = |line: LineAddr| SliceId((line.0 % 4) as u16);
         let shifts = HeaderShifts::new(placement, std::iter::once(LineAddr(first)), slice_of);
-        [shifts.of(0, 0), shifts.of(0, 1)]
+        [shifts.shift(0, 0), shifts.shift(0, 1)]
     }
 
     #[test]

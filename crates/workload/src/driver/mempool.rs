@@ -174,7 +174,7 @@ impl Mempool {
         match &self.shifts {
             None => buffer,
             Some(shifts) => {
-                let shift = shifts.of(id, self.cache_of(core));
+                let shift = shifts.shift(id, self.cache_of(core));
                 Buffer { data: buffer.data.step(shift), ..buffer }
             }
         }

@@ -8,7 +8,7 @@
 use crate::host_memory::Arena;
 use model::core::Core;
 use model::device::nvme::rings::{
-    COMPLETION_BYTES, Command, NvmeQueuePair, Opcode, PAGE_BYTES, SUBMISSION_BYTES, Submission,
+    COMPLETION_BYTES, Command, NvmeQueuePair, NvmeSubmission, Opcode, PAGE_BYTES, SUBMISSION_BYTES,
     phase_of,
 };
 use model::device::ring::Ring;
@@ -40,7 +40,7 @@ pub struct NvmeDriver {
     prp_lists: Vec<LineAddr>,
     free_ids: Vec<u16>,
     /// Entries written since the last doorbell.
-    unannounced: Vec<Submission>,
+    unannounced: Vec<NvmeSubmission>,
     submitted: u64,
     reaped: u64,
     unacknowledged: bool,
@@ -119,7 +119,7 @@ impl NvmeDriver {
         core.store(fabric, pair.submissions.line_of(self.submitted));
         let command = Command { id, opcode, first_page, pages, prp_list };
         let entry = self.submitted;
-        self.unannounced.push(Submission { visible: Picos::NEVER, entry, command });
+        self.unannounced.push(NvmeSubmission { visible: Picos::NEVER, entry, command });
         self.submitted += 1;
         Some(id)
     }
@@ -131,7 +131,7 @@ impl NvmeDriver {
         }
         let visible = core.post(&self.config.doorbell);
         let announced = self.unannounced.drain(..);
-        pair.posted.extend(announced.map(|submission| Submission { visible, ..submission }));
+        pair.posted.extend(announced.map(|submission| NvmeSubmission { visible, ..submission }));
     }
 
     /// When the next completion becomes visible; never if none is under way.

@@ -1,7 +1,6 @@
-//! What software tells a trace of a descriptor: its lines.
+//! The lines of a descriptor, as software announces them to a trace.
 //!
 //! Models: no hardware.
-//! Source: none needed.
 //! Simplifies: operands of all members of a batch belong to its descriptor.
 
 use model::device::dsa::descriptor::{Descriptor, Operand};

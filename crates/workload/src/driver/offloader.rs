@@ -17,15 +17,15 @@
 //! 4. if it has nothing to do, returns [`Offloader::wait`], with the time at which it has other work.
 //!
 //! [`Offloader::queues`] belong to what `Software::queues` returns, [`Offloader::times`] and
-//! [`Offloader::take_phases`] to what it accounts. Another kind of engine is a variant of [`Channel`].
+//! [`Offloader::take_phases`] to what it accounts. Another kind of engine is a variant of [`EngineQueue`].
 
 use super::cbdma::CbdmaClient;
-use super::dsa::{Answered, DsaClient, Submitted};
+use super::dsa::{DsaClient, EnqcmdAnswer, SubmitState};
 use super::offload_trace::lines_of;
 use crate::host_memory::Arena;
 use hdrhistogram::Histogram;
 use model::core::Core;
-use model::device::dsa::descriptor::{DESCRIPTOR_BYTES, Descriptor, Work};
+use model::device::dsa::descriptor::{DESCRIPTOR_BYTES, Descriptor, DsaWork};
 use model::device::dsa::portal::{Completion, Status};
 use model::device::queues::{QueueId, Queues};
 use model::fabric::Fabric;
@@ -43,7 +43,7 @@ const PAGE_BYTES: u64 = 4096;
 
 /// How a core waits for a completion record.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Waiting {
+pub enum WaitMode {
     /// It reads the record again and again.
     Poll,
     /// It sleeps until the record's line is written.
@@ -62,7 +62,7 @@ pub enum Waiting {
 
 /// Where a descriptor and its record come from.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Origin {
+pub enum DescriptorOrigin {
     /// Lines that are reused: the descriptor is filled in for each offload.
     FilledIn,
     /// Lines that are reused: the descriptor is filled in for the first offload and submitted again as it is.
@@ -75,7 +75,7 @@ pub enum Origin {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OffloaderConfig {
     /// Where descriptors and records come from.
-    pub origin: Origin,
+    pub origin: DescriptorOrigin,
     /// Filling in a descriptor.
     pub prepare: Cycles,
     /// Filling in a member of a batch.
@@ -85,12 +85,12 @@ pub struct OffloaderConfig {
     /// A look at a completion record.
     pub look: Cycles,
     /// How the core waits.
-    pub waiting: Waiting,
+    pub waiting: WaitMode,
 }
 
 /// A queue of an engine.
 #[derive(Debug)]
-pub enum Channel {
+pub enum EngineQueue {
     /// A work queue of a data streaming accelerator.
     Dsa(DsaClient),
     /// A channel of a CBDMA, for copies and fills without batches.
@@ -109,7 +109,7 @@ pub struct OnCore<'a, T: Tracer> {
 
 /// An offload that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct EndedOffload {
     /// The tag that it was given.
     pub tag: u64,
     /// When the core began it.
@@ -137,14 +137,14 @@ struct Slot {
 
 #[derive(Debug)]
 struct Lane {
-    channel: Channel,
+    channel: EngineQueue,
     slots: Vec<Slot>,
     free: Vec<usize>,
 }
 
 /// Why the core waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wait {
+enum WaitCause {
     Completion,
     Answer,
 }
@@ -159,7 +159,7 @@ pub struct Offloader {
     next: usize,
     /// The lane whose ENQCMD has not been answered.
     unanswered: Option<usize>,
-    waits: Option<(Wait, Picos)>,
+    waits: Option<(WaitCause, Picos)>,
     times: OffloadTimes,
     phases: [Histogram<u64>; DESCRIPTOR_PHASES],
 }
@@ -172,7 +172,7 @@ impl Offloader {
     #[must_use]
     pub fn new(
         config: OffloaderConfig,
-        channels: Vec<Channel>,
+        channels: Vec<EngineQueue>,
         depth: u32,
         arena: &mut Arena,
     ) -> Self {
@@ -183,19 +183,21 @@ impl Offloader {
             list: if list > 0 { arena.place(list) } else { LineAddr(0) },
             record: arena.place(LINE_BYTES),
             fresh: match config.origin {
-                Origin::Allocated(_) => array::from_fn(|_| arena.place(PAGE_BYTES)),
-                Origin::FilledIn | Origin::Prepared => [LineAddr(0); FRESH_RECORDS],
+                DescriptorOrigin::Allocated(_) => array::from_fn(|_| arena.place(PAGE_BYTES)),
+                DescriptorOrigin::FilledIn | DescriptorOrigin::Prepared => {
+                    [LineAddr(0); FRESH_RECORDS]
+                }
             },
             uses: 0,
             is_prepared: false,
             tag: 0,
             begun: Picos::ZERO,
         };
-        let lane = |channel: Channel| {
+        let lane = |channel: EngineQueue| {
             let slots: Vec<Slot> = (0..depth.min(channel.credits())).map(|_| slot()).collect();
             Lane { channel, free: (0..slots.len()).rev().collect(), slots }
         };
-        let queues = channels.iter().map(Channel::queue).collect();
+        let queues = channels.iter().map(EngineQueue::queue).collect();
         Self {
             config,
             queues,
@@ -212,8 +214,8 @@ impl Offloader {
     #[must_use]
     pub fn arena_bytes(config: &OffloaderConfig, descriptors: u64, page_bytes: u64) -> u64 {
         let fresh = match config.origin {
-            Origin::Allocated(_) => FRESH_RECORDS as u64 * PAGE_BYTES,
-            Origin::FilledIn | Origin::Prepared => 0,
+            DescriptorOrigin::Allocated(_) => FRESH_RECORDS as u64 * PAGE_BYTES,
+            DescriptorOrigin::FilledIn | DescriptorOrigin::Prepared => 0,
         };
         let slot = 2 * LINE_BYTES + list_bytes(config) + fresh;
         // A list that does not fit the rest of a page begins at the next.
@@ -248,20 +250,20 @@ impl Offloader {
         let answered = self.lanes[lane].channel.take_answer(at.core, at.queues);
         self.times.submit += at.core.now() - before;
         match answered {
-            Answered::Taken => {
+            EnqcmdAnswer::Taken => {
                 self.unanswered = None;
                 None
             }
-            Answered::Again => {
+            EnqcmdAnswer::Again => {
                 self.times.retries += 1;
                 Some(self.wait_for_answer(at.core, Picos::NEVER))
             }
-            Answered::Waits(received) => Some(self.wait_for_answer(at.core, received)),
+            EnqcmdAnswer::Waits(received) => Some(self.wait_for_answer(at.core, received)),
         }
     }
 
     fn wait_for_answer(&mut self, core: &Core, received: Picos) -> Turn {
-        self.waits = Some((Wait::Answer, core.now()));
+        self.waits = Some((WaitCause::Answer, core.now()));
         Turn::Idle(received)
     }
 
@@ -270,11 +272,11 @@ impl Offloader {
         let Some((wait, since)) = self.waits.take() else { return };
         let waited = core.now() - since;
         match wait {
-            Wait::Answer => self.times.submit += waited,
-            Wait::Completion => {
+            WaitCause::Answer => self.times.submit += waited,
+            WaitCause::Completion => {
                 let woken = match self.config.waiting {
-                    Waiting::Poll => None,
-                    Waiting::Umwait { wake } | Waiting::Interrupt { wake, .. } => Some(wake),
+                    WaitMode::Poll => None,
+                    WaitMode::Umwait { wake } | WaitMode::Interrupt { wake, .. } => Some(wake),
                 };
                 if let Some(wake) = woken {
                     self.times.asleep += waited;
@@ -343,12 +345,12 @@ impl Offloader {
         let number = own.free.pop().expect("the lane has been chosen for its free slot");
         let slot = &mut own.slots[number];
         (slot.tag, slot.begun) = (tag, begun);
-        if let Origin::Allocated(_) = self.config.origin {
+        if let DescriptorOrigin::Allocated(_) = self.config.origin {
             slot.uses += 1;
             slot.record = slot.fresh[slot.uses % FRESH_RECORDS];
         }
         let is_prepared = slot.is_prepared && !is_rest;
-        slot.is_prepared = self.config.origin == Origin::Prepared && !is_rest;
+        slot.is_prepared = self.config.origin == DescriptorOrigin::Prepared && !is_rest;
         if let Some(own) = own.channel.lines(at.queues) {
             (slot.descriptor, slot.record) = own;
         }
@@ -369,8 +371,8 @@ impl Offloader {
         self.times.lock += lock;
         self.times.submit += at.core.now() - before - lock;
         match submitted {
-            Submitted::Posted => None,
-            Submitted::Unanswered => {
+            SubmitState::Posted => None,
+            SubmitState::Unanswered => {
                 self.unanswered = Some(lane);
                 Some(self.wait_for_answer(at.core, Picos::NEVER))
             }
@@ -380,7 +382,7 @@ impl Offloader {
     /// Writes a descriptor, and the list of a batch, into memory.
     fn prepare<T: Tracer>(&mut self, at: &mut OnCore<'_, T>, slot: Slot, members: usize) {
         let begun = at.core.now();
-        if let Origin::Allocated(cost) = self.config.origin {
+        if let DescriptorOrigin::Allocated(cost) = self.config.origin {
             at.core.compute(cost);
         }
         let allocated = at.core.now();
@@ -401,19 +403,19 @@ impl Offloader {
         let recorded = |lane: &Lane| lane.channel.next_recorded(queues);
         let first = self.lanes.iter().map(recorded).min().unwrap_or(Picos::NEVER);
         match self.config.waiting {
-            Waiting::Interrupt { delivery, .. } => first.saturating_add(delivery),
-            Waiting::Poll | Waiting::Umwait { .. } => first,
+            WaitMode::Interrupt { delivery, .. } => first.saturating_add(delivery),
+            WaitMode::Poll | WaitMode::Umwait { .. } => first,
         }
     }
 
     /// Reads the next completion record, if the core has learnt of one.
-    pub fn reap<T: Tracer>(&mut self, at: &mut OnCore<'_, T>) -> Option<Done> {
+    pub fn reap<T: Tracer>(&mut self, at: &mut OnCore<'_, T>) -> Option<EndedOffload> {
         let delivery = match self.config.waiting {
-            Waiting::Interrupt { delivery, .. } => delivery,
-            Waiting::Poll | Waiting::Umwait { .. } => Picos::ZERO,
+            WaitMode::Interrupt { delivery, .. } => delivery,
+            WaitMode::Poll | WaitMode::Umwait { .. } => Picos::ZERO,
         };
         let begun = at.core.now();
-        // What the core is told of at `begun` has been visible for as long as that takes.
+        // A record that the core learns of at `begun` has been visible for the time of delivery.
         let visible = begun.saturating_sub(delivery);
         for lane in &mut self.lanes {
             let Some(completion) = lane.channel.take_completion(at.queues, visible) else {
@@ -429,7 +431,7 @@ impl Offloader {
             self.times.wait += at.core.now() - begun;
             self.times.failed += u64::from(completion.status != Status::Success);
             self.note_phases(slot.begun, &completion, at.core.now());
-            return Some(Done {
+            return Some(EndedOffload {
                 tag: slot.tag,
                 begun: slot.begun,
                 status: completion.status,
@@ -449,7 +451,7 @@ impl Offloader {
 
     /// The turn of a core that has nothing to do until the next completion, or until `other`.
     pub fn wait(&mut self, core: &Core, queues: &mut Queues, other: Picos) -> Turn {
-        self.waits = Some((Wait::Completion, core.now()));
+        self.waits = Some((WaitCause::Completion, core.now()));
         Turn::Idle(self.next_known(queues).min(other))
     }
 
@@ -460,10 +462,10 @@ impl Offloader {
         if let Some((wait, since)) = self.waits {
             let waited = now.saturating_sub(since);
             match wait {
-                Wait::Answer => times.submit += waited,
-                Wait::Completion => {
+                WaitCause::Answer => times.submit += waited,
+                WaitCause::Completion => {
                     times.wait += waited;
-                    if self.config.waiting != Waiting::Poll {
+                    if self.config.waiting != WaitMode::Poll {
                         times.asleep += waited;
                     }
                 }
@@ -472,7 +474,7 @@ impl Offloader {
         times
     }
 
-    /// Its times, for what the application does itself: work, page touches, bytes.
+    /// Times of the offloader, to which an application adds its own: work, page touches, bytes.
     pub fn times_mut(&mut self) -> &mut OffloadTimes {
         &mut self.times
     }
@@ -490,11 +492,11 @@ fn list_bytes(config: &OffloaderConfig) -> u64 {
 
 /// The members as a batch, whose list and record are those of a slot; as a descriptor it has the number of
 /// the slot. One member is submitted without a batch.
-fn work_of(members: &[Descriptor], id: u64, slot: Slot) -> Work {
+fn work_of(members: &[Descriptor], id: u64, slot: Slot) -> DsaWork {
     let own = Descriptor { id, record: slot.record, wants_record: true, ..members[0] };
     match members.len() {
-        1 => Work::One(own),
-        _ => Work::Batch {
+        1 => DsaWork::One(own),
+        _ => DsaWork::Batch {
             descriptor: Descriptor { source: slot.list, fence: false, ..own },
             members: members.to_vec(),
         },

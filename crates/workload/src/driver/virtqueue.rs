@@ -22,7 +22,7 @@ const USED_BYTES: u64 = 8;
 
 /// One side of a ring: entries that became visible, and the count of those ever written.
 #[derive(Debug)]
-struct Table<E> {
+struct VirtqueueTable<E> {
     lines: Ring,
     entries: VecDeque<(Picos, E)>,
     written: u64,
@@ -33,11 +33,11 @@ struct Table<E> {
 #[derive(Debug)]
 pub struct Virtqueue<A, U> {
     descriptors: Ring,
-    available: Table<A>,
-    used: Table<U>,
+    available: VirtqueueTable<A>,
+    used: VirtqueueTable<U>,
 }
 
-impl<E> Table<E> {
+impl<E> VirtqueueTable<E> {
     fn new(entries: u32, entry_bytes: u64, arena: &mut Arena) -> Self {
         let first = arena.place(Ring::bytes(entries, entry_bytes));
         let lines = Ring { first, entries, entry_bytes };
@@ -90,8 +90,8 @@ impl<A, U> Virtqueue<A, U> {
         let first = arena.place(Ring::bytes(entries, DESCRIPTOR_BYTES));
         Self {
             descriptors: Ring { first, entries, entry_bytes: DESCRIPTOR_BYTES },
-            available: Table::new(entries, AVAILABLE_BYTES, arena),
-            used: Table::new(entries, USED_BYTES, arena),
+            available: VirtqueueTable::new(entries, AVAILABLE_BYTES, arena),
+            used: VirtqueueTable::new(entries, USED_BYTES, arena),
         }
     }
 

@@ -11,7 +11,7 @@ use units::LineAddr;
 
 /// A region: a GiB.
 const REGION_BITS: u32 = 30;
-/// Its lines.
+/// Lines of a region, as a power of two.
 const REGION_LINE_BITS: u32 = REGION_BITS - units::LINE_BYTES.trailing_zeros();
 /// A line within its region.
 const WITHIN: u32 = (1 << REGION_LINE_BITS) - 1;
@@ -34,7 +34,7 @@ pub struct AddressWindowFull {
 
 /// A GiB of the program's addresses and its location.
 #[derive(Clone, Copy, Debug)]
-struct Region {
+struct MappedRegion {
     number: u64,
     first_line: u64,
 }
@@ -43,15 +43,15 @@ struct Region {
 #[derive(Clone, Debug)]
 pub struct AddressWindow {
     /// Open addressing: a region is at or, without a gap, after the slot of its hash.
-    slots: Box<[Option<Region>; SLOTS]>,
+    slots: Box<[Option<MappedRegion>; SLOTS]>,
     taken: [bool; REGIONS],
-    last: Region,
+    last: MappedRegion,
 }
 
 impl Default for AddressWindow {
     fn default() -> Self {
         // No line is in this region, so the first look-up misses.
-        let last = Region { number: u64::MAX, first_line: 0 };
+        let last = MappedRegion { number: u64::MAX, first_line: 0 };
         Self { slots: Box::new([None; SLOTS]), taken: [false; REGIONS], last }
     }
 }
@@ -104,7 +104,7 @@ impl AddressWindow {
         Ok(())
     }
 
-    fn region(&mut self, number: u64) -> Option<Region> {
+    fn region(&mut self, number: u64) -> Option<MappedRegion> {
         // Fibonacci hashing: neighbours go to distant slots.
         let mut slot = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % SLOTS;
         while let Some(region) = self.slots[slot] {
@@ -115,7 +115,7 @@ impl AddressWindow {
         }
         let place = self.free_place(number)?;
         self.taken[place] = true;
-        let region = Region { number, first_line: (place as u64) << REGION_LINE_BITS };
+        let region = MappedRegion { number, first_line: (place as u64) << REGION_LINE_BITS };
         self.slots[slot] = Some(region);
         Some(region)
     }

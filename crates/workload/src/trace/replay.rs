@@ -27,7 +27,7 @@ pub enum ServedBy {
 }
 
 impl ServedBy {
-    fn of(found: Found) -> Self {
+    fn from_found(found: Found) -> Self {
         match found {
             Found::L1 => Self::L1,
             Found::L2 => Self::L2,
@@ -227,7 +227,7 @@ impl Replay {
                 }
             };
             self.now = served.done;
-            let by = ServedBy::of(served.found);
+            let by = ServedBy::from_found(served.found);
             farthest = farthest.max(by);
             self.counts.lines[row(reference.kind)][by as usize] += 1;
             if let Some(shadows) = &mut self.shadows {

@@ -3,7 +3,8 @@
 //! Models: ten million loads of lines of a buffer of 4 or 64 MiB, in sequence repeatedly, or at random.
 //! Source: by definition; random numbers are splitmix64 (Steele, Lea, Flood, OOPSLA 2014), the state
 //! starting at 42.
-//! Simplifies: nothing; the traces are generated, not recorded, and are the same on every host.
+//!
+//! The traces are generated, not recorded, and are the same on every host.
 
 use units::LINE_BYTES;
 
@@ -35,7 +36,7 @@ impl StandardTrace {
         Self::ALL.into_iter().find(|trace| trace.name == name)
     }
 
-    /// Its name.
+    /// Name of the trace.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.name

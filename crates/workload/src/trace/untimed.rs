@@ -12,7 +12,7 @@ use super::{
     AddressWindow, AddressWindowFull, BLOCK_LOADS, BLOCK_REFERENCES, Batch, Counts, Reference,
     ReferenceKind,
 };
-use model::independent_levels::{Asked, IndependentLevels, LEVELS, Level, Request};
+use model::independent_levels::{IndependentLevels, LEVELS, Level, LevelRequests, Request};
 
 /// Loads that L1 serves together: few enough that the host's own prefetcher loads the next addresses
 /// meanwhile.
@@ -28,8 +28,8 @@ pub struct UntimedReplay {
     window: AddressWindow,
     l1: Level,
     beyond_l1: Server,
-    asked_of_l1: Asked,
-    asked_beyond: Asked,
+    asked_of_l1: LevelRequests,
+    asked_beyond: LevelRequests,
     fetches_left_out: u64,
 }
 
@@ -47,8 +47,8 @@ impl UntimedReplay {
             } else {
                 Server::here(beyond_l1)
             },
-            asked_of_l1: Asked::default(),
-            asked_beyond: Asked::default(),
+            asked_of_l1: LevelRequests::default(),
+            asked_beyond: LevelRequests::default(),
             fetches_left_out: 0,
         }
     }

@@ -75,7 +75,7 @@ impl Capture {
         Bytes(self.packets.iter().map(|packet| packet.frame_bytes.0).sum())
     }
 
-    /// Sum of what the frames occupy on the wire: with FCS, preamble and gap.
+    /// Bytes that all frames occupy on the wire: with FCS, preamble and gap.
     #[must_use]
     pub fn wire_bytes(&self) -> Bytes {
         Bytes(self.packets.iter().map(|packet| wire_bytes(packet.frame_bytes.0)).sum())

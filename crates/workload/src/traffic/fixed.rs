@@ -9,7 +9,7 @@ use units::narrow::fit;
 
 use super::flows::random_udp_flows;
 use super::rss::Toeplitz;
-use super::wire::Pace;
+use super::wire::FrameSpacing;
 
 /// Parameters of [`FixedRate`].
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub struct FixedRateConfig {
 #[derive(Clone, Debug)]
 pub struct FixedRate {
     packet_bytes: Bytes,
-    pace: Pace,
+    pace: FrameSpacing,
     rss_hashes: Vec<u32>,
     next_flow: usize,
 }
@@ -44,7 +44,7 @@ impl FixedRate {
         let flows = random_udp_flows(config.flows, config.seed);
         Self {
             packet_bytes: Bytes(config.packet_bytes),
-            pace: Pace::of_frames(config.packet_bytes, config.offered_gbps),
+            pace: FrameSpacing::of_frames(config.packet_bytes, config.offered_gbps),
             rss_hashes: flows.iter().map(|flow| rss.hash_flow(flow)).collect(),
             next_flow: 0,
         }

@@ -2,7 +2,6 @@
 //!
 //! Models: a generator's table of UDP flows, in the address block set aside for benchmarks.
 //! Source: RFC 2544 (198.18.0.0/15).
-//! Simplifies: nothing.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;

@@ -35,7 +35,7 @@ type Due = Reverse<(Picos, u64, u32)>;
 
 /// A request that has arrived.
 #[derive(Clone, Copy, Debug)]
-struct InFlight {
+struct RequestInFlight {
     connection: u32,
     /// Segments of its answer that have not left.
     segments: u64,
@@ -52,7 +52,7 @@ pub struct Initiators {
     /// The request that the port has been told of, and its arrival.
     announced: Option<(Due, Picos)>,
     /// Requests by their arrival: no two arrive at once.
-    in_flight: BTreeMap<Picos, InFlight>,
+    in_flight: BTreeMap<Picos, RequestInFlight>,
     asked: u64,
     answers: u64,
     latency_ns: Histogram<u64>,
@@ -105,7 +105,7 @@ impl PacketSource for Initiators {
             // The port asks again because it has taken the last announcement.
             self.wire_free = arrival;
             let segments = self.config.segments;
-            self.in_flight.insert(arrival, InFlight { connection, segments });
+            self.in_flight.insert(arrival, RequestInFlight { connection, segments });
         }
         let next = self.due.pop()?;
         let Reverse((wanted, _, connection)) = next;
@@ -120,7 +120,7 @@ impl PacketSource for Initiators {
     }
 
     fn answered(&mut self, departure: Departure) {
-        // What has been announced is void.
+        // The arrival that was announced is void.
         self.due.extend(self.announced.take().map(|(due, _)| due));
         let Some(request) = self.in_flight.get_mut(&departure.arrival) else { return };
         request.segments -= 1;

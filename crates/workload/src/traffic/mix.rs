@@ -19,7 +19,7 @@ use super::zipf::{Zipf, unit};
 
 /// Arrival times of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrivals {
+pub enum ArrivalTimes {
     /// Spaced evenly, by their sizes.
     Even,
     /// With independent exponential gaps, as far as the wire allows.
@@ -38,8 +38,8 @@ pub enum Arrivals {
 pub struct MixConfig {
     /// Sizes of frames.
     pub sizes: Sizes,
-    /// Their arrival times.
-    pub arrivals: Arrivals,
+    /// Arrival times of frames.
+    pub arrivals: ArrivalTimes,
     /// Offered load on the wire, including FCS, preamble and gap.
     pub offered_gbps: f64,
     /// Rate of the wire, which is never exceeded.
@@ -56,7 +56,7 @@ pub struct MixConfig {
 #[derive(Clone, Debug)]
 pub struct Mix {
     sizes: Sizes,
-    arrivals: Arrivals,
+    arrivals: ArrivalTimes,
     picos_per_byte: f64,
     /// Mean gap of a Poisson process.
     mean_gap_ps: f64,
@@ -77,9 +77,12 @@ impl Mix {
     /// If there are no flows, no frames in a burst, or a rate is not a positive number.
     #[must_use]
     pub fn new(config: &MixConfig, rss: &Toeplitz) -> Self {
-        assert!(config.arrivals != Arrivals::OnOff { burst_packets: 0 }, "a burst needs a frame");
+        assert!(
+            config.arrivals != ArrivalTimes::OnOff { burst_packets: 0 },
+            "a burst needs a frame"
+        );
         let offered_gbps = match config.arrivals {
-            Arrivals::BackToBack => config.line_rate_gbps,
+            ArrivalTimes::BackToBack => config.line_rate_gbps,
             _ => config.offered_gbps,
         };
         let picos_per_byte = picos_per_byte(offered_gbps);
@@ -107,12 +110,14 @@ impl Mix {
         let before_ps = self.sent_bytes as f64 * self.picos_per_byte;
         self.sent_bytes += wire_bytes(bytes);
         match self.arrivals {
-            Arrivals::Even | Arrivals::BackToBack => self.sent_bytes as f64 * self.picos_per_byte,
-            Arrivals::Poisson => {
+            ArrivalTimes::Even | ArrivalTimes::BackToBack => {
+                self.sent_bytes as f64 * self.picos_per_byte
+            }
+            ArrivalTimes::Poisson => {
                 self.wanted_ps -= (1.0 - unit(&mut self.random)).ln() * self.mean_gap_ps;
                 self.wanted_ps
             }
-            Arrivals::OnOff { burst_packets } => {
+            ArrivalTimes::OnOff { burst_packets } => {
                 if self.sent.is_multiple_of(burst_packets) {
                     self.wanted_ps = before_ps;
                 }
@@ -145,7 +150,7 @@ mod tests {
 
     const EVEN: MixConfig = MixConfig {
         sizes: Sizes::Campus,
-        arrivals: Arrivals::Even,
+        arrivals: ArrivalTimes::Even,
         offered_gbps: 40.0,
         line_rate_gbps: 100.0,
         flows: 1_000,
@@ -165,13 +170,13 @@ mod tests {
 
     #[test]
     fn the_mean_rate_over_a_million_frames_is_the_offered_one() {
-        let bursts = Arrivals::OnOff { burst_packets: 64 };
+        let bursts = ArrivalTimes::OnOff { burst_packets: 64 };
         // Independent gaps: a million of them are off by 0.1 % (one standard deviation).
         let cases = [
-            (Arrivals::Even, 40.0, 1e-6),
+            (ArrivalTimes::Even, 40.0, 1e-6),
             (bursts, 40.0, 1e-4),
-            (Arrivals::BackToBack, 100.0, 1e-6),
-            (Arrivals::Poisson, 40.0, 5e-3),
+            (ArrivalTimes::BackToBack, 100.0, 1e-6),
+            (ArrivalTimes::Poisson, 40.0, 5e-3),
         ];
         for (arrivals, expected, tolerance) in cases {
             for sizes in [Sizes::Fixed(1514), Sizes::Imix, Sizes::Campus] {
@@ -185,7 +190,7 @@ mod tests {
 
     #[test]
     fn no_frame_comes_sooner_than_the_wire_allows() {
-        for arrivals in [Arrivals::Poisson, Arrivals::OnOff { burst_packets: 32 }] {
+        for arrivals in [ArrivalTimes::Poisson, ArrivalTimes::OnOff { burst_packets: 32 }] {
             let config = MixConfig { arrivals, offered_gbps: 90.0, ..EVEN };
             let frames: Vec<Arrival> = start(&config).take(100_000).collect();
             for pair in frames.windows(2) {
@@ -201,7 +206,7 @@ mod tests {
     fn gaps_of_a_poisson_process_vary_as_much_as_they_are_long() {
         let config = MixConfig {
             sizes: Sizes::Fixed(60),
-            arrivals: Arrivals::Poisson,
+            arrivals: ArrivalTimes::Poisson,
             offered_gbps: 0.1,
             ..EVEN
         };
@@ -215,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_burst_is_back_to_back_and_silence_follows() {
-        let arrivals = Arrivals::OnOff { burst_packets: 4 };
+        let arrivals = ArrivalTimes::OnOff { burst_packets: 4 };
         let config = MixConfig { sizes: Sizes::Fixed(1_226), arrivals, ..EVEN };
         // 1250 B on the wire are 100 ns at 100 Gbit/s; four of them every 1000 ns are 40 Gbit/s.
         let times: Vec<Picos> = start(&config).skip(4).take(8).map(|a| a.time).collect();
@@ -239,7 +244,7 @@ mod tests {
 
     #[test]
     fn equal_seeds_give_equal_sequences_and_others_do_not() {
-        let config = MixConfig { arrivals: Arrivals::Poisson, flow_zipf: 0.9, ..EVEN };
+        let config = MixConfig { arrivals: ArrivalTimes::Poisson, flow_zipf: 0.9, ..EVEN };
         let first: Vec<_> = start(&config).take(1_000).collect();
         assert!(start(&config).take(1_000).eq(first.iter().copied()));
         assert!(!start(&MixConfig { seed: 2, ..config }).take(1_000).eq(first));

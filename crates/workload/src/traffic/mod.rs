@@ -5,20 +5,20 @@
 //! Simplifies: a frame is its size, its flow's hash and its arrival; it has no payload.
 //!
 //! [`FixedRate`], [`Trains`] and [`Mix`] generate frames, [`CaptureReplay`] replays a [`Capture`],
-//! [`Varying`] stretches time, [`PingPongClient`] and [`Initiators`] wait for answers. All are deterministic, and their times have
-//! fractions of a picosecond, so that no rate drifts.
+//! [`VaryingLoad`] stretches time, [`PingPongClient`] and [`Initiators`] wait for answers. All are
+//! deterministic, and their times have fractions of a picosecond, so that no rate drifts.
 
 mod capture;
 mod capture_replay;
 mod fixed;
 mod flows;
 mod initiators;
+mod load_profile;
 mod mix;
 mod ping_pong;
 mod rss;
 mod sizes;
 mod trains;
-mod varying;
 mod wire;
 mod zipf;
 
@@ -27,10 +27,10 @@ pub use capture_replay::{CaptureReplay, ReplayConfig, ReplaySpeed};
 pub use fixed::{FixedRate, FixedRateConfig};
 pub use flows::random_udp_flows;
 pub use initiators::{Initiators, InitiatorsConfig};
-pub use mix::{Arrivals, Mix, MixConfig};
+pub use load_profile::{LoadProfile, VaryingLoad};
+pub use mix::{ArrivalTimes, Mix, MixConfig};
 pub use ping_pong::{Delay, PingPongClient, PingPongClientConfig};
 pub use rss::{FlowAddresses, FlowPorts, FlowTuple, Toeplitz};
 pub use sizes::Sizes;
 pub use trains::{Trains, TrainsConfig};
-pub use varying::{Load, Varying};
 pub use zipf::Zipf;

@@ -21,16 +21,16 @@ const LONGEST_INPUT_BYTES: usize = 36;
 pub enum FlowAddresses {
     /// IPv4 addresses.
     V4 {
-        /// Of the sender.
+        /// Address of the sender.
         source: Ipv4Addr,
-        /// Of the receiver.
+        /// Address of the receiver.
         destination: Ipv4Addr,
     },
     /// IPv6 addresses.
     V6 {
-        /// Of the sender.
+        /// Address of the sender.
         source: Ipv6Addr,
-        /// Of the receiver.
+        /// Address of the receiver.
         destination: Ipv6Addr,
     },
 }
@@ -38,9 +38,9 @@ pub enum FlowAddresses {
 /// TCP or UDP ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowPorts {
-    /// Of the sender.
+    /// Port of the sender.
     pub source: u16,
-    /// Of the receiver.
+    /// Port of the receiver.
     pub destination: u16,
 }
 

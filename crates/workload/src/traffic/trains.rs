@@ -12,7 +12,7 @@ use units::narrow::fit;
 
 use super::flows::random_udp_flows;
 use super::rss::Toeplitz;
-use super::wire::Pace;
+use super::wire::FrameSpacing;
 
 /// Parameters of [`Trains`]. The default is the testbed's generator with the smallest frames.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,7 +76,7 @@ pub struct Trains {
     packet_bytes: Bytes,
     train_packets: u64,
     turn_packets: u64,
-    pace: Pace,
+    pace: FrameSpacing,
     threads: Vec<Thread>,
     next_thread: usize,
     sent_of_turn: u64,
@@ -109,7 +109,7 @@ impl Trains {
             packet_bytes: Bytes(config.packet_bytes),
             train_packets: config.train_packets,
             turn_packets: config.turn_packets,
-            pace: Pace::of_frames(config.packet_bytes, config.offered_gbps),
+            pace: FrameSpacing::of_frames(config.packet_bytes, config.offered_gbps),
             threads,
             next_thread: 0,
             sent_of_turn: 0,

@@ -2,7 +2,8 @@
 //!
 //! Models: serialisation of frames, each with FCS, preamble and gap, on one direction of a link.
 //! Source: IEEE 802.3; the overhead is `model::traffic::WIRE_OVERHEAD_BYTES`.
-//! Simplifies: nothing. Times are products, not running sums, so that rounding errors do not add up.
+//!
+//! Times are products, not running sums, so that rounding errors do not add up.
 
 use model::traffic::WIRE_OVERHEAD_BYTES;
 use units::Picos;
@@ -34,12 +35,12 @@ fn rounded(time_ps: f64) -> Picos {
 
 /// Equal spacing: frame k (from 1) arrives at k times the spacing.
 #[derive(Clone, Debug)]
-pub(super) struct Pace {
+pub(super) struct FrameSpacing {
     spacing_ps: f64,
     sent: u64,
 }
 
-impl Pace {
+impl FrameSpacing {
     /// Spacing of frames of one size that together offer `offered_gbps` on the wire.
     pub(super) fn of_frames(frame_bytes: u64, offered_gbps: f64) -> Self {
         Self { spacing_ps: wire_bytes(frame_bytes) as f64 * picos_per_byte(offered_gbps), sent: 0 }

@@ -2,7 +2,8 @@
 //!
 //! Models: item k of n (from 1) is chosen with a probability proportional to 1 / k^s.
 //! Source: Zipf; YCSB uses s = 0.99.
-//! Simplifies: nothing; s = 0 chooses all items equally.
+//!
+//! With s = 0 all items are equally likely.
 
 use rand_core::RngCore;
 

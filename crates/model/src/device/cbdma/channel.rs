@@ -35,12 +35,12 @@ pub struct Doorbell {
     pub count: u64,
 }
 
-/// A channel's memory.
+/// Memory that a channel shares with its client: ring, status line and doorbells.
 #[derive(Clone, Debug)]
 pub struct Channel {
-    /// Its ring.
+    /// Ring of descriptors in host memory.
     pub ring: Ring,
-    /// The line of its completions.
+    /// Line to which the channel writes completions.
     pub status: LineAddr,
     /// Descriptors that the channel has not fetched, in the order of the ring.
     pub written: VecDeque<CopyDescriptor>,
@@ -90,7 +90,7 @@ impl Queues {
     /// # Panics
     /// If the queue belongs to another kind of device, which is a bug of the caller.
     pub fn cbdma_channel(&mut self, id: QueueId) -> &mut Channel {
-        let DeviceQueues::Cbdma(channels) = self.of_mut(id.device) else {
+        let DeviceQueues::Cbdma(channels) = self.device_mut(id.device) else {
             panic!("{id:?} belongs to no CBDMA")
         };
         &mut channels[id.index()]

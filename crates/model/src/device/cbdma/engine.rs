@@ -2,10 +2,9 @@
 //!
 //! Models: doorbells seen; events of all channels in the order of time.
 //! Source: Linux drivers/dma/ioat; SPDK's ioat driver.
-//! Simplifies: nothing.
 
 use super::channel::Channel;
-use super::job::{Job, Piece};
+use super::job::{CopyJob, CopyPiece};
 use super::{CbdmaConfig, CbdmaCounters, PIECE_LINES};
 use crate::fabric::Fabric;
 use crate::tracer::Tracer;
@@ -13,24 +12,24 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use units::Picos;
 
-/// What happens at a time of its own.
+/// An event inside the device, scheduled for a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Event {
+pub(super) enum ChannelEvent {
     /// Descriptors have arrived at a channel: this many.
     Fetched(usize, u64),
     /// A channel may ask for lines.
     Issue(usize),
     /// A piece's data has arrived.
-    Arrived(Piece),
+    Arrived(CopyPiece),
     /// A piece has been handed to its destination.
-    Handed(Piece),
+    Handed(CopyPiece),
     /// All data of a channel's oldest descriptor is visible.
     Complete(usize),
 }
 
 /// A channel at work.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Work {
+pub(super) struct ChannelWork {
     /// Descriptors that doorbells have told of.
     pub known: u64,
     /// Descriptors asked for.
@@ -38,7 +37,7 @@ pub(super) struct Work {
     /// When the doorbells of descriptors that are not fetched were seen: up to which number.
     pub seen: VecDeque<(u64, Picos)>,
     /// Descriptors fetched and not completed, the oldest first.
-    pub jobs: VecDeque<Job>,
+    pub jobs: VecDeque<CopyJob>,
     /// Descriptors completed.
     pub done: u64,
     /// Number of the descriptor that asks for lines.
@@ -55,12 +54,12 @@ pub(super) struct Work {
     pub short_since: Option<Picos>,
 }
 
-/// The device of a socket.
+/// The CBDMA of a socket, with the state of its channels.
 #[derive(Clone, Debug)]
 pub struct Cbdma {
     pub(super) config: CbdmaConfig,
-    pub(super) channels: Vec<Work>,
-    events: BinaryHeap<Reverse<(Picos, u64, Event)>>,
+    pub(super) channels: Vec<ChannelWork>,
+    events: BinaryHeap<Reverse<(Picos, u64, ChannelEvent)>>,
     next_event: u64,
     pub(super) counters: CbdmaCounters,
 }
@@ -75,7 +74,7 @@ impl Cbdma {
         assert!(config.channels > 0 && config.fetched_descriptors > 0);
         assert!(u64::from(config.lines_per_channel) >= PIECE_LINES);
         Self {
-            channels: vec![Work::default(); config.channels as usize],
+            channels: vec![ChannelWork::default(); config.channels as usize],
             events: BinaryHeap::new(),
             next_event: 0,
             counters: CbdmaCounters::default(),
@@ -83,13 +82,13 @@ impl Cbdma {
         }
     }
 
-    /// Its parameters.
+    /// Parameters of the device.
     #[must_use]
     pub fn config(&self) -> &CbdmaConfig {
         &self.config
     }
 
-    /// Its counters at `now`, with waits that still continue.
+    /// Counters of the device at `now`, with waits that still continue.
     #[must_use]
     pub fn counters_at(&self, now: Picos) -> CbdmaCounters {
         let mut counters = self.counters;
@@ -113,7 +112,7 @@ impl Cbdma {
         self.channels.iter().map(|channel| channel.lines).sum()
     }
 
-    pub(super) fn at(&mut self, time: Picos, event: Event) {
+    pub(super) fn at(&mut self, time: Picos, event: ChannelEvent) {
         self.events.push(Reverse((time, self.next_event, event)));
         self.next_event += 1;
     }
@@ -122,7 +121,7 @@ impl Cbdma {
         self.events.peek().map_or(Picos::NEVER, |Reverse((time, ..))| *time)
     }
 
-    pub(super) fn pop_event(&mut self, now: Picos) -> Option<Event> {
+    pub(super) fn pop_event(&mut self, now: Picos) -> Option<ChannelEvent> {
         if self.next_event_at() > now {
             return None;
         }
@@ -150,19 +149,19 @@ impl Cbdma {
     /// Does what is due. Returns a channel whose client can see something new, and when.
     pub(super) fn act<T: Tracer>(
         &mut self,
-        event: Event,
+        event: ChannelEvent,
         fabric: &mut Fabric<T>,
         channels: &mut [Channel],
         now: Picos,
     ) -> Option<(usize, Picos)> {
         match event {
-            Event::Fetched(channel, count) => {
+            ChannelEvent::Fetched(channel, count) => {
                 self.fetched(channel, count, fabric, &mut channels[channel], now);
             }
-            Event::Issue(channel) => self.issue(channel, fabric, now),
-            Event::Arrived(piece) => self.arrived(piece, fabric, now),
-            Event::Handed(piece) => self.handed(piece, fabric, now),
-            Event::Complete(channel) => {
+            ChannelEvent::Issue(channel) => self.issue(channel, fabric, now),
+            ChannelEvent::Arrived(piece) => self.arrived(piece, fabric, now),
+            ChannelEvent::Handed(piece) => self.handed(piece, fabric, now),
+            ChannelEvent::Complete(channel) => {
                 return self.complete(channel, fabric, &mut channels[channel], now);
             }
         }

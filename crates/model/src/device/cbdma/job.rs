@@ -11,7 +11,7 @@ use units::{LINE_BYTES, LineAddr, Picos};
 
 /// A descriptor that has been fetched and not completed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
+pub(super) struct CopyJob {
     pub descriptor: CopyDescriptor,
     /// The line of its ring entry.
     pub entry: LineAddr,
@@ -26,7 +26,7 @@ pub(super) struct Job {
 
 /// Lines of a descriptor that are asked for together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Piece {
+pub(super) struct CopyPiece {
     pub channel: usize,
     /// Number of the descriptor in its channel.
     pub number: u64,
@@ -35,7 +35,7 @@ pub(super) struct Piece {
     pub to: u64,
 }
 
-impl Job {
+impl CopyJob {
     pub fn lines(&self) -> u64 {
         self.descriptor.bytes.div_ceil(LINE_BYTES)
     }

@@ -1,4 +1,4 @@
-//! What a channel does with its descriptors: fetched, data moved, completion written.
+//! The steps of a channel for its descriptors: they are fetched, data is moved, a completion is written.
 //!
 //! Models: each channel's descriptors in order; the next one asks for lines when the one before has asked
 //! for all of its own; each step at a time of its own, so that what channels share is asked in the order
@@ -8,8 +8,8 @@
 //! a copy.
 
 use super::channel::Channel;
-use super::engine::{Cbdma, Event};
-use super::job::{Job, Piece};
+use super::engine::{Cbdma, ChannelEvent};
+use super::job::{CopyJob, CopyPiece};
 use super::{DESCRIPTOR_BYTES, PIECE_LINES, STATUS_BYTES};
 use crate::device::dsa::portal::{Completion, Phases, Status};
 use crate::fabric::Fabric;
@@ -41,7 +41,7 @@ impl Cbdma {
         let bytes = count * DESCRIPTOR_BYTES;
         self.counters.descriptor_bytes += bytes;
         let arrived = fabric.dma_read(self.config.port, first, bytes, now);
-        self.at(arrived, Event::Fetched(number, count));
+        self.at(arrived, ChannelEvent::Fetched(number, count));
     }
 
     /// Descriptors have arrived: each may begin in its turn.
@@ -68,7 +68,7 @@ impl Cbdma {
             fabric.tracer.descriptor_phase(entry, DescriptorPhase::Seen, seen);
             fabric.tracer.descriptor_phase(entry, DescriptorPhase::Dispatched, begin);
             let phases = Phases { seen, dispatched: begin, ..Phases::default() };
-            work.jobs.push_back(Job { descriptor, entry, ready, issued: 0, handed: 0, phases });
+            work.jobs.push_back(CopyJob { descriptor, entry, ready, issued: 0, handed: 0, phases });
         }
         self.counters.fetched += count;
         self.issue(number, fabric, now);
@@ -85,7 +85,7 @@ impl Cbdma {
             let Some(job) = work.jobs.get_mut(index) else { return };
             if job.ready > now {
                 let ready = job.ready;
-                return self.at(ready, Event::Issue(number));
+                return self.at(ready, ChannelEvent::Issue(number));
             }
             if job.issued == 0 {
                 job.phases.ready = now;
@@ -100,7 +100,7 @@ impl Cbdma {
             self.counters.line_wait += waited;
             work.lines += to - from;
             job.issued = to;
-            let piece = Piece { channel: number, number: work.issuing, from, to };
+            let piece = CopyPiece { channel: number, number: work.issuing, from, to };
             work.issuing += u64::from(to == job.lines());
             let arrived = match job.descriptor.source {
                 None => now,
@@ -110,18 +110,23 @@ impl Cbdma {
                     fabric.dma_read(port, part.first, part.bytes, now)
                 }
             };
-            self.at(arrived, Event::Arrived(piece));
+            self.at(arrived, ChannelEvent::Arrived(piece));
         }
     }
 
-    fn job(&mut self, piece: Piece) -> &mut Job {
+    fn job(&mut self, piece: CopyPiece) -> &mut CopyJob {
         let work = &mut self.channels[piece.channel];
         let index = narrow::usize_from(piece.number - work.done);
         &mut work.jobs[index]
     }
 
     /// A piece's data is written.
-    pub(super) fn arrived<T: Tracer>(&mut self, piece: Piece, fabric: &mut Fabric<T>, now: Picos) {
+    pub(super) fn arrived<T: Tracer>(
+        &mut self,
+        piece: CopyPiece,
+        fabric: &mut Fabric<T>,
+        now: Picos,
+    ) {
         let job = *self.job(piece);
         let part = job.part(job.descriptor.destination, piece.from, piece.to);
         self.counters.bytes_written += part.bytes;
@@ -133,11 +138,16 @@ impl Cbdma {
         fabric.tracer.descriptor_phase(job.entry, DescriptorPhase::Written, done.visible);
         let moved = &mut self.job(piece).phases.moved;
         *moved = (*moved).max(done.visible);
-        self.at(done.accepted.max(now), Event::Handed(piece));
+        self.at(done.accepted.max(now), ChannelEvent::Handed(piece));
     }
 
     /// A piece's lines are free for others.
-    pub(super) fn handed<T: Tracer>(&mut self, piece: Piece, fabric: &mut Fabric<T>, now: Picos) {
+    pub(super) fn handed<T: Tracer>(
+        &mut self,
+        piece: CopyPiece,
+        fabric: &mut Fabric<T>,
+        now: Picos,
+    ) {
         self.job(piece).handed += piece.to - piece.from;
         self.channels[piece.channel].lines -= piece.to - piece.from;
         self.complete_oldest(piece.channel, now);
@@ -150,7 +160,7 @@ impl Cbdma {
         let Some(oldest) = work.jobs.front().filter(|job| job.is_moved()) else { return };
         if !std::mem::replace(&mut work.is_completing, true) {
             let at = oldest.phases.moved.max(now) + self.config.timing.finish;
-            self.at(at, Event::Complete(number));
+            self.at(at, ChannelEvent::Complete(number));
         }
     }
 

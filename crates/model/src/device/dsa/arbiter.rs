@@ -3,7 +3,6 @@
 //! Models: a counter for each queue, reloaded with its priority when no queue with work has any left;
 //! queues in turn.
 //! Source: Intel DSA specification, section 4 (priority without starvation).
-//! Simplifies: nothing.
 
 /// The arbiter of a group.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 //! Simplifies: an interrupt is a delay of the client's.
 
 use super::descriptor::{RECORD_BYTES, RECORD_FIELD};
-use super::instance::{Dsa, Event};
+use super::instance::{Dsa, InstanceEvent};
 use super::job::{JobId, Origin};
 use super::portal::{Completion, Portal, Status};
 use crate::fabric::Fabric;
@@ -70,11 +70,11 @@ impl Dsa {
         let silent = !job.descriptor.wants_record && job.status == Status::Success;
         let written = now + self.config.timing.finish;
         if silent || job.members.is_some() {
-            return self.at(written, Event::Record(id));
+            return self.at(written, InstanceEvent::Record(id));
         }
         match self.look_up(engine, RECORD_FIELD, record, fabric, now) {
-            Ok(translated) => self.at(translated.ready.max(written), Event::Record(id)),
-            Err(fault) => self.wait_for_page(id, fault, fabric, Event::Finish(id)),
+            Ok(translated) => self.at(translated.ready.max(written), InstanceEvent::Record(id)),
+            Err(fault) => self.wait_for_page(id, fault, fabric, InstanceEvent::Finish(id)),
         }
     }
 
@@ -160,6 +160,6 @@ impl Dsa {
         }
         let engine = job.engine;
         self.engines[engine].batches.retain(|&other| other != batch);
-        self.at(now, Event::Finish(batch));
+        self.at(now, InstanceEvent::Finish(batch));
     }
 }

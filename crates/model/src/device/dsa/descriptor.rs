@@ -19,7 +19,7 @@ pub const FIELDS: usize = 4;
 /// The field of the completion record.
 pub const RECORD_FIELD: usize = 3;
 
-/// What the device does.
+/// The operation of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Nothing but the completion.
@@ -88,7 +88,7 @@ pub enum Destination {
 pub struct Descriptor {
     /// Identifier of the client, repeated in the completion.
     pub id: u64,
-    /// What to do.
+    /// The operation.
     pub operation: Operation,
     /// Transfer size.
     pub bytes: u64,
@@ -110,9 +110,9 @@ pub struct Descriptor {
     pub wants_record: bool,
 }
 
-/// What a client submits.
+/// One submission of a client: a descriptor, or a batch of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum DsaWork {
     /// One descriptor.
     One(Descriptor),
     /// A list of descriptors in memory.
@@ -124,7 +124,7 @@ pub enum Work {
     },
 }
 
-impl Work {
+impl DsaWork {
     /// The descriptor that is written to the portal.
     #[must_use]
     pub fn descriptor(&self) -> &Descriptor {
@@ -139,20 +139,20 @@ impl Work {
 pub struct Operand {
     /// Field of the descriptor that names it.
     pub field: usize,
-    /// Its first line.
+    /// First line of the operand.
     pub first: LineAddr,
-    /// Its length.
+    /// Length of the operand in bytes.
     pub bytes: u64,
 }
 
 /// Operands that an operation reads, and those that it writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Operands {
-    /// Read.
+    /// Operands that are read.
     pub reads: [Option<Operand>; 2],
-    /// Written.
+    /// Operands that are written.
     pub writes: [Option<Operand>; 2],
-    /// Flushed from all caches.
+    /// The operand that is flushed from all caches.
     pub flushes: Option<Operand>,
 }
 
@@ -271,7 +271,7 @@ impl Operation {
 }
 
 impl Descriptor {
-    /// What is left of a uniform operation when its first `done` bytes are done, whole lines.
+    /// The descriptor of the rest of a uniform operation whose first `done` bytes (whole lines) are done.
     #[must_use]
     pub fn rest(&self, done: u64) -> Self {
         let behind = |first: LineAddr| first.step(done / LINE_BYTES);

@@ -4,9 +4,9 @@
 //! Source: Intel DSA specification, sections 3.8 and 4.
 //! Simplifies: an engine takes work in the order of its number when several are free.
 
-use super::descriptor::{Descriptor, Operation, Work};
-use super::engine::Began;
-use super::instance::{Dsa, Event};
+use super::descriptor::{Descriptor, DsaWork, Operation};
+use super::engine::StartedWork;
+use super::instance::{Dsa, InstanceEvent};
 use super::job::{Job, JobId, Members, Origin};
 use super::portal::{Phases, Status};
 use std::collections::VecDeque;
@@ -32,23 +32,23 @@ impl Dsa {
             let state = &mut self.engines[engine];
             match began {
                 None => return,
-                Some(Began::Batch) => state.batch_unit_free = now + interval,
-                Some(Began::Descriptor) => {
+                Some(StartedWork::Batch) => state.batch_unit_free = now + interval,
+                Some(StartedWork::Descriptor) => {
                     state.members_first = !members_first;
                     state.front_free = now + interval;
                 }
             }
-            self.at(now + interval, Event::Dispatch(engine));
+            self.at(now + interval, InstanceEvent::Dispatch(engine));
         }
     }
 
     /// Begins the next descriptor of the group's queues.
-    fn begin_queued(&mut self, engine: usize, now: Picos) -> Option<Began> {
+    fn begin_queued(&mut self, engine: usize, now: Picos) -> Option<StartedWork> {
         let group = self.engines[engine].group;
         let queues = &self.queues[group];
         let takes_batches = now >= self.engines[engine].batch_unit_free;
         let has_work = |queue: usize| match queues[queue].entries.front() {
-            Some((.., Work::Batch { .. })) => takes_batches,
+            Some((.., DsaWork::Batch { .. })) => takes_batches,
             first => first.is_some(),
         };
         let queue = self.arbiters[group].choose(has_work)?;
@@ -57,11 +57,11 @@ impl Dsa {
         let origin = Origin::Queue { portal, group, queue, number };
         let phases = Phases { seen, dispatched: now, ..Phases::default() };
         let (began, descriptor, members) = match work {
-            Work::One(descriptor) => (Began::Descriptor, descriptor, None),
-            Work::Batch { descriptor, members } => {
+            DsaWork::One(descriptor) => (StartedWork::Descriptor, descriptor, None),
+            DsaWork::Batch { descriptor, members } => {
                 let waiting = VecDeque::from(members);
                 let members = Members { waiting, ..Members::default() };
-                (Began::Batch, descriptor, Some(members))
+                (StartedWork::Batch, descriptor, Some(members))
             }
         };
         self.begin(Job::new(descriptor, members, origin, engine, phases), now);
@@ -69,7 +69,7 @@ impl Dsa {
     }
 
     /// Begins the next member of a batch that the engine processes, unless a fence holds it back.
-    fn begin_member(&mut self, engine: usize, now: Picos) -> Option<Began> {
+    fn begin_member(&mut self, engine: usize, now: Picos) -> Option<StartedWork> {
         for turn in 0..self.engines[engine].batches.len() {
             let batch = self.engines[engine].batches[turn];
             if let Some(descriptor) = self.next_member(batch) {
@@ -77,7 +77,7 @@ impl Dsa {
                 let origin = Origin::Batch(batch);
                 self.begin(Job::new(descriptor, None, origin, engine, phases), now);
                 self.engines[engine].batches.rotate_left(turn + 1);
-                return Some(Began::Descriptor);
+                return Some(StartedWork::Descriptor);
             }
         }
         None
@@ -113,7 +113,7 @@ impl Dsa {
             self.release_drains(group, queue, now);
             return;
         }
-        self.at(now + self.config.timing.dispatch, Event::Translate(id));
+        self.at(now + self.config.timing.dispatch, InstanceEvent::Translate(id));
     }
 
     /// Whether the queue of a descriptor allows its size, or its number of members. Members belong to the
@@ -143,7 +143,7 @@ impl Dsa {
             // It is no batch any more: it counts among the descriptors that its engine has in work.
             self.engines[job.engine].in_work += 1;
         }
-        self.at(now + self.config.timing.dispatch, Event::Finish(id));
+        self.at(now + self.config.timing.dispatch, InstanceEvent::Finish(id));
     }
 
     /// Lets drains complete before which nothing of their queue is outstanding.
@@ -157,7 +157,7 @@ impl Dsa {
         state.drains = held;
         let free: Vec<(u64, JobId)> = free;
         for (_, job) in free {
-            self.at(now + self.config.timing.dispatch, Event::Finish(job));
+            self.at(now + self.config.timing.dispatch, InstanceEvent::Finish(job));
         }
     }
 }

@@ -8,13 +8,13 @@
 //! Simplifies: the batch unit takes descriptors at the pace of the front.
 
 use super::descriptor::FIELDS;
-use super::job::{JobId, Translated};
+use super::job::{JobId, KeptTranslation};
 use std::collections::VecDeque;
 use units::Picos;
 
-/// What an engine has begun.
+/// The work that an engine has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Began {
+pub(super) enum StartedWork {
     /// A descriptor, or a member of a batch: its front is busy.
     Descriptor,
     /// A batch: its batch unit is busy.
@@ -38,7 +38,7 @@ pub(super) struct Engine {
     /// Descriptors with lines that have not been asked for, in the order in which they were ready.
     pub active: VecDeque<JobId>,
     /// The last translation of each field of descriptors.
-    pub translations: [Option<Translated>; FIELDS],
+    pub translations: [Option<KeptTranslation>; FIELDS],
     /// When it looks again whether it may ask for lines.
     pub issue_at: Option<Picos>,
     /// Whether a member of a batch goes before a descriptor of a queue.

@@ -2,10 +2,9 @@
 //!
 //! Models: descriptors accepted, refused or lost at a work queue.
 //! Source: Intel DSA specification, section 3.3.
-//! Simplifies: nothing.
 
 use super::arbiter::Arbiter;
-use super::descriptor::Work;
+use super::descriptor::DsaWork;
 use super::engine::Engine;
 use super::job::{Job, JobId, Piece};
 use super::portal::Portal;
@@ -18,9 +17,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use units::Picos;
 use units::narrow::usize_from;
 
-/// What happens in the instance at a time of its own.
+/// An event inside the instance, scheduled for a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Event {
+pub(super) enum InstanceEvent {
     /// An engine may take a descriptor.
     Dispatch(usize),
     /// A descriptor asks for its translations.
@@ -45,7 +44,7 @@ pub(super) enum Event {
 #[derive(Clone, Debug, Default)]
 pub(super) struct WorkQueue {
     /// Descriptors that no engine has taken: portal, number, when seen, work.
-    pub entries: VecDeque<(usize, u64, Picos, Work)>,
+    pub entries: VecDeque<(usize, u64, Picos, DsaWork)>,
     /// Numbers of descriptors that have not completed.
     pub outstanding: Outstanding,
     /// Drains that wait for all before them.
@@ -92,7 +91,7 @@ pub struct Dsa {
     /// Lines that have been asked for and not handed on, by the numbers that events have.
     pub(super) pieces: Slab<Piece>,
     pub(super) buffers: ReadBuffers,
-    events: BinaryHeap<Reverse<(Picos, u64, Event)>>,
+    events: BinaryHeap<Reverse<(Picos, u64, InstanceEvent)>>,
     next_event: u64,
     counters: DsaCounters,
     /// Until when the time of queue entries has been summed.
@@ -143,13 +142,13 @@ impl Dsa {
         }
     }
 
-    /// Its parameters.
+    /// Parameters of the instance.
     #[must_use]
     pub fn config(&self) -> &DsaConfig {
         &self.config
     }
 
-    /// Its counters at `now`, with waits that still continue.
+    /// Counters of the instance at `now`, with waits that still continue.
     #[must_use]
     pub fn counters_at(&self, now: Picos) -> DsaCounters {
         let mut counters = self.counters;
@@ -176,7 +175,7 @@ impl Dsa {
         self.queues.iter().flatten().map(|queue| queue.entries.len() as u64).sum()
     }
 
-    pub(super) fn at(&mut self, time: Picos, event: Event) {
+    pub(super) fn at(&mut self, time: Picos, event: InstanceEvent) {
         self.events.push(Reverse((time, self.next_event, event)));
         self.next_event += 1;
     }
@@ -185,7 +184,7 @@ impl Dsa {
         self.events.peek().map_or(Picos::NEVER, |Reverse((time, ..))| *time)
     }
 
-    pub(super) fn pop_event(&mut self, now: Picos) -> Option<Event> {
+    pub(super) fn pop_event(&mut self, now: Picos) -> Option<InstanceEvent> {
         if self.next_event_at() > now {
             return None;
         }
@@ -224,7 +223,7 @@ impl Dsa {
         Some(received)
     }
 
-    fn accept(&mut self, portal: usize, work: Work, now: Picos) {
+    fn accept(&mut self, portal: usize, work: DsaWork, now: Picos) {
         self.sum_entries(now);
         let to = self.config.portals[portal];
         let queue = &mut self.queues[to.group][to.queue];

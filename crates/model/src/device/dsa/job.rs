@@ -27,21 +27,21 @@ pub(super) enum Origin {
 /// Members of a batch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Members {
-    /// Not begun, in the order of the list.
+    /// Members that have not begun, in the order of the list.
     pub waiting: VecDeque<Descriptor>,
-    /// Of these, how many have been fetched.
+    /// Number of the waiting members that have been fetched.
     pub fetched: usize,
-    /// Begun and not ended.
+    /// Number of members that have begun and not ended.
     pub in_work: usize,
-    /// Ended.
+    /// Number of members that have ended.
     pub ended: u64,
-    /// One of them did not succeed.
+    /// Whether a member did not succeed.
     pub failed: bool,
 }
 
 /// A page whose translation an operand uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Translated {
+pub(super) struct KeptTranslation {
     pub page: u64,
     pub ready: Picos,
 }
@@ -56,7 +56,7 @@ pub(super) struct Job {
     pub members: Option<Members>,
     /// Lines of its longest operand.
     all_lines: u64,
-    /// The same; fewer if a page of them is absent.
+    /// Lines of the longest operand that are moved: fewer than all if a page of them is absent.
     pub lines: u64,
     /// Lines that are read, or take a buffer all the same, for each of them.
     pub sources: u64,
@@ -67,7 +67,7 @@ pub(super) struct Job {
     /// Lines below this one lie in pages whose translations have arrived.
     pub translated_to: u64,
     /// Current page of each operand, in the order of [`Operands::all`], and those behind it.
-    pub pages: [VecDeque<Translated>; 4],
+    pub pages: [VecDeque<KeptTranslation>; 4],
     pub status: Status,
     pub phases: Phases,
 }
@@ -82,7 +82,7 @@ pub(super) struct Piece {
     pub buffers: u32,
 }
 
-/// What an operation reads or writes of a piece: no more than two ranges.
+/// The memory of a piece that its operation reads or writes: at most two ranges.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extents {
     each: [Extent; 2],

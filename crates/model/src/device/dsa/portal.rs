@@ -4,7 +4,7 @@
 //! Source: Intel DSA specification, sections 3.3 and 8.2.
 //! Simplifies: a portal has one client; content is kept apart from the caches, as for the rings of a NIC.
 
-use super::descriptor::Work;
+use super::descriptor::DsaWork;
 use crate::device::DeviceQueues;
 use crate::device::queues::{QueueId, Queues};
 use crate::root_complex::mmio::Answer;
@@ -14,28 +14,28 @@ use units::Picos;
 /// How a descriptor ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// All of it.
+    /// All of the operation is done.
     Success,
-    /// A page was not present: some of it.
+    /// A page was not present: a part of the operation is done.
     PageFault,
-    /// A batch with a member that did not succeed.
+    /// A member of the batch did not succeed.
     BatchFailed,
-    /// Its size or its number of members is not allowed: nothing was done.
+    /// The size or number of members is not allowed: nothing was done.
     Invalid,
 }
 
-/// The times of a descriptor on its way.
+/// Times of a descriptor on its way, each the end of a phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
     /// The device saw the write to the portal.
     pub seen: Picos,
-    /// An engine took it.
+    /// An engine took the descriptor.
     pub dispatched: Picos,
-    /// Its operands were translated, and the engine was ready for its first request.
+    /// The operands were translated, and the engine was ready for its first request.
     pub ready: Picos,
-    /// Its last data was visible.
+    /// The last data was visible.
     pub moved: Picos,
-    /// Its completion record was visible.
+    /// The completion record was visible.
     pub recorded: Picos,
 }
 
@@ -58,7 +58,7 @@ pub struct Submission {
     /// When the device sees it.
     pub visible: Picos,
     /// The descriptor.
-    pub work: Work,
+    pub work: DsaWork,
 }
 
 /// A core's way to a work queue.
@@ -69,7 +69,7 @@ pub struct Portal {
     /// The answer to an ENQCMD, and when the core receives it.
     pub answer: Option<(Answer, Picos)>,
     /// The descriptor of an ENQCMD that was refused: the client may submit it again.
-    pub refused: Option<Work>,
+    pub refused: Option<DsaWork>,
     /// Completion records that the client has not read.
     pub completed: VecDeque<Completion>,
 }
@@ -80,7 +80,7 @@ impl Queues {
     /// # Panics
     /// If the queue belongs to another kind of device, which is a bug of the caller.
     pub fn dsa_portal(&mut self, id: QueueId) -> &mut Portal {
-        let DeviceQueues::Dsa(portals) = self.of_mut(id.device) else {
+        let DeviceQueues::Dsa(portals) = self.device_mut(id.device) else {
             panic!("{id:?} belongs to no copy engine")
         };
         &mut portals[id.index()]

@@ -1,4 +1,4 @@
-//! What an engine does with a descriptor between its translation and its completion: pieces of data.
+//! The steps of an engine between a descriptor's translation and its completion: pieces of data are moved.
 //!
 //! Models: a descriptor's way from its dispatch to its completion record, each step at a time of its own, so
 //! that what agents share is asked in the order of time.
@@ -7,7 +7,7 @@
 //! takes as much of the stop on the mesh as a written one.
 
 use super::descriptor::{DESCRIPTOR_BYTES, Destination};
-use super::instance::{Dsa, Event};
+use super::instance::{Dsa, InstanceEvent};
 use super::job::{JobId, Origin, Piece};
 use super::portal::Portal;
 use crate::fabric::Fabric;
@@ -18,7 +18,7 @@ use units::Picos;
 use units::narrow::fit;
 
 /// Why an engine does not ask for a piece now.
-enum Held {
+enum IssueDelay {
     /// A translation arrives then.
     Until(Picos),
     /// A page is not present.
@@ -29,21 +29,21 @@ impl Dsa {
     /// Does what is due. Returns a portal whose client can see something new, and when.
     pub(super) fn act<T: Tracer>(
         &mut self,
-        event: Event,
+        event: InstanceEvent,
         fabric: &mut Fabric<T>,
         portals: &mut [Portal],
         now: Picos,
     ) -> Option<(usize, Picos)> {
         match event {
-            Event::Dispatch(engine) => self.dispatch(engine, now),
-            Event::Translate(job) => self.translate(job, fabric, now),
-            Event::Ready(job) => self.ready(job, fabric, now),
-            Event::Issue(engine) => self.issue(engine, fabric, now),
-            Event::Arrived(piece) => self.arrived(piece, fabric, now),
-            Event::Handed(piece) => self.handed(piece, fabric, now),
-            Event::Listed(job) => self.listed(job, now),
-            Event::Finish(job) => self.finish(job, fabric, now),
-            Event::Record(job) => return self.record(job, fabric, portals, now),
+            InstanceEvent::Dispatch(engine) => self.dispatch(engine, now),
+            InstanceEvent::Translate(job) => self.translate(job, fabric, now),
+            InstanceEvent::Ready(job) => self.ready(job, fabric, now),
+            InstanceEvent::Issue(engine) => self.issue(engine, fabric, now),
+            InstanceEvent::Arrived(piece) => self.arrived(piece, fabric, now),
+            InstanceEvent::Handed(piece) => self.handed(piece, fabric, now),
+            InstanceEvent::Listed(job) => self.listed(job, now),
+            InstanceEvent::Finish(job) => self.finish(job, fabric, now),
+            InstanceEvent::Record(job) => return self.record(job, fabric, portals, now),
         }
         None
     }
@@ -60,10 +60,10 @@ impl Dsa {
             let bytes = members.waiting.len() as u64 * DESCRIPTOR_BYTES;
             let arrived = fabric.dma_read(self.config.port, job.descriptor.source, bytes, now);
             self.counters_mut().list_bytes += bytes;
-            return self.at(arrived, Event::Listed(id));
+            return self.at(arrived, InstanceEvent::Listed(id));
         }
         if job.lines == 0 {
-            return self.at(now, Event::Finish(id));
+            return self.at(now, InstanceEvent::Finish(id));
         }
         let engine = job.engine;
         self.engines[engine].active.push_back(id);
@@ -93,15 +93,15 @@ impl Dsa {
             }
             match self.translated(id, fabric, now) {
                 Ok(()) => {}
-                Err(Held::Until(ready)) => {
+                Err(IssueDelay::Until(ready)) => {
                     translated_at = translated_at.min(ready);
                     turn += 1;
                     continue;
                 }
-                Err(Held::Fault(fault)) if self.jobs[id].descriptor.block_on_fault => {
-                    return self.wait_for_page(id, fault, fabric, Event::Issue(engine));
+                Err(IssueDelay::Fault(fault)) if self.jobs[id].descriptor.block_on_fault => {
+                    return self.wait_for_page(id, fault, fabric, InstanceEvent::Issue(engine));
                 }
-                Err(Held::Fault(_)) => {
+                Err(IssueDelay::Fault(_)) => {
                     self.cut(id);
                     self.engines[engine].active.remove(turn);
                     self.end_if_handed(id, now);
@@ -124,7 +124,7 @@ impl Dsa {
         let is_due = due.is_some_and(|due| now < due && due <= translated_at);
         if translated_at != Picos::NEVER && !is_due {
             *due = Some(translated_at);
-            self.at(translated_at, Event::Issue(engine));
+            self.at(translated_at, InstanceEvent::Issue(engine));
         }
     }
 
@@ -134,7 +134,7 @@ impl Dsa {
         id: JobId,
         fabric: &mut Fabric<T>,
         now: Picos,
-    ) -> Result<(), Held> {
+    ) -> Result<(), IssueDelay> {
         let job = &self.jobs[id];
         if job.issued < job.translated_to {
             return Ok(());
@@ -142,11 +142,11 @@ impl Dsa {
         let operands = job.operands;
         let mut ready = now;
         for (number, operand) in operands.all().enumerate() {
-            let at = self.page_of(id, number, operand, fabric, now).map_err(Held::Fault)?;
+            let at = self.page_of(id, number, operand, fabric, now).map_err(IssueDelay::Fault)?;
             ready = ready.max(at);
         }
         if ready > now {
-            return Err(Held::Until(ready));
+            return Err(IssueDelay::Until(ready));
         }
         let job = &mut self.jobs[id];
         job.translated_to = job.page_end(self.config.page_lines);
@@ -183,7 +183,7 @@ impl Dsa {
         };
         self.jobs[id].issued = to;
         let piece = self.pieces.insert(Piece { job: id, from, to, buffers });
-        self.at(arrived, Event::Arrived(piece));
+        self.at(arrived, InstanceEvent::Arrived(piece));
         true
     }
 
@@ -219,7 +219,7 @@ impl Dsa {
         }
         let moved = &mut self.jobs[id].phases.moved;
         *moved = (*moved).max(visible);
-        self.at(accepted.max(now), Event::Handed(piece));
+        self.at(accepted.max(now), InstanceEvent::Handed(piece));
     }
 
     /// A piece's buffers are free.
@@ -239,7 +239,7 @@ impl Dsa {
         let job = &self.jobs[id];
         if job.handed == job.lines && job.issued == job.lines {
             let moved = job.phases.moved.max(now);
-            self.at(moved, Event::Finish(id));
+            self.at(moved, InstanceEvent::Finish(id));
         }
     }
 }

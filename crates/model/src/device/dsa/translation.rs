@@ -6,8 +6,8 @@
 //! Simplifies: the operating system answers every page request, after the same time.
 
 use super::descriptor::{Descriptor, Operand};
-use super::instance::{Dsa, Event};
-use super::job::{JobId, Translated};
+use super::instance::{Dsa, InstanceEvent};
+use super::job::{JobId, KeptTranslation};
 use super::portal::Status;
 use crate::fabric::{Extent, Fabric};
 use crate::root_complex::iommu::PageFault;
@@ -23,13 +23,13 @@ impl Dsa {
         line: LineAddr,
         fabric: &mut Fabric<T>,
         now: Picos,
-    ) -> Result<Translated, PageFault> {
+    ) -> Result<KeptTranslation, PageFault> {
         let page = line.0 / self.config.page_lines;
         let kept = self.engines[engine].translations[field];
         if let Some(kept) = kept.filter(|kept| kept.page == page) {
             return Ok(kept);
         }
-        let translated = Translated { page, ready: self.ask(line, fabric, now)? };
+        let translated = KeptTranslation { page, ready: self.ask(line, fabric, now)? };
         self.engines[engine].translations[field] = Some(translated);
         Ok(translated)
     }
@@ -57,8 +57,8 @@ impl Dsa {
             let Descriptor { source: list, record, .. } = self.jobs[id].descriptor;
             let list = self.ask(list, fabric, now);
             match list.and_then(|list| Ok(list.max(self.ask(record, fabric, now)?))) {
-                Ok(ready) => self.at(ready, Event::Ready(id)),
-                Err(fault) => self.wait_for_page(id, fault, fabric, Event::Translate(id)),
+                Ok(ready) => self.at(ready, InstanceEvent::Ready(id)),
+                Err(fault) => self.wait_for_page(id, fault, fabric, InstanceEvent::Translate(id)),
             }
             return;
         }
@@ -68,15 +68,15 @@ impl Dsa {
             match self.page_of(id, number, operand, fabric, now) {
                 Ok(at) => ready = ready.max(at),
                 Err(fault) if self.jobs[id].descriptor.block_on_fault => {
-                    return self.wait_for_page(id, fault, fabric, Event::Translate(id));
+                    return self.wait_for_page(id, fault, fabric, InstanceEvent::Translate(id));
                 }
                 Err(fault) => {
                     self.cut(id);
-                    return self.at(fault.at.max(now), Event::Finish(id));
+                    return self.at(fault.at.max(now), InstanceEvent::Finish(id));
                 }
             }
         }
-        self.at(ready, Event::Ready(id));
+        self.at(ready, InstanceEvent::Ready(id));
     }
 
     /// When the page of an operand's next line is translated. Pages behind it are asked for as soon as the
@@ -128,7 +128,7 @@ impl Dsa {
         id: JobId,
         fault: PageFault,
         fabric: &mut Fabric<T>,
-        then: Event,
+        then: InstanceEvent,
     ) {
         self.counters_mut().page_faults += 1;
         fabric.iommu_mut(self.config.port).map(fault.page);
@@ -136,8 +136,8 @@ impl Dsa {
         let engine = self.jobs[id].engine;
         self.engines[engine].blocked_until = present;
         self.at(present, then);
-        self.at(present, Event::Dispatch(engine));
-        self.at(present, Event::Issue(engine));
+        self.at(present, InstanceEvent::Dispatch(engine));
+        self.at(present, InstanceEvent::Issue(engine));
     }
 
     /// Ends a descriptor at an absent page: what has not been asked for is left out.

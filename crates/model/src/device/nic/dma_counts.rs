@@ -42,7 +42,7 @@ impl DmaCounts {
         }
     }
 
-    /// What has been counted since an earlier reading.
+    /// The counts between the reading `before` and this one.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self {

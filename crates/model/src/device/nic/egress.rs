@@ -99,8 +99,9 @@ impl Egress {
 
     /// Time of a packet on the wire, and the time from it to the next packet at the port's pace.
     fn times(&self, packet: Bytes) -> (Picos, Picos) {
-        let on_wire = self.wire_times.of(packet.0, |bytes| time_on_wire(bytes, self.line_rate));
-        (on_wire, self.pace_times.of(packet.0, |bytes| self.pace.time_for(Bytes(bytes))))
+        let on_wire =
+            self.wire_times.look_up(packet.0, |bytes| time_on_wire(bytes, self.line_rate));
+        (on_wire, self.pace_times.look_up(packet.0, |bytes| self.pace.time_for(Bytes(bytes))))
     }
 
     /// The latencies recorded since the last call.

@@ -15,7 +15,7 @@ pub(super) struct InternalBuffer {
     /// Packets on their way to memory: until when, how many bytes.
     pub leaving: VecDeque<(Picos, u64)>,
     /// Packets without a descriptor: a packet waits only behind those of its line.
-    lines: Vec<Line>,
+    lines: Vec<PacketQueue>,
     /// When the first of a line retries to get a descriptor.
     next_retry: Picos,
     /// Bytes of the waiting packets.
@@ -26,7 +26,7 @@ pub(super) struct InternalBuffer {
 
 /// Packets that wait behind each other, oldest first.
 #[derive(Clone, Debug)]
-struct Line {
+struct PacketQueue {
     packets: VecDeque<Arrival>,
     /// When its first packet retries. Never, if there is none.
     retry: Picos,
@@ -37,7 +37,7 @@ impl InternalBuffer {
     pub fn new(lines: usize) -> Self {
         Self {
             leaving: VecDeque::new(),
-            lines: vec![Line { packets: VecDeque::new(), retry: Picos::NEVER }; lines],
+            lines: vec![PacketQueue { packets: VecDeque::new(), retry: Picos::NEVER }; lines],
             next_retry: Picos::NEVER,
             waiting_bytes: 0,
             bytes: 0,

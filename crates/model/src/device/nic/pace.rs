@@ -22,7 +22,7 @@ impl Pace {
     /// No limit.
     pub const NONE: Self = Self { least: Picos::ZERO, per_packet: Picos::ZERO, ps_per_byte: 0.0 };
 
-    /// The same time for every packet.
+    /// A pace of `least` for packets of any size.
     #[must_use]
     pub fn of_packets(least: Picos) -> Self {
         Self { least, ..Self::NONE }

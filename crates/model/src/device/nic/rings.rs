@@ -32,11 +32,11 @@ pub struct Buffer {
 pub struct Packet {
     /// The buffer that holds it.
     pub buffer: Buffer,
-    /// Its size.
+    /// Size of the packet without FCS.
     pub bytes: Bytes,
     /// When its last bit arrived on the wire.
     pub arrival: Picos,
-    /// Its number among the packets that got a descriptor.
+    /// Number of the packet among those that got a descriptor.
     pub sequence: u64,
     /// RSS hash of its flow, as a completion reports it.
     pub rss_hash: u32,
@@ -69,7 +69,7 @@ pub struct RxRing {
 pub struct RxCompletion {
     /// When it becomes visible to the driver.
     pub visible: Picos,
-    /// Its line.
+    /// Line of the completion.
     pub line: LineAddr,
     /// How many of [`RxRing::packets`] it reports.
     pub packets: usize,
@@ -156,7 +156,7 @@ impl Queues {
     /// If the device is of another kind, which is a bug of the caller.
     #[must_use]
     pub fn nic_pairs(&self, device: DeviceId) -> &[QueuePair] {
-        let DeviceQueues::Nic(pairs) = self.of(device) else { panic!("{device:?} is no NIC") };
+        let DeviceQueues::Nic(pairs) = self.device(device) else { panic!("{device:?} is no NIC") };
         pairs
     }
 
@@ -165,7 +165,7 @@ impl Queues {
     /// # Panics
     /// If the queue belongs to another kind of device, which is a bug of the caller.
     pub fn nic_pair(&mut self, id: QueueId) -> &mut QueuePair {
-        let DeviceQueues::Nic(pairs) = self.of_mut(id.device) else {
+        let DeviceQueues::Nic(pairs) = self.device_mut(id.device) else {
             panic!("{id:?} belongs to no NIC")
         };
         &mut pairs[id.index()]

@@ -112,7 +112,7 @@ impl<S: PacketSource> RxPort<S> {
         &self.source
     }
 
-    /// What its queues moved beside payload.
+    /// Descriptors, doorbell records and completions that the queues of the port moved by DMA.
     pub(super) fn control(&self) -> DmaCounts {
         self.queues.iter().fold(DmaCounts::default(), |sum, queue| sum.plus(queue.control))
     }

@@ -39,7 +39,7 @@ pub(super) struct RxQueue {
     completion_index: u64,
     /// The queue takes no further packet until then.
     pub(super) ready: Picos,
-    /// What it moved beside payload.
+    /// Descriptors, doorbell records and completions that the queue moved by DMA.
     pub(super) control: DmaCounts,
     /// The steering tag of its packets: the core that polls it.
     pub(super) reader: Option<CoreId>,

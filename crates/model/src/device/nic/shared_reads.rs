@@ -2,7 +2,7 @@
 //!
 //! Models: a limit on the bytes of packets that a port has requested from the host and not received;
 //! send queues take turns packet by packet.
-//! Source: none is published; a card's value is chosen on measurements or absent (device file).
+//! Source: no card publishes it; a card's value is chosen on measurements or absent (device file).
 //! Simplifies: bytes are freed in the order in which they were taken; a packet is admitted while the
 //! limit is not reached.
 

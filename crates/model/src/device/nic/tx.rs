@@ -27,11 +27,11 @@ use units::{LINE_BYTES, Picos, RootPortId};
 #[derive(Debug)]
 pub struct TxQueue {
     root_port: RootPortId,
-    /// Its number among those of its port.
+    /// Number of the queue among those of its port.
     number: u16,
     config: NicConfig,
     /// Packets of fetched requests.
-    fetched: VecDeque<Fetched>,
+    fetched: VecDeque<FetchedPacket>,
     /// Bytes of fetched requests with packets not yet read.
     bytes_ahead: u64,
     entries: Slots,
@@ -45,13 +45,13 @@ pub struct TxQueue {
     completion_index: u64,
     /// Payload that it read.
     pub(super) payload: DmaCounts,
-    /// What it moved beside payload.
+    /// Requests and completions that the queue moved by DMA.
     pub(super) control: DmaCounts,
 }
 
 /// A packet whose request is on the chip or under way.
 #[derive(Clone, Copy, Debug)]
-struct Fetched {
+struct FetchedPacket {
     /// When the request arrives on the chip.
     readable: Picos,
     packet: Packet,
@@ -193,7 +193,7 @@ impl TxQueue {
         self.bytes_ahead += bytes;
         let last = request.packets.len() - 1;
         let packets = request.packets.into_iter().enumerate();
-        self.fetched.extend(packets.map(|(number, packet)| Fetched {
+        self.fetched.extend(packets.map(|(number, packet)| FetchedPacket {
             readable: Picos::NEVER,
             packet,
             inlined: ring.is_inlined(&packet),

@@ -7,7 +7,7 @@
 
 use super::media::{Media, PageJob};
 use super::rings::{
-    COMPLETION_BYTES, Command, Completion, NvmeQueuePair, Opcode, PAGE_BYTES, SUBMISSION_BYTES,
+    COMPLETION_BYTES, Command, NvmeCompletion, NvmeQueuePair, Opcode, PAGE_BYTES, SUBMISSION_BYTES,
     phase_of,
 };
 use super::{NvmeConfig, NvmeCounters};
@@ -21,7 +21,7 @@ use units::{Picos, RootPortId};
 
 /// Events of the controller. Ties go by the order of scheduling, then by this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum ControllerEvent {
     /// A command is decoded.
     Decoded { slot: u32 },
     /// A unit has read or written its page.
@@ -59,7 +59,7 @@ pub struct NvmeController {
     port: RootPortId,
     config: NvmeConfig,
     media: Media,
-    events: BinaryHeap<Reverse<(Picos, u64, Event)>>,
+    events: BinaryHeap<Reverse<(Picos, u64, ControllerEvent)>>,
     scheduled: u64,
     slots: Vec<Option<InWork>>,
     free_slots: Vec<u32>,
@@ -145,23 +145,23 @@ impl NvmeController {
         }
         let Reverse((_, _, event)) = self.events.pop()?;
         match event {
-            Event::Decoded { slot } => self.start(slot, now),
-            Event::PageDone { unit } => self.page_done(fabric, unit, now),
-            Event::PieceMoved { unit } => self.piece_moved(fabric, unit, now),
-            Event::PieceSent { slot, piece, sent } => {
+            ControllerEvent::Decoded { slot } => self.start(slot, now),
+            ControllerEvent::PageDone { unit } => self.page_done(fabric, unit, now),
+            ControllerEvent::PieceMoved { unit } => self.piece_moved(fabric, unit, now),
+            ControllerEvent::PieceSent { slot, piece, sent } => {
                 self.piece_sent(fabric, (slot, piece), (sent, now));
             }
-            Event::CompletionSent { slot, sent } => {
+            ControllerEvent::CompletionSent { slot, sent } => {
                 return Some(self.complete(fabric, queues, slot, (sent, now)));
             }
-            Event::PieceLeft => self.piece_left(now),
-            Event::Ask => self.ask(fabric, now),
-            Event::PieceArrived { slot, piece } => self.piece_arrived(slot, piece, now),
+            ControllerEvent::PieceLeft => self.piece_left(now),
+            ControllerEvent::Ask => self.ask(fabric, now),
+            ControllerEvent::PieceArrived { slot, piece } => self.piece_arrived(slot, piece, now),
         }
         None
     }
 
-    fn schedule(&mut self, time: Picos, event: Event) {
+    fn schedule(&mut self, time: Picos, event: ControllerEvent) {
         self.events.push(Reverse((time, self.scheduled, event)));
         self.scheduled += 1;
     }
@@ -193,7 +193,7 @@ impl NvmeController {
         self.slots[slot as usize] =
             Some(InWork { queue, command, left, missing: Vec::new(), visible });
         self.counters.fetched += 1;
-        self.schedule(there + self.config.command, Event::Decoded { slot });
+        self.schedule(there + self.config.command, ControllerEvent::Decoded { slot });
     }
 
     fn in_work(&mut self, slot: u32) -> &mut InWork {
@@ -216,20 +216,20 @@ impl NvmeController {
         }
         if write {
             self.wanted.extend((0..left).map(|piece| (slot, piece)));
-            self.schedule(now, Event::Ask);
+            self.schedule(now, ControllerEvent::Ask);
         }
     }
 
     fn queue_page(&mut self, media_page: u64, job: PageJob, now: Picos) {
         let unit = self.media.unit_of(media_page);
         if let Some(done) = self.media.queue(unit, job, now) {
-            self.schedule(done, Event::PageDone { unit });
+            self.schedule(done, ControllerEvent::PageDone { unit });
         }
     }
 
     fn unit_free(&mut self, unit: u32, now: Picos) {
         if let Some(done) = self.media.finish(unit, now) {
-            self.schedule(done, Event::PageDone { unit });
+            self.schedule(done, ControllerEvent::PageDone { unit });
         }
     }
 
@@ -242,7 +242,7 @@ impl NvmeController {
         }
         self.unit_free(unit, now);
         self.buffered -= u64::from(job.pieces) * PAGE_BYTES;
-        self.schedule(now, Event::Ask);
+        self.schedule(now, ControllerEvent::Ask);
         self.pieces_done(fabric, job.slot, job.pieces, now);
     }
 
@@ -258,7 +258,7 @@ impl NvmeController {
         work.left -= pieces;
         if work.left == 0 {
             let arrived = fabric.send_write(self.port, COMPLETION_BYTES, now);
-            self.schedule(arrived, Event::CompletionSent { slot, sent: now });
+            self.schedule(arrived, ControllerEvent::CompletionSent { slot, sent: now });
         }
     }
 
@@ -270,7 +270,7 @@ impl NvmeController {
         }
         self.leaving += 1;
         let moved = self.media.move_read(PAGE_BYTES, now);
-        self.schedule(moved, Event::PieceMoved { unit });
+        self.schedule(moved, ControllerEvent::PieceMoved { unit });
     }
 
     fn piece_left(&mut self, now: Picos) {
@@ -292,7 +292,7 @@ impl NvmeController {
             self.unit_free(unit, now);
         }
         let arrived = fabric.send_write(self.port, PAGE_BYTES, now);
-        self.schedule(arrived, Event::PieceSent { slot, piece, sent: now });
+        self.schedule(arrived, ControllerEvent::PieceSent { slot, piece, sent: now });
     }
 
     /// Writes a piece into host memory.
@@ -305,7 +305,7 @@ impl NvmeController {
         let first = self.in_work(slot).command.pages[piece as usize];
         let extent = Extent { first, bytes: PAGE_BYTES };
         let done = fabric.dma_write_sent(self.port, extent, DmaKind::Payload, (sent, arrived));
-        self.schedule(done.visible, Event::PieceLeft);
+        self.schedule(done.visible, ControllerEvent::PieceLeft);
         self.counters.bytes_to_host += PAGE_BYTES;
         let work = self.in_work(slot);
         work.visible = work.visible.max(done.visible);
@@ -324,14 +324,14 @@ impl NvmeController {
         self.counters.bytes_from_host += PAGE_BYTES;
         self.buffered += PAGE_BYTES;
         self.asked += 1;
-        self.schedule(arrived, Event::PieceArrived { slot, piece });
-        self.schedule(now, Event::Ask);
+        self.schedule(arrived, ControllerEvent::PieceArrived { slot, piece });
+        self.schedule(now, ControllerEvent::Ask);
     }
 
     /// Starts the write of a media page when all its pieces have arrived.
     fn piece_arrived(&mut self, slot: u32, piece: u32, now: Picos) {
         self.asked -= 1;
-        self.schedule(now, Event::Ask);
+        self.schedule(now, ControllerEvent::Ask);
         let work = self.in_work(slot);
         let (first, pieces) = (work.command.first_page, work.command.pages.len() as u64);
         let page = self.media.page_of(first + u64::from(piece));
@@ -364,7 +364,7 @@ impl NvmeController {
         let done = fabric.dma_write_sent(self.port, extent, kind, (sent, arrived));
         let visible = done.visible.max(work.visible);
         let phase = phase_of(&pair.completions, entry);
-        pair.completed.push_back(Completion { visible, line, phase, id: work.command.id });
+        pair.completed.push_back(NvmeCompletion { visible, line, phase, id: work.command.id });
         (work.queue, visible)
     }
 }

@@ -19,7 +19,7 @@ use units::{Bytes, GbitPerSec, Picos};
 pub struct MediaConfig {
     /// Pages that can be read or written at a time.
     pub units: u32,
-    /// What a unit reads or writes at once; a multiple of 4 KiB.
+    /// Bytes that a unit reads or writes at once: a multiple of 4 KiB.
     pub page_bytes: u64,
     /// Mean time to read a page, or a fraction of one.
     pub read: Picos,
@@ -47,7 +47,7 @@ pub struct PageJob {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Unit {
+struct MediaUnit {
     /// Jobs in order of arrival; the first is in progress.
     jobs: VecDeque<PageJob>,
 }
@@ -56,7 +56,7 @@ struct Unit {
 #[derive(Debug)]
 pub struct Media {
     config: MediaConfig,
-    units: Vec<Unit>,
+    units: Vec<MediaUnit>,
     bus_free: Picos,
     rng: Xoshiro256PlusPlus,
 }
@@ -66,7 +66,7 @@ impl Media {
     #[must_use]
     pub fn new(config: MediaConfig, seed: u64) -> Self {
         Self {
-            units: vec![Unit::default(); config.units as usize],
+            units: vec![MediaUnit::default(); config.units as usize],
             config,
             bus_free: Picos::ZERO,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),

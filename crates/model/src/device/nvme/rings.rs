@@ -28,7 +28,7 @@ const PRPS_IN_COMMAND: u64 = 2;
 /// The largest block: its PRP list fills a page.
 pub const MAX_BLOCK_BYTES: u64 = PAGE_BYTES * PAGE_BYTES / PRP_BYTES;
 
-/// What a command does.
+/// Operation of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Opcode {
     /// From the media to host memory.
@@ -68,7 +68,7 @@ impl Command {
 
 /// A command in the submission queue.
 #[derive(Clone, Debug)]
-pub struct Submission {
+pub struct NvmeSubmission {
     /// When the controller learns of it.
     pub visible: Picos,
     /// Index of its entry, without wrap-around.
@@ -79,7 +79,7 @@ pub struct Submission {
 
 /// A completion entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Completion {
+pub struct NvmeCompletion {
     /// When it becomes visible to the driver.
     pub visible: Picos,
     /// The line that contains it.
@@ -98,9 +98,9 @@ pub struct NvmeQueuePair {
     /// Completion entries.
     pub completions: Ring,
     /// Commands that the controller has not fetched.
-    pub posted: VecDeque<Submission>,
+    pub posted: VecDeque<NvmeSubmission>,
     /// Completions that the driver has not read.
-    pub completed: VecDeque<Completion>,
+    pub completed: VecDeque<NvmeCompletion>,
 }
 
 impl Queues {
@@ -109,7 +109,7 @@ impl Queues {
     /// # Panics
     /// If the queue belongs to another kind of device, which is a bug of the caller.
     pub fn nvme_pair(&mut self, id: QueueId) -> &mut NvmeQueuePair {
-        let DeviceQueues::Nvme(pairs) = self.of_mut(id.device) else {
+        let DeviceQueues::Nvme(pairs) = self.device_mut(id.device) else {
             panic!("{id:?} belongs to no SSD")
         };
         &mut pairs[id.index()]

@@ -31,7 +31,7 @@ pub struct BufferConfig {
     pub entries: u32,
     /// Acquisitions under way at a time.
     pub mshrs: u32,
-    /// Its position.
+    /// Position of the buffer.
     pub placement: Placement,
     /// Follows the authors' public code where that departs from the paper.
     pub as_published_code: bool,
@@ -66,7 +66,7 @@ impl BufferConfig {
         }
     }
 
-    /// What a read miss in the buffer acquires.
+    /// The copy that a read miss in the buffer acquires.
     pub(super) fn read_acquires(&self) -> Acquire {
         match self.placement {
             Placement::MemorySide { evict_on_dma_read: true } => {
@@ -90,7 +90,7 @@ impl BufferConfig {
     }
 }
 
-/// What the buffer must acquire from caches and memory.
+/// The copy that the buffer must acquire from caches and memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acquire {
     /// Nothing: the buffer holds the line in a sufficient state.

@@ -3,7 +3,7 @@
 use address_map::{AddressMap, SetFunction, SliceFunction};
 use model::attribution::Owner;
 use model::llc::{Directory, Inclusion, LineInfo, Llc, LlcConfig, Sharers};
-use model::private_caches::{PrivateCache, PrivateCacheConfig, State};
+use model::private_caches::{MesiState, PrivateCache, PrivateCacheConfig};
 use model::replacement::Replacement;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -46,7 +46,7 @@ impl Cache for Private {
         if self.cache.access(line, false).is_some() {
             return None;
         }
-        self.cache.fill(line, State::Exclusive).map(|(victim, _)| victim)
+        self.cache.fill(line, MesiState::Exclusive).map(|(victim, _)| victim)
     }
 
     fn take(&mut self, line: LineAddr) {

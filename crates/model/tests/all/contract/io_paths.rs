@@ -4,7 +4,7 @@
 use crate::small_fabric;
 use model::fabric::{DirectoryConfig, Fabric, FabricConfig, MemoryConfig};
 use model::llc::Inclusion;
-use model::private_caches::State;
+use model::private_caches::MesiState;
 use model::replacement::Replacement;
 use model::root_complex::buffer::{BufferConfig, Placement};
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
@@ -151,11 +151,11 @@ impl Path {
     }
 }
 
-fn state(fabric: &Fabric, core: CoreId, line: LineAddr) -> Option<State> {
+fn state(fabric: &Fabric, core: CoreId, line: LineAddr) -> Option<MesiState> {
     fabric.private_caches(core).state(line)
 }
 
-fn states(fabric: &Fabric, line: LineAddr) -> Vec<Option<State>> {
+fn states(fabric: &Fabric, line: LineAddr) -> Vec<Option<MesiState>> {
     (0..CORES).map(CoreId).map(|core| state(fabric, core, line)).collect()
 }
 
@@ -232,7 +232,7 @@ fn changes_no_ownership_by_reading(path: &Path) {
             let copies = states(fabric, line);
             let held = fabric.llc_occupancy_bytes();
             fabric.dma_read(PORT, line, 64, NOW);
-            let shared = |state: &Option<State>| state.map(|_| State::Shared);
+            let shared = |state: &Option<MesiState>| state.map(|_| MesiState::Shared);
             let expected = match path.after_read {
                 AfterRead::Untouched => copies,
                 AfterRead::Shared => copies.iter().map(shared).collect(),

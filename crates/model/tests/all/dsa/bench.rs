@@ -2,7 +2,7 @@
 
 use crate::small_fabric;
 use model::device::DeviceKind;
-use model::device::dsa::descriptor::{Descriptor, Destination, Operation, Work};
+use model::device::dsa::descriptor::{Descriptor, Destination, DsaWork, Operation};
 use model::device::dsa::portal::{Completion, Portal, Submission};
 use model::device::dsa::{
     Dsa, DsaConfig, DsaCounters, DsaTiming, GroupConfig, PortalConfig, QueueMode, WorkQueueConfig,
@@ -109,7 +109,7 @@ impl Bench {
         Self { fabric, dsa: Dsa::new(config), portals, now: Picos::ZERO }
     }
 
-    pub fn post(&mut self, portal: usize, work: Work, visible: Picos) {
+    pub fn post(&mut self, portal: usize, work: DsaWork, visible: Picos) {
         self.portals[portal].posted.push_back(Submission { visible, work });
     }
 
@@ -168,9 +168,9 @@ pub fn no_op(id: u64) -> Descriptor {
     descriptor(id, Operation::NoOp, 0, 0)
 }
 
-pub fn batch(id: u64, members: Vec<Descriptor>) -> Work {
+pub fn batch(id: u64, members: Vec<Descriptor>) -> DsaWork {
     let descriptor = Descriptor { source: LIST, ..no_op(id) };
-    Work::Batch { descriptor, members }
+    DsaWork::Batch { descriptor, members }
 }
 
 pub fn one_queue(engines: u32) -> Bench {

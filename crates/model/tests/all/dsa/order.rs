@@ -70,7 +70,7 @@ fn any_queue() -> impl Strategy<Value = WorkQueueConfig> {
     )
 }
 
-/// What a client asks for: portal, operation, bytes, gap before it, block on fault.
+/// A request of a client: portal, operation, bytes, gap before it, block on fault.
 type Wish = (usize, u8, u64, u64, bool);
 
 fn operation_of(number: u8) -> Operation {
@@ -103,7 +103,7 @@ proptest! {
         let mut in_order = Vec::new();
         for (id, (portal, gap)) in (0..).zip(arrivals) {
             time += Picos(gap);
-            bench.post(portal % number, Work::One(no_op(id)), time);
+            bench.post(portal % number, DsaWork::One(no_op(id)), time);
             in_order.push((time, portal % number));
         }
         // Of stores that the device sees at the same time, those of the lower portal are first.
@@ -140,7 +140,7 @@ proptest! {
             time += Picos(gap);
             let it = descriptor(id, operation_of(number), bytes, id * 400);
             asked.push(Descriptor { block_on_fault, ..it });
-            bench.post(portal % portals, Work::One(asked[asked.len() - 1]), time);
+            bench.post(portal % portals, DsaWork::One(asked[asked.len() - 1]), time);
         }
         let done = bench.run();
         let counters = bench.counters();

@@ -1,10 +1,10 @@
-//! What an instance refuses, and what makes it wait: sizes, numbers of members, absent pages of lists and
-//! records, thresholds, limits of read buffers.
+//! Refusals and waits of an instance: sizes, numbers of members, absent pages of lists and records,
+//! thresholds, limits of read buffers.
 
 use super::*;
 
 /// The completion of the only descriptor, and the counters.
-fn only(bench: &mut Bench, work: Work) -> (Completion, DsaCounters) {
+fn only(bench: &mut Bench, work: DsaWork) -> (Completion, DsaCounters) {
     bench.post(0, work, Picos(1));
     let done = bench.run();
     let [(0, completion)] = done[..] else { panic!("{done:?}") };
@@ -33,7 +33,8 @@ fn a_batch_of_one_member_or_of_too_many_is_refused_without_a_look_at_its_list() 
 #[test]
 fn a_transfer_longer_than_the_queue_allows_is_refused_alone_and_fails_its_batch() {
     let long = copy(1, queue(1, 1).max_transfer_bytes + 1);
-    let (completion, counters) = only(&mut one_queue(1), Work::One(Descriptor { id: 0, ..long }));
+    let (completion, counters) =
+        only(&mut one_queue(1), DsaWork::One(Descriptor { id: 0, ..long }));
     assert_eq!(completion.status, Status::Invalid);
     assert_eq!((counters.bytes_read, counters.bytes_written, counters.invalid), (0, 0, 1));
     let members = vec![copy(1, 64), long, copy(3, 64)];
@@ -51,8 +52,8 @@ fn an_absent_page_of_a_list_or_record_blocks_whatever_the_flag_says() {
     let cases = [
         (LIST.0, list.clone()),
         (RECORDS, list),
-        (RECORDS, Work::One(plain(0))),
-        (RECORDS, Work::One(drain)),
+        (RECORDS, DsaWork::One(plain(0))),
+        (RECORDS, DsaWork::One(drain)),
     ];
     for (absent, work) in cases {
         let mut bench = one_queue(1);
@@ -70,10 +71,10 @@ fn an_absent_page_of_a_list_or_record_blocks_whatever_the_flag_says() {
 fn an_absent_record_holds_up_the_later_descriptors_of_its_engine() {
     let mut bench = one_queue(1);
     bench.take_away(RECORDS);
-    bench.post(0, Work::One(no_op(0)), Picos(1));
+    bench.post(0, DsaWork::One(no_op(0)), Picos(1));
     // Its record lies in another page.
     let later = Descriptor { record: LineAddr(RECORDS + PAGE_LINES), ..no_op(1) };
-    bench.post(0, Work::One(later), Picos(2_000_000));
+    bench.post(0, DsaWork::One(later), Picos(2_000_000));
     let done = bench.run();
     let later = done.iter().find(|(_, it)| it.id == 1).expect("it completes").1;
     assert!(later.phases.dispatched >= TIMING.page_request, "{:?}", later.phases);
@@ -93,7 +94,7 @@ fn a_threshold_that_changes_while_the_queue_is_enabled_refuses_from_then_on() {
         let before = bench.counters().refused;
         // The engine takes the first at once; the others wait, as far as they are accepted.
         for id in 0..6 {
-            bench.post(0, Work::One(no_op(id)), start);
+            bench.post(0, DsaWork::One(no_op(id)), start);
         }
         bench.run();
         refused.push(bench.counters().refused - before);
@@ -109,7 +110,7 @@ fn groups_that_share_a_limit_of_read_buffers_have_no_more_than_that_together() {
         let config = config(shares.map(group).to_vec());
         let mut bench = Bench::new(DsaConfig { read_buffer_limit: limit, ..config });
         for portal in 0..2 {
-            bench.post(portal, Work::One(copy(portal as u64 * 8, 128 << 10)), Picos(1));
+            bench.post(portal, DsaWork::One(copy(portal as u64 * 8, 128 << 10)), Picos(1));
         }
         bench.run();
         bench.now

@@ -6,8 +6,8 @@
 use crate::small_fabric;
 use address_map::{AddressMap, SetFunction, SliceFunction};
 use model::fabric::{
-    DirectoryConfig, DmaDirection, DmaDone, Fabric, FabricConfig, MemoryConfig, NodeConfig,
-    PortConfig, Served,
+    AccessOutcome, DirectoryConfig, DmaDirection, DmaDone, Fabric, FabricConfig, MemoryConfig,
+    NodeConfig, PortConfig,
 };
 use model::llc::{Inclusion, LlcConfig};
 use model::private_caches::{PrefetcherConfig, PrivateCacheConfig, PrivateCachesConfig};
@@ -15,7 +15,7 @@ use model::replacement::Replacement;
 use model::root_complex::attachment::AttachmentConfig;
 use model::root_complex::buffer::{BufferConfig, Placement};
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
-use model::root_complex::line_placement::{LinePlacement, OnUnread, Steering};
+use model::root_complex::line_placement::{LinePlacement, OnUnread, TagSteering};
 use model::tracer::Tracer;
 use proptest::prelude::*;
 use std::fmt;
@@ -122,7 +122,7 @@ impl fmt::Debug for DdioShape {
 }
 
 impl DdioShape {
-    pub fn of(self, ways: u32) -> Ddio {
+    pub fn policy(self, ways: u32) -> Ddio {
         match self.0 {
             None => Ddio::Off,
             Some(mask) => Ddio::Ways(some_ways(mask, ways)),
@@ -149,8 +149,8 @@ impl Shape {
 
     fn policy(&self, port: &PortShape) -> IoPolicy {
         IoPolicy {
-            payload: port.payload.of(self.llc.2),
-            descriptors: port.descriptors.of(self.llc.2),
+            payload: port.payload.policy(self.llc.2),
+            descriptors: port.descriptors.policy(self.llc.2),
             evict_on_dma_read: port.evict_on_dma_read,
             remote_writes_pollute: port.remote_writes_pollute,
             fills_empty_ways: port.fills_empty_ways,
@@ -243,7 +243,7 @@ impl Shape {
 /// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Done {
-    Core(Served),
+    Core(AccessOutcome),
     Write(DmaDone),
     Read(Picos),
     Nothing,
@@ -307,8 +307,8 @@ fn apply_to_devices<T: Tracer>(
             let port = shape.port_number(port);
             if shape.may_change(port) {
                 let mut policy = *fabric.root_port(RootPortId::at(port)).policy();
-                policy.payload = payload.of(shape.llc.2);
-                policy.descriptors = descriptors.of(shape.llc.2);
+                policy.payload = payload.policy(shape.llc.2);
+                policy.descriptors = descriptors.policy(shape.llc.2);
                 fabric.set_io_policy(RootPortId::at(port), policy);
             }
         }
@@ -393,9 +393,9 @@ fn buffer(features: Features) -> BoxedStrategy<Option<(u32, Placement)>> {
 /// Every other port places lines by DDIO alone.
 fn placement() -> impl Strategy<Value = LinePlacement> {
     let steering = prop_oneof![
-        Just(Steering::Off),
-        (0u64..4).prop_map(|lines| Steering::PushToL2 { lines }),
-        (0u64..4).prop_map(|lines| Steering::PrefetchHint { lines }),
+        Just(TagSteering::Off),
+        (0u64..4).prop_map(|lines| TagSteering::PushToL2 { lines }),
+        (0u64..4).prop_map(|lines| TagSteering::PrefetchHint { lines }),
     ];
     let on_unread = prop::sample::select(vec![OnUnread::Replace, OnUnread::Bypass]);
     let some = (prop::option::of(0u64..4), on_unread, any::<bool>(), any::<bool>(), steering);

@@ -4,8 +4,8 @@ use super::kinds::Tally;
 use super::{Reference, Seen};
 use model::attribution::AgentId;
 use model::fabric::Fabric;
-use model::private_caches::{PrivateCache, State};
-use model::tracer::{Event, Operation, Tracer};
+use model::private_caches::{MesiState, PrivateCache};
+use model::tracer::{Event, LineOperation, Tracer};
 use std::fmt::Debug;
 use units::{CoreId, Id, LineAddr, RootPortId, SocketId};
 
@@ -42,30 +42,30 @@ fn same<T: PartialEq + Debug>(what: &str, fabric: &T, reference: &T) -> Result<(
 
 fn is_request(seen: &Seen) -> bool {
     match seen.operation {
-        Operation::DmaWriteFull
-        | Operation::DmaWritePartial
-        | Operation::DmaRead
-        | Operation::Load
-        | Operation::Store
-        | Operation::Prefetch
-        | Operation::Fetch => true,
-        Operation::L2Victim
-        | Operation::LlcFill
-        | Operation::IoWriteBack
-        | Operation::LlcEviction
-        | Operation::DirectoryEviction => false,
+        LineOperation::DmaWriteFull
+        | LineOperation::DmaWritePartial
+        | LineOperation::DmaRead
+        | LineOperation::Load
+        | LineOperation::Store
+        | LineOperation::Prefetch
+        | LineOperation::Fetch => true,
+        LineOperation::L2Victim
+        | LineOperation::LlcFill
+        | LineOperation::IoWriteBack
+        | LineOperation::LlcEviction
+        | LineOperation::DirectoryEviction => false,
     }
 }
 
 fn is_eviction(seen: &Seen) -> bool {
-    matches!(seen.operation, Operation::LlcEviction | Operation::DirectoryEviction)
+    matches!(seen.operation, LineOperation::LlcEviction | LineOperation::DirectoryEviction)
 }
 
 fn only(seen: &[Seen], which: fn(&Seen) -> bool) -> Vec<Seen> {
     seen.iter().copied().filter(which).collect()
 }
 
-fn sorted_states(cache: &PrivateCache) -> Vec<(LineAddr, State)> {
+fn sorted_states(cache: &PrivateCache) -> Vec<(LineAddr, MesiState)> {
     let mut lines: Vec<_> = cache.lines().collect();
     lines.sort_unstable_by_key(|line| line.0);
     lines

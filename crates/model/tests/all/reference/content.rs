@@ -1,7 +1,7 @@
 //! Versions: where the newest content of a line is, and that no agent reads an older one.
 
 use super::{Core, Held, Reference, Version};
-use model::private_caches::State;
+use model::private_caches::MesiState;
 use units::LineAddr;
 
 impl Core {
@@ -18,7 +18,7 @@ impl Core {
     /// The core's content if it is newer than the next level.
     pub(super) fn modified(&self, line: LineAddr) -> Option<Version> {
         let newer = |held: Option<&Held>| {
-            held.filter(|held| held.state == State::Modified).map(|held| held.version)
+            held.filter(|held| held.state == MesiState::Modified).map(|held| held.version)
         };
         newer(self.l1.get(line)).or(newer(self.l2.get(line)))
     }
@@ -121,7 +121,7 @@ impl Reference {
     /// written back to L2: the model leaves self-modifying code out.
     pub fn is_self_modifying(&self, core: usize, line: LineAddr, write: bool) -> bool {
         let core = &self.cores[core];
-        let written = core.l1.get(line).is_some_and(|held| held.state == State::Modified);
+        let written = core.l1.get(line).is_some_and(|held| held.state == MesiState::Modified);
         let fetched = core.l1i.as_ref().is_some_and(|l1i| l1i.has(line));
         if write { fetched } else { written }
     }

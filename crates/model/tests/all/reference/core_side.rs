@@ -3,8 +3,8 @@
 use super::{Held, Placed, Reference, Version};
 use model::attribution::AgentId;
 use model::llc::Inclusion;
-use model::private_caches::State;
-use model::tracer::{Found, Operation};
+use model::private_caches::MesiState;
+use model::tracer::{Found, LineOperation};
 use units::{CoreId, Id, LineAddr, SocketId, WayMask};
 
 /// Kind of access to a line.
@@ -20,23 +20,23 @@ pub enum Want {
 #[derive(Clone, Copy, Debug)]
 struct Got {
     found: Found,
-    state: State,
+    state: MesiState,
     version: Version,
 }
 
 impl Want {
-    fn operation(self) -> Operation {
+    fn operation(self) -> LineOperation {
         match self {
-            Self::Load => Operation::Load,
-            Self::Store => Operation::Store,
-            Self::Prefetch => Operation::Prefetch,
-            Self::Fetch => Operation::Fetch,
+            Self::Load => LineOperation::Load,
+            Self::Store => LineOperation::Store,
+            Self::Prefetch => LineOperation::Prefetch,
+            Self::Fetch => LineOperation::Fetch,
         }
     }
 
     /// Whether a copy in this state suffices.
-    fn content_with(self, state: State) -> bool {
-        self != Self::Store || state != State::Shared
+    fn content_with(self, state: MesiState) -> bool {
+        self != Self::Store || state != MesiState::Shared
     }
 }
 
@@ -52,7 +52,7 @@ impl Reference {
             self.read_is_current(line, held.version, "L1D");
             if want == Want::Store {
                 let version = self.write_anew(line);
-                self.put_in_l1(core, line, Held { state: State::Modified, version });
+                self.put_in_l1(core, line, Held { state: MesiState::Modified, version });
             }
             self.see(AgentId(core as u8), want.operation(), line, Found::L1);
             return Found::L1;
@@ -62,8 +62,8 @@ impl Reference {
         self.read_is_current(line, got.version, "a core");
         let version = if want == Want::Store { self.write_anew(line) } else { got.version };
         // L1D's copy is newer than L2's only if the core writes.
-        let clean = got.state.min(State::Exclusive);
-        let state = if want == Want::Store { State::Modified } else { clean };
+        let clean = got.state.min(MesiState::Exclusive);
+        let state = if want == Want::Store { MesiState::Modified } else { clean };
         self.still_in_l2(core, line);
         self.put_in_l1(core, line, Held { state, version });
         if got.found != Found::L2 {
@@ -82,14 +82,14 @@ impl Reference {
         l1i.used(line);
         if let Some(held) = l1i.get(line).copied() {
             self.read_is_current(line, held.version, "L1I");
-            self.see(AgentId(core as u8), Operation::Fetch, line, Found::L1);
+            self.see(AgentId(core as u8), LineOperation::Fetch, line, Found::L1);
             return Found::L1;
         }
         self.cores[core].counters.fetch_misses += 1;
         let got = self.get_into_l2(core, line, Want::Fetch);
         self.read_is_current(line, got.version, "an instruction fetch");
         self.still_in_l2(core, line);
-        let held = Held { state: got.state.min(State::Exclusive), version: got.version };
+        let held = Held { state: got.state.min(MesiState::Exclusive), version: got.version };
         let ways = WayMask::bottom(self.config.private.l1i.map_or(0, |l1i| l1i.ways));
         let l1i = self.cores[core].l1i.as_mut().expect("there is an L1I");
         if let (_, Some((victim, _))) = l1i.put(line, held, ways) {
@@ -175,7 +175,7 @@ impl Reference {
         if matches!(self.inclusion(), Inclusion::Inclusive | Inclusion::Nine) {
             self.place_for_core(core, line, version, false);
         }
-        self.put_in_l2(core, line, Held { state: State::Modified, version });
+        self.put_in_l2(core, line, Held { state: MesiState::Modified, version });
     }
 
     fn put_in_l1(&mut self, core: usize, line: LineAddr, held: Held) {
@@ -186,7 +186,7 @@ impl Reference {
         let ways = WayMask::bottom(self.config.private.l1.ways);
         let (_, victim) = self.cores[core].l1.put(line, held, ways);
         let Some((victim, left)) = victim else { return };
-        if left.state != State::Modified {
+        if left.state != MesiState::Modified {
             self.copy_left(core, victim);
             return;
         }
@@ -211,7 +211,7 @@ impl Reference {
         let (_, victim) = self.cores[core].l2.put(line, held, ways);
         let Some((victim, left)) = victim else { return };
         if self.inclusion() == Inclusion::Nine {
-            if left.state == State::Modified {
+            if left.state == MesiState::Modified {
                 self.write_into_independent_llc(core, victim, left.version);
             }
             self.copy_left(core, victim);
@@ -220,8 +220,8 @@ impl Reference {
         // L2 includes the caches above it, so the victim leaves L1 too.
         let above = self.cores[core].l1.take(victim);
         self.cores[core].l1i.as_mut().and_then(|l1i| l1i.take(victim));
-        let above = above.filter(|above| above.state == State::Modified);
-        let modified = above.is_some() || left.state == State::Modified;
+        let above = above.filter(|above| above.state == MesiState::Modified);
+        let modified = above.is_some() || left.state == MesiState::Modified;
         let version = above.map_or(left.version, |above| above.version);
         self.cores[core].counters.l2_writebacks += u64::from(modified);
         self.l2_victim(core, victim, version, modified);
@@ -304,7 +304,7 @@ impl Reference {
             self.get_from_beyond(core, line, want, from_buffer)
         };
         if shared_with_buffer {
-            got.state = State::Shared;
+            got.state = MesiState::Shared;
         }
         self.see(AgentId(core as u8), want.operation(), line, got.found);
         got
@@ -312,20 +312,26 @@ impl Reference {
 
     /// Invalidates all other copies if the core will write the line; returns the state in which the
     /// core may hold it. The caller keeps content newer than memory.
-    fn claim(&mut self, core: usize, line: LineAddr, want: Want, neighbours: &[usize]) -> State {
+    fn claim(
+        &mut self,
+        core: usize,
+        line: LineAddr,
+        want: Want,
+        neighbours: &[usize],
+    ) -> MesiState {
         let socket = self.cores[core].socket;
         if want == Want::Store {
             for &other in neighbours {
                 self.drop_from_core(other, line);
             }
             self.drop_elsewhere(socket, line);
-            return State::Exclusive;
+            return MesiState::Exclusive;
         }
         for &other in neighbours {
             self.downgrade_core(other, line);
         }
         let alone = neighbours.is_empty() && self.elsewhere(socket, line).is_empty();
-        if alone { State::Exclusive } else { State::Shared }
+        if alone { MesiState::Exclusive } else { MesiState::Shared }
     }
 
     fn get_from_llc(
@@ -360,13 +366,13 @@ impl Reference {
             Inclusion::Nine => self.track(socket, line),
             Inclusion::ExclusiveVictim => {
                 self.sockets[socket].llc.take(line);
-                state = if placed.dirty { State::Modified } else { state };
+                state = if placed.dirty { MesiState::Modified } else { state };
                 self.track(socket, line);
             }
             // A victim of an L2 moves back up.
             Inclusion::NonInclusive { .. } if !tracked && from_core => {
                 self.sockets[socket].llc.take(line);
-                state = if placed.dirty { State::Modified } else { state };
+                state = if placed.dirty { MesiState::Modified } else { state };
                 self.track(socket, line);
             }
             // A device's line migrates to the tracked ways.
@@ -398,7 +404,7 @@ impl Reference {
         let state = self.claim(core, line, want, neighbours);
         if want == Want::Store {
             self.track(socket, line);
-            let state = if newer { State::Modified } else { state };
+            let state = if newer { MesiState::Modified } else { state };
             return Got { found, state, version };
         }
         let tracked = self.tracked_ways();
@@ -445,11 +451,11 @@ impl Reference {
         let others = self.elsewhere(socket, line);
         let got = match (from_buffer, others.first()) {
             (Some(version), _) => {
-                Got { found: Found::RootComplexBuffer, state: State::Modified, version }
+                Got { found: Found::RootComplexBuffer, state: MesiState::Modified, version }
             }
             (None, None) => {
                 let found = self.in_memory(socket, line);
-                Got { found, state: State::Exclusive, version: self.memory_read(line) }
+                Got { found, state: MesiState::Exclusive, version: self.memory_read(line) }
             }
             (None, Some(&first)) => {
                 let answers = others.iter().filter_map(|&other| self.answer(other, line));
@@ -458,13 +464,13 @@ impl Reference {
                 let found = Found::OtherSocket(SocketId(first as u8));
                 if want == Want::Store {
                     self.drop_elsewhere(socket, line);
-                    let state = if newer { State::Modified } else { State::Exclusive };
+                    let state = if newer { MesiState::Modified } else { MesiState::Exclusive };
                     Got { found, state, version }
                 } else {
                     for other in others {
                         self.clean_in_socket(other, line);
                     }
-                    Got { found, state: State::Shared, version }
+                    Got { found, state: MesiState::Shared, version }
                 }
             }
         };

@@ -4,7 +4,7 @@ use super::{Placed, Reference};
 use model::llc::Inclusion;
 use model::root_complex::ddio::{Ddio, DmaKind};
 use model::root_complex::line_placement::{LinePlacement, OnUnread};
-use model::tracer::{Found, Operation};
+use model::tracer::{Found, LineOperation};
 use units::{CoreId, Id, LINE_BYTES, LineAddr, SocketId, WayMask};
 
 impl Reference {
@@ -243,7 +243,7 @@ impl Reference {
         } else {
             self.counters.pcie_read_hits += 1;
         }
-        self.see(self.device(port), Operation::DmaRead, line, found);
+        self.see(self.device(port), LineOperation::DmaRead, line, found);
         if self.has_buffer(port) {
             return;
         }
@@ -291,6 +291,6 @@ impl Reference {
     }
 }
 
-fn write_operation(full: bool) -> Operation {
-    if full { Operation::DmaWriteFull } else { Operation::DmaWritePartial }
+fn write_operation(full: bool) -> LineOperation {
+    if full { LineOperation::DmaWriteFull } else { LineOperation::DmaWritePartial }
 }

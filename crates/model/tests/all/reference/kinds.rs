@@ -1,6 +1,6 @@
 //! Kinds of events, to see whether random agents make all of them happen.
 
-use model::tracer::{Event, Found, Operation};
+use model::tracer::{Event, Found, LineOperation};
 use std::collections::BTreeMap;
 
 /// [`Found`] without the numbers.
@@ -22,7 +22,7 @@ pub enum Kind {
 
 impl Kind {
     /// In an LLC whose lowest ways are tracked.
-    fn of(found: Found, tracked_ways: u32) -> Self {
+    fn from_found(found: Found, tracked_ways: u32) -> Self {
         match found {
             Found::L1 | Found::L2 => Self::Private,
             Found::LlcHit(way) if way < tracked_ways => Self::TrackedWay,
@@ -49,12 +49,12 @@ pub struct Tally {
 
 impl Tally {
     pub fn count(&mut self, event: &Event) {
-        let kind = Kind::of(event.found, self.tracked_ways);
+        let kind = Kind::from_found(event.found, self.tracked_ways);
         *self.times.entry((event.operation as u8, kind)).or_default() += 1;
     }
 
     /// Whether each of these operations was seen with each of these kinds that often.
-    pub fn expect(&self, operations: &[Operation], kinds: &[Kind], least: u64) {
+    pub fn expect(&self, operations: &[LineOperation], kinds: &[Kind], least: u64) {
         for (operation, kind) in operations.iter().flat_map(|o| kinds.iter().map(move |k| (o, k))) {
             let times = self.times.get(&(*operation as u8, *kind)).copied().unwrap_or_default();
             assert!(times >= least, "{operation:?}, {kind:?}: {times} times");

@@ -27,10 +27,10 @@ use model::attribution::AgentId;
 use model::counters::{CoreCounters, Counters};
 use model::fabric::{FabricConfig, NodeConfig, PortConfig};
 use model::llc::Inclusion;
-use model::private_caches::{Prefetcher, PrivateCacheConfig, State};
+use model::private_caches::{MesiState, Prefetcher, PrivateCacheConfig};
 use model::root_complex::buffer::BufferCounters;
 use model::root_complex::ddio::IoPolicy;
-use model::tracer::{Found, Operation};
+use model::tracer::{Found, LineOperation};
 use sets::{Index, Sets};
 use std::collections::{BTreeMap, BTreeSet};
 use units::{Id, LineAddr, WayMask};
@@ -41,7 +41,7 @@ pub type Version = u64;
 /// A line in a private cache.
 #[derive(Clone, Copy, Debug)]
 struct Held {
-    state: State,
+    state: MesiState,
     version: Version,
 }
 
@@ -85,7 +85,7 @@ struct Port {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub agent: AgentId,
-    pub operation: Operation,
+    pub operation: LineOperation,
     pub line: LineAddr,
     pub found: Found,
 }
@@ -223,7 +223,7 @@ impl Reference {
         }
     }
 
-    fn see(&mut self, agent: AgentId, operation: Operation, line: LineAddr, found: Found) {
+    fn see(&mut self, agent: AgentId, operation: LineOperation, line: LineAddr, found: Found) {
         self.asked.insert(line);
         self.seen.push(Seen { agent, operation, line, found });
     }

@@ -3,8 +3,8 @@
 use super::{Placed, Reference, Version};
 use model::attribution::AgentId;
 use model::llc::Inclusion;
-use model::private_caches::State;
-use model::tracer::{Found, Operation};
+use model::private_caches::MesiState;
+use model::tracer::{Found, LineOperation};
 use units::{LineAddr, WayMask};
 
 impl Reference {
@@ -61,7 +61,7 @@ impl Reference {
         let caches = [Some(&mut core.l1), core.l1i.as_mut(), Some(&mut core.l2)];
         for cache in caches.into_iter().flatten() {
             if let Some(held) = cache.get_mut(line) {
-                (held.state, held.version) = (State::Shared, version);
+                (held.state, held.version) = (MesiState::Shared, version);
             }
         }
     }
@@ -130,7 +130,7 @@ impl Reference {
             }
         };
         let holder = AgentId(holders.first().copied().unwrap_or_default() as u8);
-        self.see(holder, Operation::DirectoryEviction, victim, found);
+        self.see(holder, LineOperation::DirectoryEviction, victim, found);
     }
 
     /// The snoop filter frees the entry of a line.
@@ -209,7 +209,7 @@ impl Reference {
             self.memory_write(line, version);
         }
         let found = if newer.is_some() { Found::Dram } else { Found::Nowhere };
-        self.see(by, Operation::LlcEviction, line, found);
+        self.see(by, LineOperation::LlcEviction, line, found);
     }
 
     /// Reads and writes of lines whose memory is another socket's are counted.

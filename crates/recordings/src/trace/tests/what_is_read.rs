@@ -128,7 +128,7 @@ fn a_long_packed_trace_is_unpacked_whole() {
 
 #[test]
 fn the_name_tells_the_format_whatever_it_is_packed_with() {
-    let named = |name: &str| guess::by_name(Path::new(name));
+    let named = |name: &str| format_detection::by_name(Path::new(name));
     assert_eq!(named("a/trace.din"), Some(TraceFormat::Din));
     assert_eq!(named("sort.LACKEY.gz"), Some(TraceFormat::Lackey));
     assert_eq!(named("600.perlbench_s-210B.champsimtrace.xz"), Some(TraceFormat::ChampSim));

@@ -6,7 +6,7 @@ use model::tracer::Tracer;
 use std::cell::RefCell;
 use std::rc::Rc;
 use units::{CoreId, LINE_BYTES, LineAddr};
-use workload::app::message_passing::channel::{Channel, Target};
+use workload::app::message_passing::channel::{MessageChannel, Target};
 use workload::app::message_passing::{SharedChannel, Step};
 use workload::host_memory::Arena;
 
@@ -53,7 +53,7 @@ impl MessagePassingPlan {
         );
         let mut arena = Arena::new(builder.memory.region(2 * LINE_BYTES));
         let lines = (arena.place(LINE_BYTES), arena.place(LINE_BYTES));
-        Rc::new(RefCell::new(Channel::new(target, bytes, lines)))
+        Rc::new(RefCell::new(MessageChannel::new(target, bytes, lines)))
     }
 
     fn ping_pong<T: Tracer>(

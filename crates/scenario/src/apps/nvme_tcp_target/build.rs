@@ -8,7 +8,7 @@ use model::tracer::Tracer;
 use units::LineAddr;
 use units::narrow::fit;
 use workload::app::nvme_tcp_target::NvmeTcpTarget;
-use workload::app::nvme_tcp_target::buffers::ReadBuffers;
+use workload::app::nvme_tcp_target::buffers::TargetBuffers;
 use workload::app::nvme_tcp_target::digests::Digests;
 use workload::app::nvme_tcp_target::replies::Replies;
 use workload::app::nvme_tcp_target::storage::{Storage, StorageConfig};
@@ -36,7 +36,7 @@ impl NvmeTcpTargetPlan {
             let replies = Replies::new(self.answer, self.costs);
             let core = builder.machine.core(id);
             let own = buffers.by_ref().take(self.buffers as usize).collect();
-            let own = ReadBuffers::new(own);
+            let own = TargetBuffers::new(own);
             let parts = (storage, digests, replies);
             let software = NvmeTcpTarget::new(self.target, (core, drivers), parts, own);
             builder.software.insert(id, Box::new(software));

@@ -18,7 +18,9 @@ use model::tracer::Tracer;
 use units::narrow::fit;
 use units::{Cycles, LINE_BYTES, Picos};
 use workload::driver::cbdma::CbdmaClient;
-use workload::driver::offloader::{Channel, Offloader, OffloaderConfig, Origin, Waiting};
+use workload::driver::offloader::{
+    DescriptorOrigin, EngineQueue, Offloader, OffloaderConfig, WaitMode,
+};
 use workload::host_memory::Arena;
 
 /// The offloaders of all cores of a tenant, with their channels.
@@ -55,7 +57,7 @@ impl ChannelsPlan {
         let one_way = Picos::from_ns(device.doorbell_ns.value);
         Ok(Self {
             config: OffloaderConfig {
-                origin: Origin::FilledIn,
+                origin: DescriptorOrigin::FilledIn,
                 prepare: Cycles(costs.prepare_cycles.value),
                 prepare_member: Cycles(0.0),
                 most_members: 1,
@@ -85,7 +87,7 @@ impl ChannelsPlan {
             for _ in 0..self.channels {
                 let queue = QueueId { device, queue: fit(queues.len()) };
                 queues.push(self.channel(builder));
-                own.push(Channel::Cbdma(CbdmaClient::new(queue, self.path, self.ring_entries)));
+                own.push(EngineQueue::Cbdma(CbdmaClient::new(queue, self.path, self.ring_entries)));
             }
             let descriptors = u64::from(self.depth) * u64::from(self.channels);
             let page = builder.memory.page().0;
@@ -112,10 +114,10 @@ fn waiting(
     input: &TenantInput<'_>,
     wanted: &OffloadersWanted,
     costs: &CbdmaClientFacts,
-) -> Result<Waiting, InputError> {
+) -> Result<WaitMode, InputError> {
     match wanted.wait {
-        WaitName::Poll => Ok(Waiting::Poll),
-        WaitName::Interrupt => Ok(Waiting::Interrupt {
+        WaitName::Poll => Ok(WaitMode::Poll),
+        WaitName::Interrupt => Ok(WaitMode::Interrupt {
             delivery: Picos::from_ns(costs.interrupt_delivery_ns.value),
             wake: Cycles(costs.interrupt_cycles.value),
         }),

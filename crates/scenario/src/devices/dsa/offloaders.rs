@@ -19,7 +19,9 @@ use std::rc::Rc;
 use units::narrow::fit;
 use units::{Cycles, LINE_BYTES, Picos};
 use workload::driver::dsa::{BackOff, DsaClient, DsaClientConfig, PortalWrite, QueueLock};
-use workload::driver::offloader::{Channel, Offloader, OffloaderConfig, Origin, Waiting};
+use workload::driver::offloader::{
+    DescriptorOrigin, EngineQueue, Offloader, OffloaderConfig, WaitMode,
+};
 use workload::host_memory::Arena;
 
 /// How a core waits.
@@ -66,7 +68,7 @@ pub(crate) struct OffloadersWanted {
     /// The key of a lock around each dedicated queue, empty if there is none, and whether it is set.
     pub lock: (&'static str, bool),
     /// Where descriptors and their records come from.
-    pub origin: Origin,
+    pub origin: DescriptorOrigin,
 }
 
 /// A client: a core's use of a queue.
@@ -137,9 +139,9 @@ impl OffloadersPlan {
                 let device = devices[client.instance];
                 let queue = QueueId { device, queue: fit(client.portal) };
                 let lock = client.has_lock.then(|| self.lock(client, &mut locks, builder.memory));
-                Channel::Dsa(DsaClient::new(client.config, queue, lock))
+                EngineQueue::Dsa(DsaClient::new(client.config, queue, lock))
             });
-            let channels: Vec<Channel> = channels.collect();
+            let channels: Vec<EngineQueue> = channels.collect();
             let descriptors = u64::from(self.depth) * channels.len() as u64;
             let page = builder.memory.page().0;
             let bytes = Offloader::arena_bytes(&self.config, descriptors, page);
@@ -259,11 +261,11 @@ fn client_config(
     DsaClientConfig { write, path: MmioPath { one_way, store: Cycles(store) }, credits }
 }
 
-fn waiting(wait: WaitName, costs: &DsaClientFacts) -> Waiting {
+fn waiting(wait: WaitName, costs: &DsaClientFacts) -> WaitMode {
     match wait {
-        WaitName::Poll => Waiting::Poll,
-        WaitName::Umwait => Waiting::Umwait { wake: Cycles(costs.umwait_wake_cycles.value) },
-        WaitName::Interrupt => Waiting::Interrupt {
+        WaitName::Poll => WaitMode::Poll,
+        WaitName::Umwait => WaitMode::Umwait { wake: Cycles(costs.umwait_wake_cycles.value) },
+        WaitName::Interrupt => WaitMode::Interrupt {
             delivery: Picos::from_ns(costs.interrupt_delivery_ns.value),
             wake: Cycles(costs.interrupt_cycles.value),
         },

@@ -10,9 +10,9 @@ use hdrhistogram::Histogram;
 use model::traffic::{Arrival, Departure, PacketSource};
 use recordings::capture::{CaptureError, CutShort, Recording};
 use workload::traffic::{
-    Arrivals, CaptureReplay, FixedRate, FixedRateConfig, Initiators, InitiatorsConfig, Load, Mix,
-    MixConfig, PingPongClient, PingPongClientConfig, ReplayConfig, ReplaySpeed, Sizes, Toeplitz,
-    Trains, TrainsConfig, Varying,
+    ArrivalTimes, CaptureReplay, FixedRate, FixedRateConfig, Initiators, InitiatorsConfig,
+    LoadProfile, Mix, MixConfig, PingPongClient, PingPongClientConfig, ReplayConfig, ReplaySpeed,
+    Sizes, Toeplitz, Trains, TrainsConfig, VaryingLoad,
 };
 
 /// How a capture is replayed whose last record is not whole.
@@ -28,7 +28,7 @@ pub enum Traffic {
     /// Sizes, arrivals and flows at random.
     Random(Box<Mix>),
     /// Any of these, at a load that changes.
-    Varying(Box<Varying<Traffic>>),
+    Varying(Box<VaryingLoad<Traffic>>),
     /// A capture.
     Replay(CaptureReplay),
     /// No packets.
@@ -108,7 +108,7 @@ impl PacketSource for Traffic {
 
 /// Not inlined: it contains a source itself.
 #[inline(never)]
-fn stretched(source: &mut Varying<Traffic>) -> Option<Arrival> {
+fn stretched(source: &mut VaryingLoad<Traffic>) -> Option<Arrival> {
     source.next_arrival()
 }
 
@@ -122,7 +122,7 @@ pub enum SourcePlan {
     /// Sizes, arrivals and flows at random.
     Random(MixConfig),
     /// Any of these, at a load that changes.
-    Varying(Box<SourcePlan>, Load),
+    Varying(Box<SourcePlan>, LoadProfile),
     /// A capture.
     Replay(Recording, ReplayConfig),
     /// No packets.
@@ -191,7 +191,7 @@ impl SourcePlan {
             Self::Trains(config) => Traffic::Trains(Trains::new(config, &rss)),
             Self::Random(config) => Traffic::Random(Box::new(Mix::new(config, &rss))),
             Self::Varying(source, load) => {
-                Traffic::Varying(Box::new(Varying::new(source.build(), load.clone())))
+                Traffic::Varying(Box::new(VaryingLoad::new(source.build(), load.clone())))
             }
             Self::Replay(Recording { capture, .. }, config) => {
                 Traffic::Replay(CaptureReplay::new(capture, config, &rss))
@@ -287,12 +287,12 @@ fn mix(keys: &NicKeys, line_rate_gbps: f64, seed: u64) -> MixConfig {
             SizeMix::Campus => Sizes::Campus,
         },
         arrivals: match traffic.arrivals.unwrap_or_default() {
-            ArrivalProcess::Even => Arrivals::Even,
-            ArrivalProcess::Poisson => Arrivals::Poisson,
-            ArrivalProcess::OnOff => {
-                Arrivals::OnOff { burst_packets: u64::from(traffic.burst_packets.unwrap_or(32)) }
-            }
-            ArrivalProcess::BackToBack => Arrivals::BackToBack,
+            ArrivalProcess::Even => ArrivalTimes::Even,
+            ArrivalProcess::Poisson => ArrivalTimes::Poisson,
+            ArrivalProcess::OnOff => ArrivalTimes::OnOff {
+                burst_packets: u64::from(traffic.burst_packets.unwrap_or(32)),
+            },
+            ArrivalProcess::BackToBack => ArrivalTimes::BackToBack,
         },
         offered_gbps: keys.offered_gbps,
         line_rate_gbps,

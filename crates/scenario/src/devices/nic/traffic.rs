@@ -6,7 +6,7 @@ use crate::platform::MOST_LINE_RATE_GBPS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Picos;
-use workload::traffic::Load;
+use workload::traffic::LoadProfile;
 
 /// The smallest load that is one.
 pub(super) const LEAST_GBPS: f64 = 1e-3;
@@ -177,9 +177,9 @@ impl TrafficKeys {
     }
 
     /// The load that changes, if it does.
-    pub(super) fn load(&self) -> Option<Load> {
+    pub(super) fn load(&self) -> Option<LoadProfile> {
         let step = Picos::from_ns(1e3 * self.load_step_us.unwrap_or(DEFAULT_STEP_US));
-        (!self.load.is_empty()).then(|| Load::new(self.load.clone(), step))
+        (!self.load.is_empty()).then(|| LoadProfile::new(self.load.clone(), step))
     }
 
     fn check_load(&self, check: &Check<'_>) -> Result<(), InputError> {

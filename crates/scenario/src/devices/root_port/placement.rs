@@ -5,7 +5,7 @@ use crate::devices::nic::MOST_RX_DESCRIPTORS;
 use crate::input::error::InputError;
 use crate::plan::TenantInput;
 use crate::platform::MOST_SLICES;
-use model::root_complex::line_placement::{LinePlacement, OnUnread, Steering};
+use model::root_complex::line_placement::{LinePlacement, OnUnread, TagSteering};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -58,9 +58,9 @@ impl PlacementKeys {
     /// The policies as parameters of the root complex.
     pub(super) fn line_placement(&self) -> LinePlacement {
         let steering = match (self.push_to_l2_lines, self.prefetch_hint_lines) {
-            (Some(lines), _) => Steering::PushToL2 { lines },
-            (None, Some(lines)) => Steering::PrefetchHint { lines },
-            (None, None) => Steering::Off,
+            (Some(lines), _) => TagSteering::PushToL2 { lines },
+            (None, Some(lines)) => TagSteering::PrefetchHint { lines },
+            (None, None) => TagSteering::Off,
         };
         LinePlacement {
             injected_lines: self.inject_lines,

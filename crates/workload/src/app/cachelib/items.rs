@@ -23,11 +23,11 @@ const BUCKET_BYTES: u64 = 8;
 /// An item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// The line of its header, before its data.
+    /// Line of the item's header, before the data.
     pub header: LineAddr,
-    /// The first line of its data.
+    /// First line of the item's data.
     pub data: LineAddr,
-    /// Its size.
+    /// Size of the item's data in bytes.
     pub bytes: u64,
 }
 

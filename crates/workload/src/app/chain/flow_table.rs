@@ -19,7 +19,7 @@ const BUCKET_FLOWS: u64 = 8;
 
 /// Bucket and entry of a flow.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct FlowSlot {
     entry: u32,
     in_second_bucket: bool,
 }
@@ -41,7 +41,7 @@ pub struct FlowTable {
     capacity: u32,
     /// Flows in each bucket.
     filled: Vec<u32>,
-    places: BTreeMap<u32, Place>,
+    places: BTreeMap<u32, FlowSlot>,
     /// Flows in the order of insertion.
     by_age: VecDeque<u32>,
 }
@@ -95,7 +95,7 @@ impl FlowTable {
         FoundFlow { entry: self.entries.line(u64::from(place.entry)), is_new: known.is_none() }
     }
 
-    fn enter<T: Tracer>(&mut self, core: &mut Core, fabric: &mut Fabric<T>, hash: u32) -> Place {
+    fn enter<T: Tracer>(&mut self, core: &mut Core, fabric: &mut Fabric<T>, hash: u32) -> FlowSlot {
         let entry = match self.places.len() < self.capacity as usize {
             true => fit(self.places.len()),
             false => self.forget_oldest(core, fabric),
@@ -105,7 +105,7 @@ impl FlowTable {
         let bucket = if in_second_bucket { second } else { first };
         self.filled[usize_from(bucket)] += 1;
         core.store(fabric, self.buckets.line(bucket));
-        let place = Place { entry, in_second_bucket };
+        let place = FlowSlot { entry, in_second_bucket };
         self.places.insert(hash, place);
         self.by_age.push_back(hash);
         place

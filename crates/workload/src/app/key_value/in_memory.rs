@@ -8,7 +8,7 @@
 //! Simplifies: a thread never waits for a request; its clients write on its own core, and the cycles
 //! include their work and the operating system's.
 
-use super::requests::{Request, Requests};
+use super::requests::{Requests, StoreRequest};
 use super::store::Store;
 use crate::app::work::Work;
 use crate::host_memory::Region;
@@ -75,7 +75,7 @@ impl KeyValueInMemory {
     fn serve<T: Tracer>(&mut self, fabric: &mut Fabric<T>) {
         let request = self.requests.next_request();
         self.store.serve(&mut self.core, fabric, request);
-        if let Request::Get(_) | Request::ReadModifyWrite(_) = request {
+        if let StoreRequest::Get(_) | StoreRequest::ReadModifyWrite(_) = request {
             for line in 0..self.store.shape().value_bytes.div_ceil(LINE_BYTES) {
                 self.core.store(fabric, self.memory.answer.step(line));
             }

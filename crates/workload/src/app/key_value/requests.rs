@@ -14,24 +14,24 @@ use rand_core::{RngCore, SeedableRng};
 /// Operation of requests other than reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writes {
-    /// They replace a value, or some bytes of it.
+    /// Writes replace a value, or some bytes of it.
     Update,
-    /// They insert a new item; reads then prefer the latest.
+    /// Writes insert a new item; reads then prefer the latest.
     Insert,
-    /// They read an item and write it back.
+    /// Writes read an item and write it back.
     ReadModifyWrite,
 }
 
 /// A request for an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Request {
-    /// Its value is read.
+pub enum StoreRequest {
+    /// Reads the value of the item with this number.
     Get(u64),
-    /// Its value, or some bytes of it, is written.
+    /// Writes the value of this item, or some bytes of it.
     Update(u64),
-    /// It is inserted.
+    /// Inserts this item.
     Insert(u64),
-    /// Its value is read, then written.
+    /// Reads the value of this item, then writes it.
     ReadModifyWrite(u64),
 }
 
@@ -88,17 +88,17 @@ impl Requests {
     }
 
     /// The next request.
-    pub fn next_request(&mut self) -> Request {
+    pub fn next_request(&mut self) -> StoreRequest {
         let percent = (u64::from(self.random.next_u32()) * 100) >> 32;
         if percent < u64::from(self.config.get_percent) {
-            return Request::Get(self.popular_item());
+            return StoreRequest::Get(self.popular_item());
         }
         match self.config.writes {
-            Writes::Update => Request::Update(self.popular_item()),
-            Writes::ReadModifyWrite => Request::ReadModifyWrite(self.popular_item()),
+            Writes::Update => StoreRequest::Update(self.popular_item()),
+            Writes::ReadModifyWrite => StoreRequest::ReadModifyWrite(self.popular_item()),
             Writes::Insert => {
                 self.latest += self.config.threads;
-                Request::Insert(self.latest % self.config.popularity.items())
+                StoreRequest::Insert(self.latest % self.config.popularity.items())
             }
         }
     }
@@ -127,8 +127,9 @@ mod tests {
     #[test]
     fn reads_have_their_share() {
         let mut requests = requests(95, Writes::Update);
-        let gets =
-            (0..100_000).filter(|_| matches!(requests.next_request(), Request::Get(_))).count();
+        let gets = (0..100_000)
+            .filter(|_| matches!(requests.next_request(), StoreRequest::Get(_)))
+            .count();
         // Five standard deviations.
         assert!((gets as f64 - 95_000.0).abs() < 350.0, "{gets}");
     }
@@ -146,8 +147,8 @@ mod tests {
         let (mut latest, mut reads, mut of_latest) = (None, 0, 0);
         for _ in 0..100_000 {
             match requests.next_request() {
-                Request::Insert(item) => latest = Some(item),
-                Request::Get(item) if latest.is_some() => {
+                StoreRequest::Insert(item) => latest = Some(item),
+                StoreRequest::Get(item) if latest.is_some() => {
                     reads += 1;
                     of_latest += u32::from(latest == Some(item));
                 }
@@ -162,7 +163,10 @@ mod tests {
     #[test]
     fn threads_insert_in_turn() {
         let mut requests = requests(0, Writes::Insert);
-        let items: Vec<Request> = (0..3).map(|_| requests.next_request()).collect();
-        assert_eq!(items, [Request::Insert(5), Request::Insert(9), Request::Insert(13)]);
+        let items: Vec<StoreRequest> = (0..3).map(|_| requests.next_request()).collect();
+        assert_eq!(
+            items,
+            [StoreRequest::Insert(5), StoreRequest::Insert(9), StoreRequest::Insert(13)]
+        );
     }
 }

@@ -9,7 +9,7 @@
 //! Simplifies: items are of one size and contiguous; neither they nor the table ever move; a bucket is
 //! never searched beyond its first item.
 
-use super::requests::Request;
+use super::requests::StoreRequest;
 use crate::host_memory::Region;
 use model::core::Core;
 use model::fabric::Fabric;
@@ -79,7 +79,7 @@ impl ItemsApart {
         Self { places, memory }
     }
 
-    /// Their lines, in order.
+    /// The lines of the separate items, in order.
     pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         self.memory.lines()
     }
@@ -113,29 +113,29 @@ impl Store {
         Self { apart, ..self }
     }
 
-    /// Its size and form.
+    /// Size and form of the store.
     #[must_use]
     pub fn shape(&self) -> &StoreShape {
         &self.shape
     }
 
     /// Accesses the lines of a request.
-    pub fn serve<T: Tracer>(&self, core: &mut Core, fabric: &mut Fabric<T>, request: Request) {
+    pub fn serve<T: Tracer>(&self, core: &mut Core, fabric: &mut Fabric<T>, request: StoreRequest) {
         match request {
-            Request::Get(item) => {
+            StoreRequest::Get(item) => {
                 self.find(core, fabric, item);
                 self.read(core, fabric, item);
             }
-            Request::Update(item) => {
+            StoreRequest::Update(item) => {
                 self.find(core, fabric, item);
                 self.write(core, fabric, item);
             }
-            Request::ReadModifyWrite(item) => {
+            StoreRequest::ReadModifyWrite(item) => {
                 self.find(core, fabric, item);
                 self.read(core, fabric, item);
                 self.write(core, fabric, item);
             }
-            Request::Insert(item) => self.insert(core, fabric, item),
+            StoreRequest::Insert(item) => self.insert(core, fabric, item),
         }
         core.store(fabric, self.statistics_line());
     }

@@ -23,7 +23,7 @@ pub enum Target {
 
 /// A channel.
 #[derive(Debug)]
-pub struct Channel {
+pub struct MessageChannel {
     target: Target,
     segment_bytes: u64,
     /// Lines of the counts of filled and of emptied segments.
@@ -38,7 +38,7 @@ pub struct Channel {
     next_drain: u64,
 }
 
-impl Channel {
+impl MessageChannel {
     /// An empty channel.
     #[must_use]
     pub fn new(

@@ -28,9 +28,9 @@ const PAGE_BYTES: u64 = 4096;
 /// Size of a request on the wire, without FCS.
 pub const REQUEST_BYTES: u64 = HEADER_BYTES + CAPSULE_BYTES;
 
-/// The answers of a target, which are all alike.
+/// Shape of a target's answers, which are all alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct TargetAnswer {
     /// Data of a read.
     pub read_bytes: u64,
     /// Whether the PDU ends with a digest of them.
@@ -39,7 +39,7 @@ pub struct Answer {
     pub mtu_bytes: u64,
 }
 
-impl Answer {
+impl TargetAnswer {
     /// Bytes of the PDU.
     #[must_use]
     pub fn pdu_bytes(&self) -> u64 {
@@ -93,7 +93,8 @@ impl Answer {
 mod tests {
     use super::*;
 
-    const ANSWER: Answer = Answer { read_bytes: 16 << 10, has_digest: true, mtu_bytes: 1500 };
+    const ANSWER: TargetAnswer =
+        TargetAnswer { read_bytes: 16 << 10, has_digest: true, mtu_bytes: 1500 };
 
     #[test]
     fn a_read_of_16_kib_is_twelve_segments_of_one_unit() {
@@ -108,11 +109,11 @@ mod tests {
     fn segments_are_the_pdu_and_a_header_each_and_stay_within_the_data() {
         for read_bytes in [4096, 16 << 10, 128 << 10, 1 << 20] {
             for mtu_bytes in [576, 1500, 9000] {
-                let answer = Answer { read_bytes, has_digest: false, mtu_bytes };
+                let answer = TargetAnswer { read_bytes, has_digest: false, mtu_bytes };
                 let all: Vec<_> = (0..answer.segments()).map(|it| answer.segment(it)).collect();
                 let bytes: u64 = all.iter().map(|(bytes, _)| bytes.0).sum();
                 assert_eq!(bytes, answer.wire_bytes());
-                let with_digest = Answer { has_digest: true, ..answer };
+                let with_digest = TargetAnswer { has_digest: true, ..answer };
                 assert_eq!(with_digest.pdu_bytes(), answer.pdu_bytes() + 4);
                 for (bytes, first) in all {
                     assert!(bytes.0 <= mtu_bytes + 14);

@@ -12,7 +12,7 @@ use units::{LineAddr, Picos};
 /// A buffer in use.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadBuffer {
-    /// Its first line.
+    /// First line of the buffer.
     pub first: LineAddr,
     /// When the request arrived whose data it holds.
     pub arrival: Picos,
@@ -20,14 +20,14 @@ pub struct ReadBuffer {
 
 /// The buffers of a core.
 #[derive(Debug)]
-pub struct ReadBuffers {
+pub struct TargetBuffers {
     all: Vec<ReadBuffer>,
     free: Vec<u32>,
     /// Arrivals of requests that have none.
     waiting: VecDeque<Picos>,
 }
 
-impl ReadBuffers {
+impl TargetBuffers {
     /// Free buffers with these first lines.
     ///
     /// # Panics
@@ -60,7 +60,7 @@ impl ReadBuffers {
 
     /// A buffer in use.
     #[must_use]
-    pub fn of(&self, number: u32) -> ReadBuffer {
+    pub fn buffer(&self, number: u32) -> ReadBuffer {
         self.all[number as usize]
     }
 

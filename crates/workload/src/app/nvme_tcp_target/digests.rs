@@ -12,7 +12,7 @@ use model::software::{OffloadTimes, Turn};
 use model::tracer::Tracer;
 use units::{Cycles, LineAddr, Picos};
 
-/// Who computes digests.
+/// The unit that computes digests.
 #[derive(Debug)]
 pub enum Digests {
     /// There are none.
@@ -23,9 +23,9 @@ pub enum Digests {
     Engines(Box<Offloader>),
 }
 
-/// What became of a step.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Digested {
+pub enum DigestStep {
     /// A block's digest has begun; the core does something else now, or takes this turn.
     Begun(Option<Turn>),
     /// The core goes on with a digest.
@@ -70,33 +70,33 @@ impl Digests {
         at: &mut OnCore<'_, T>,
         (tag, first, bytes): (u64, LineAddr, u64),
         call: Cycles,
-    ) -> Digested {
+    ) -> DigestStep {
         let descriptor = Descriptor::new(Operation::Crc, bytes, first, first);
         match self {
-            Self::None => Digested::Ended(tag),
+            Self::None => DigestStep::Ended(tag),
             Self::Core(mover, own) => {
                 at.core.compute(call);
                 mover.begin(at.core, &descriptor);
                 *own = Some(tag);
-                Digested::Begun(None)
+                DigestStep::Begun(None)
             }
             Self::Engines(engines) => {
                 at.core.compute(call);
-                Digested::Begun(engines.offload(at, tag, &[descriptor]))
+                DigestStep::Begun(engines.offload(at, tag, &[descriptor]))
             }
         }
     }
 
     /// Goes on with digests that have begun.
-    pub fn go_on<T: Tracer>(&mut self, at: &mut OnCore<'_, T>) -> Digested {
+    pub fn go_on<T: Tracer>(&mut self, at: &mut OnCore<'_, T>) -> DigestStep {
         match self {
-            Self::None | Self::Core(_, None) => Digested::Nothing,
+            Self::None | Self::Core(_, None) => DigestStep::Nothing,
             Self::Core(mover, own) => match mover.advance(at.core, at.fabric) {
-                true => own.take().map_or(Digested::Nothing, Digested::Ended),
-                false => Digested::Goes,
+                true => own.take().map_or(DigestStep::Nothing, DigestStep::Ended),
+                false => DigestStep::Goes,
             },
             Self::Engines(engines) => {
-                engines.reap(at).map_or(Digested::Nothing, |done| Digested::Ended(done.tag))
+                engines.reap(at).map_or(DigestStep::Nothing, |done| DigestStep::Ended(done.tag))
             }
         }
     }
@@ -109,7 +109,7 @@ impl Digests {
         }
     }
 
-    /// What the core spends on engines.
+    /// Times of the core's offloads to engines until `now`; zero without engines.
     #[must_use]
     pub fn times(&self, now: Picos) -> OffloadTimes {
         match self {

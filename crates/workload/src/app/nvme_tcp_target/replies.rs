@@ -7,8 +7,8 @@
 //! Simplifies: the notification of a zero-copy send is part of the work for an answer.
 
 use super::super::packet_loop::Drivers;
-use super::answer::Answer;
-use super::buffers::ReadBuffers;
+use super::answer::TargetAnswer;
+use super::buffers::TargetBuffers;
 use model::core::Core;
 use model::device::nic::rings::{Buffer, Packet};
 use model::fabric::Fabric;
@@ -33,18 +33,18 @@ pub struct ReplyCosts {
 /// An answer whose data are there.
 #[derive(Clone, Copy, Debug)]
 pub struct Reply {
-    /// The buffer of its data.
+    /// Number of the buffer that holds the data.
     pub buffer: u32,
-    /// Their first line.
+    /// First line of the data.
     pub data: LineAddr,
-    /// When the request arrived.
+    /// Arrival of the request.
     pub arrival: Picos,
 }
 
 /// The answers of a core.
 #[derive(Debug)]
 pub struct Replies {
-    answer: Answer,
+    answer: TargetAnswer,
     costs: ReplyCosts,
     /// Answers to send, the first of them from this segment on.
     ready: VecDeque<Reply>,
@@ -59,7 +59,7 @@ pub struct Replies {
 impl Replies {
     /// No answers yet.
     #[must_use]
-    pub fn new(answer: Answer, costs: ReplyCosts) -> Self {
+    pub fn new(answer: TargetAnswer, costs: ReplyCosts) -> Self {
         let (ready, sent) = (VecDeque::new(), VecDeque::new());
         Self { answer, costs, ready, next_segment: 0, segments: 0, sent, answered: 0 }
     }
@@ -123,7 +123,7 @@ impl Replies {
 
     /// Frees the buffers of answers whose segments the card has all reported, when it has reported so many in
     /// all.
-    pub fn release(&mut self, reported: u64, buffers: &mut ReadBuffers) {
+    pub fn release(&mut self, reported: u64, buffers: &mut TargetBuffers) {
         while let Some(&(last, buffer)) = self.sent.front()
             && last <= reported
         {

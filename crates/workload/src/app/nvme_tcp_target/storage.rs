@@ -17,7 +17,7 @@ use rand_core::{RngCore, SeedableRng};
 use std::collections::VecDeque;
 use units::{LineAddr, Picos};
 
-/// Which blocks are read.
+/// Parameters of the reads from a target's SSDs.
 #[derive(Clone, Copy, Debug)]
 pub struct StorageConfig {
     /// Size of a read, in pages.
@@ -69,7 +69,7 @@ impl Storage {
         Self { config, ssds, next: 0, random }
     }
 
-    /// Their queue pairs.
+    /// The queue pairs of the SSDs.
     pub fn queues(&self) -> impl Iterator<Item = QueueId> + '_ {
         self.ssds.iter().map(|ssd| ssd.queue)
     }

@@ -13,9 +13,9 @@ use model::software::Turn;
 use model::tracer::Tracer;
 use std::collections::VecDeque;
 
-/// Which way packets go.
+/// Direction of packets through the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub enum SwitchDirection {
     /// From the NIC to the guest.
     ToGuest,
     /// From the guest to the NIC.
@@ -27,31 +27,31 @@ pub enum Direction {
 pub struct Transfer {
     /// The packet in its present buffer.
     pub packet: Packet,
-    /// Its next buffer.
+    /// The buffer that the packet is copied to.
     pub to: Buffer,
 }
 
 /// Packets that are copied together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Burst {
-    /// Which way they go.
-    pub direction: Direction,
-    /// At least one.
+pub struct SwitchBurst {
+    /// Direction of the packets.
+    pub direction: SwitchDirection,
+    /// Copies of the burst: at least one.
     pub transfers: Vec<Transfer>,
 }
 
 /// A burst on its way, with the tag of its offload.
 #[derive(Debug)]
-struct Flight {
+struct BurstInFlight {
     tag: u64,
-    burst: Burst,
+    burst: SwitchBurst,
     has_ended: bool,
 }
 
 /// Bursts of one direction in the order of their submission.
 #[derive(Debug, Default)]
 struct ReorderingArray {
-    flights: VecDeque<Flight>,
+    flights: VecDeque<BurstInFlight>,
 }
 
 impl ReorderingArray {
@@ -64,7 +64,7 @@ impl ReorderingArray {
     }
 
     /// The oldest burst, if its copies have ended.
-    fn pop(&mut self) -> Option<Burst> {
+    fn pop(&mut self) -> Option<SwitchBurst> {
         if !self.flights.front()?.has_ended {
             return None;
         }
@@ -94,14 +94,18 @@ impl Pipeline {
 
     /// Submits a burst to the next queue that has room, which there is. Returns a turn if the core has to
     /// wait for an answer.
-    pub fn submit<T: Tracer>(&mut self, at: &mut OnCore<'_, T>, burst: Burst) -> Option<Turn> {
+    pub fn submit<T: Tracer>(
+        &mut self,
+        at: &mut OnCore<'_, T>,
+        burst: SwitchBurst,
+    ) -> Option<Turn> {
         let destination = self.destination;
         let members = burst.transfers.iter().map(|transfer| member(transfer, destination));
         let members: Vec<Descriptor> = members.collect();
         let tag = self.next_tag;
         self.next_tag += 1;
         let array = &mut self.arrays[burst.direction as usize];
-        array.flights.push_back(Flight { tag, burst, has_ended: false });
+        array.flights.push_back(BurstInFlight { tag, burst, has_ended: false });
         self.offloader.offload(at, tag, &members)
     }
 
@@ -117,7 +121,7 @@ impl Pipeline {
     }
 
     /// The next burst to be delivered, if its copies have ended: first of those to the guest.
-    pub fn next_in_order(&mut self) -> Option<Burst> {
+    pub fn next_in_order(&mut self) -> Option<SwitchBurst> {
         let burst = self.arrays.iter_mut().find_map(ReorderingArray::pop)?;
         let bytes: u64 = burst.transfers.iter().map(|it| it.packet.bytes.0).sum();
         self.offloader.times_mut().bytes += bytes;
@@ -138,7 +142,7 @@ mod tests {
     use proptest::prelude::*;
     use units::{Bytes, LineAddr, Picos};
 
-    fn flight(number: u64) -> Flight {
+    fn flight(number: u64) -> BurstInFlight {
         let buffer = Buffer { id: 0, data: LineAddr(number) };
         let packet = Packet {
             buffer,
@@ -148,8 +152,8 @@ mod tests {
             rss_hash: 0,
         };
         let transfers = vec![Transfer { packet, to: buffer }];
-        let burst = Burst { direction: Direction::ToGuest, transfers };
-        Flight { tag: number, burst, has_ended: false }
+        let burst = SwitchBurst { direction: SwitchDirection::ToGuest, transfers };
+        BurstInFlight { tag: number, burst, has_ended: false }
     }
 
     proptest! {
@@ -164,7 +168,7 @@ mod tests {
                 while let Some(burst) = array.pop() {
                     left.push(burst.transfers[0].packet.sequence);
                 }
-                // What has left is the longest run of ended bursts from the first on.
+                // The longest run of ended bursts from the first on has left.
                 let done = &order[..ended];
                 let run = (0..24).take_while(|burst| done.contains(burst)).count();
                 prop_assert_eq!(left.len(), run);

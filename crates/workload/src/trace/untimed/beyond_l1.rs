@@ -1,8 +1,8 @@
-//! The thread that serves the levels beyond L1: that of L1, or a separate one.
+//! The thread that serves the levels beyond L1: the thread of L1, or a separate one.
 //!
 //! Both receive the same requests in the same order and answer only at the end, so they count the same.
 
-use model::independent_levels::{Asked, BeyondL1};
+use model::independent_levels::{BeyondL1, LevelRequests};
 use std::mem;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SendError, Sender, SyncSender, channel, sync_channel};
@@ -12,19 +12,20 @@ use std::thread::{self, JoinHandle};
 /// bounded, so that a trace is not held in memory.
 const WAITING: usize = 4;
 
-/// The server of these levels.
+/// The thread that serves the levels beyond L1.
 #[derive(Debug)]
 pub(super) enum Server {
     Here(Box<BeyondL1>),
-    Apart(Apart),
+    Apart(LevelThread),
 }
 
-/// A thread that serves them. If this is dropped before the end, the thread ends by itself.
+/// A separate thread that serves the levels. If this is dropped before the end, the thread ends by
+/// itself.
 #[derive(Debug)]
-pub(super) struct Apart {
-    to_serve: SyncSender<Asked>,
+pub(super) struct LevelThread {
+    to_serve: SyncSender<LevelRequests>,
     /// Served batches return, so that their memory is used again.
-    served: Receiver<Asked>,
+    served: Receiver<LevelRequests>,
     thread: JoinHandle<Option<BeyondL1>>,
 }
 
@@ -42,7 +43,7 @@ impl Server {
         let work = move || Some(serve_all(lent.recv().ok()?, &given, &gives_back));
         match thread::Builder::new().name("levels beyond L1".into()).spawn(work) {
             Ok(thread) => match lends.send(levels) {
-                Ok(()) => Self::Apart(Apart { to_serve, served, thread }),
+                Ok(()) => Self::Apart(LevelThread { to_serve, served, thread }),
                 Err(SendError(levels)) => Self::here(levels),
             },
             Err(_) => Self::here(levels),
@@ -50,7 +51,7 @@ impl Server {
     }
 
     /// Serves the requests of `asked`, now or later, and leaves an empty batch there.
-    pub(super) fn serve(&mut self, asked: &mut Asked) {
+    pub(super) fn serve(&mut self, asked: &mut LevelRequests) {
         match self {
             Self::Here(levels) => {
                 levels.serve(asked);
@@ -68,7 +69,7 @@ impl Server {
     pub(super) fn finish(self) -> BeyondL1 {
         match self {
             Self::Here(levels) => *levels,
-            Self::Apart(Apart { to_serve, thread, .. }) => {
+            Self::Apart(LevelThread { to_serve, thread, .. }) => {
                 drop(to_serve);
                 let levels = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
                 levels.expect("they were lent when the thread had begun")
@@ -79,8 +80,8 @@ impl Server {
 
 fn serve_all(
     mut levels: BeyondL1,
-    given: &Receiver<Asked>,
-    gives_back: &Sender<Asked>,
+    given: &Receiver<LevelRequests>,
+    gives_back: &Sender<LevelRequests>,
 ) -> BeyondL1 {
     for mut asked in given {
         levels.serve(&asked);

@@ -1,7 +1,7 @@
 //! Traffic whose load changes: the same frames, sooner or later.
 //!
 //! Models: a generator, or users, that offer a share of the full load for a time, then another.
-//! Source: none; a profile of a day, of bursts, or of visits is a list of shares.
+//! A profile of a day, of bursts, or of visits is a list of shares.
 //! Simplifies: the order of frames stays as at full load; only time is stretched.
 
 use model::traffic::{Arrival, PacketSource};
@@ -10,12 +10,12 @@ use units::Picos;
 
 /// Shares of the full load, each for a time, over and over.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Load {
+pub struct LoadProfile {
     shares: Vec<f64>,
     step_ps: f64,
 }
 
-impl Load {
+impl LoadProfile {
     /// Each of `shares` holds for `step`.
     ///
     /// # Panics
@@ -31,19 +31,19 @@ impl Load {
 
 /// A source whose time passes as its load says.
 #[derive(Debug)]
-pub struct Varying<S> {
+pub struct VaryingLoad<S> {
     source: S,
-    load: Load,
+    load: LoadProfile,
     step: usize,
     /// When the step begins, and how much of the source's own time has passed until then.
     begin_ps: f64,
     source_ps: f64,
 }
 
-impl<S: PacketSource> Varying<S> {
+impl<S: PacketSource> VaryingLoad<S> {
     /// `source` at full load, stretched.
     #[must_use]
-    pub fn new(source: S, load: Load) -> Self {
+    pub fn new(source: S, load: LoadProfile) -> Self {
         Self { source, load, step: 0, begin_ps: 0.0, source_ps: 0.0 }
     }
 
@@ -69,7 +69,7 @@ fn rounded(time_ps: f64) -> Picos {
     Picos(whole.cast_unsigned())
 }
 
-impl<S: PacketSource> PacketSource for Varying<S> {
+impl<S: PacketSource> PacketSource for VaryingLoad<S> {
     fn next_arrival(&mut self) -> Option<Arrival> {
         let arrival = self.source.next_arrival()?;
         Some(Arrival { time: self.stretched(arrival.time.0 as f64), ..arrival })
@@ -86,8 +86,8 @@ mod tests {
 
     /// One frame each 10 ns at full load.
     fn start(shares: &[f64]) -> impl Iterator<Item = Arrival> {
-        let load = Load::new(shares.to_vec(), Picos(1_000_000));
-        let mut source = Varying::new(FixedRate::new(&FULL, &Toeplitz::default()), load);
+        let load = LoadProfile::new(shares.to_vec(), Picos(1_000_000));
+        let mut source = VaryingLoad::new(FixedRate::new(&FULL, &Toeplitz::default()), load);
         std::iter::from_fn(move || source.next_arrival())
     }
 

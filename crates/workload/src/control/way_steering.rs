@@ -5,7 +5,7 @@
 //! Source: the crate `controllers` says where each of them comes from.
 //! Simplifies: the daemon takes no core time and reads exact counters at the same instant.
 
-use controllers::{Controller, Seen, TenantSeen, Ways};
+use controllers::{PeriodCounters, TenantCounters, WayController, Ways};
 use model::counters::{CoreCounters, PortCounters};
 use model::fabric::Fabric;
 use model::reading::Reading;
@@ -13,9 +13,9 @@ use model::root_complex::ddio::Ddio;
 use model::tracer::Tracer;
 use units::{CoreId, Picos, RootPortId};
 
-/// What a controller steers.
+/// Root ports, tenants and ways that a controller steers.
 #[derive(Clone, Debug)]
-pub struct SteeredConfig {
+pub struct WaySteeringConfig {
     /// Root ports that get the ways of devices.
     pub ports: Vec<RootPortId>,
     /// Cores of each tenant, in the order in which the controller knows them; none if it does not.
@@ -28,45 +28,45 @@ pub struct SteeredConfig {
     pub io_ways: u32,
 }
 
-/// The controller with the last readings.
+/// A controller of LLC ways, with the last readings of the counters that it looks at.
 #[derive(Debug)]
-pub struct Steered {
-    config: SteeredConfig,
-    controller: Box<dyn Controller>,
-    before: Option<Counted>,
+pub struct WaySteering {
+    config: WaySteeringConfig,
+    controller: Box<dyn WayController>,
+    before: Option<CounterReadings>,
 }
 
 /// Readings of all that the controller looks at.
 #[derive(Debug)]
-struct Counted {
+struct CounterReadings {
     ports: PortCounters,
     tenants: Vec<CoreCounters>,
 }
 
-impl Steered {
+impl WaySteering {
     /// The controller begins at time zero, with the ways of the configuration.
     #[must_use]
-    pub fn new(config: SteeredConfig, controller: Box<dyn Controller>) -> Self {
+    pub fn new(config: WaySteeringConfig, controller: Box<dyn WayController>) -> Self {
         Self { config, controller, before: None }
     }
 
-    fn count<T: Tracer>(&self, fabric: &Fabric<T>) -> Counted {
+    fn count<T: Tracer>(&self, fabric: &Fabric<T>) -> CounterReadings {
         let ports = self.config.ports.iter().map(|&port| *fabric.root_port(port).counters());
         let ports = ports.fold(PortCounters::default(), |sum, of_port| sum.plus(&of_port));
         let of_tenant = |cores: &Vec<CoreId>| {
             let counters = cores.iter().map(|&core| fabric.private_caches(core).counters);
             counters.fold(CoreCounters::default(), |sum, of_core| sum.plus(&of_core))
         };
-        Counted { ports, tenants: self.config.tenants.iter().map(of_tenant).collect() }
+        CounterReadings { ports, tenants: self.config.tenants.iter().map(of_tenant).collect() }
     }
 
-    fn seen(&self, now: &Counted, before: &Counted) -> Seen {
+    fn seen(&self, now: &CounterReadings, before: &CounterReadings) -> PeriodCounters {
         let ports = now.ports.since(&before.ports);
         let of_tenant = |(now, before): (&CoreCounters, &CoreCounters)| {
             let counted = now.since(before);
-            TenantSeen { llc_references: counted.l2_misses, llc_misses: counted.llc_misses }
+            TenantCounters { llc_references: counted.l2_misses, llc_misses: counted.llc_misses }
         };
-        Seen {
+        PeriodCounters {
             period_s: self.config.period.as_ns() / 1e9,
             io_write_hits: ports.write_hits,
             io_write_misses: ports.write_misses,
@@ -91,7 +91,7 @@ impl Steered {
     }
 }
 
-impl<T: Tracer> model::machine::Controller<T> for Steered {
+impl<T: Tracer> model::machine::Controller<T> for WaySteering {
     fn step(&mut self, fabric: &mut Fabric<T>, now: Picos) -> Picos {
         let counted = self.count(fabric);
         let ways = match &self.before {

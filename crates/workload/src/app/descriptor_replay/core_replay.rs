@@ -81,7 +81,7 @@ impl CoreReplay {
         let Some(member) = offload.members.get(ended).copied() else { return true };
         if self.mover.is_none() {
             self.counted = self.core.now();
-            if let Some(config) = self.loops.of(member.operation) {
+            if let Some(config) = self.loops.mover(member.operation) {
                 let mut mover = CoreMover::new(config);
                 mover.begin(&mut self.core, &member);
                 self.mover = Some(mover);

@@ -1,19 +1,18 @@
-//! What an [`Offloader`](super::offloader::Offloader) asks of a queue, whatever the engine behind it.
+//! The calls of an [`Offloader`](super::offloader::Offloader) on a queue, whatever the engine behind it.
 //!
 //! Models: which lines hold a descriptor and its completion; the way into the queue and out of it.
 //! Source: as the clients of each engine.
-//! Simplifies: nothing.
 
-use super::dsa::{Answered, Submitted};
-use super::offloader::{Channel, OnCore};
+use super::dsa::{EnqcmdAnswer, SubmitState};
+use super::offloader::{EngineQueue, OnCore};
 use model::core::Core;
-use model::device::dsa::descriptor::Work;
+use model::device::dsa::descriptor::DsaWork;
 use model::device::dsa::portal::Completion;
 use model::device::queues::{QueueId, Queues};
 use model::tracer::Tracer;
 use units::{LineAddr, Picos};
 
-impl Channel {
+impl EngineQueue {
     pub(super) fn queue(&self) -> QueueId {
         match self {
             Self::Dsa(client) => client.queue(),
@@ -48,23 +47,23 @@ impl Channel {
     pub(super) fn submit<T: Tracer>(
         &mut self,
         at: &mut OnCore<'_, T>,
-        work: Work,
+        work: DsaWork,
         lock: &mut Picos,
-    ) -> Submitted {
+    ) -> SubmitState {
         match self {
             Self::Dsa(client) => client.submit(at.core, at.fabric, at.queues, work, lock),
             Self::Cbdma(client) => {
                 client.submit(at.core, at.queues, &work);
-                Submitted::Posted
+                SubmitState::Posted
             }
         }
     }
 
     /// Takes the answer to a submission. A doorbell has none.
-    pub(super) fn take_answer(&mut self, core: &mut Core, queues: &mut Queues) -> Answered {
+    pub(super) fn take_answer(&mut self, core: &mut Core, queues: &mut Queues) -> EnqcmdAnswer {
         match self {
             Self::Dsa(client) => client.take_answer(core, queues),
-            Self::Cbdma(_) => Answered::Taken,
+            Self::Cbdma(_) => EnqcmdAnswer::Taken,
         }
     }
 

@@ -1,4 +1,4 @@
-//! What the readers of files hand packets to.
+//! The interface that takes packets from the readers of capture files.
 
 use super::link::Link;
 
@@ -13,7 +13,7 @@ pub(super) struct Recorded<'a> {
 }
 
 /// Takes the packets of a file, in its order.
-pub(super) trait Packets {
+pub(super) trait PacketConsumer {
     /// Packets so far.
     fn count(&self) -> u64;
 
