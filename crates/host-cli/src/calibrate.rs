@@ -8,8 +8,8 @@ use crate::out_file::OutFile;
 use crate::output::emit;
 use host::Root;
 use host::calibrate::{
-    Calibrated, CoreToCore, Measurement, PagesObtained, Plan, Processor, Progress, measure,
-    platform, robust, shown,
+    CalibratedPlatform, CalibrationPlan, CalibrationProgress, CoreToCore, Measurement,
+    PagesObtained, Processor, format_bytes, lower_quartile, measure, platform,
 };
 use std::fmt::Write as _;
 use std::io::IsTerminal;
@@ -135,7 +135,7 @@ fn measured(
     let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
     let processor = Processor::read(root).map_err(|error| failed(&error))?;
     let time = Duration::from_secs(args.seconds);
-    let plan = Plan::new(root, &processor, args.cpu, time)
+    let plan = CalibrationPlan::new(root, &processor, args.cpu, time)
         .map_err(|error| Failure::bad_input(error.to_string()))?;
     let stop = stop_flag()?;
     let mut unwritten = None;
@@ -173,7 +173,7 @@ impl ProgressLine {
         Self { shown: std::io::stderr().is_terminal() }
     }
 
-    fn show(&mut self, progress: &Progress<'_>) {
+    fn show(&mut self, progress: &CalibrationProgress<'_>) {
         if self.shown {
             let percent = 100.0 * progress.fraction;
             let passes = progress.passes;
@@ -190,7 +190,7 @@ impl ProgressLine {
     }
 }
 
-fn table(measurement: &Measurement, calibrated: &Calibrated, out: &OutFile) -> String {
+fn table(measurement: &Measurement, calibrated: &CalibratedPlatform, out: &OutFile) -> String {
     let mut text = String::new();
     let processor = &measurement.processor;
     let virtual_machine = if processor.virtual_machine { " (virtual machine)" } else { "" };
@@ -233,7 +233,7 @@ fn table(measurement: &Measurement, calibrated: &Calibrated, out: &OutFile) -> S
 }
 
 fn line_between(pair: &CoreToCore) -> String {
-    let ns = robust(&pair.latency_ns);
+    let ns = lower_quartile(&pair.latency_ns);
     let low_ns = pair.latency_ns.iter().copied().fold(f64::INFINITY, f64::min);
     let high_ns = pair.latency_ns.iter().copied().fold(0.0, f64::max);
     let moved = if high_ns > MOVED * low_ns {
@@ -248,16 +248,16 @@ fn line_between(pair: &CoreToCore) -> String {
     )
 }
 
-fn levels(measurement: &Measurement, calibrated: &Calibrated) -> String {
+fn levels(measurement: &Measurement, calibrated: &CalibratedPlatform) -> String {
     let curve = &calibrated.curve;
     let mut text = "level   latency   found: holds up to   CPUID says\n".to_string();
     let edges = [curve.edge_bytes[0], curve.edge_bytes[1], calibrated.last_level.edge_bytes];
     for (level, name) in ["L1D", "L2", "LLC", "memory"].into_iter().enumerate() {
         let latency_ns = curve.latency_ns[level];
-        let found = edges.get(level).map_or("-".into(), |edge| shown(*edge));
+        let found = edges.get(level).map_or("-".into(), |edge| format_bytes(*edge));
         let reported = measurement.processor.cache(fit::<u32, _>(level) + 1).filter(|_| level < 3);
         let reported = reported.map_or("-".into(), |cache| {
-            format!("{}, shared by {}", shown(cache.size_bytes as f64), cache.shared_by)
+            format!("{}, shared by {}", format_bytes(cache.size_bytes as f64), cache.shared_by)
         });
         let _ = writeln!(text, "{name:6} {latency_ns:6.2} ns   {found:>18}   {reported}");
     }
@@ -293,9 +293,10 @@ fn streams(measurement: &Measurement) -> String {
         "\n     array    read   write    copy   GB/s (copy: read + written)\n".to_string();
     // Disturbance makes a stream slower: the upper quartile of bandwidths is as robust as the lower
     // one of times.
-    let best = |values: &[f64]| 1.0 / robust(&values.iter().map(|v| 1.0 / v).collect::<Vec<_>>());
+    let best =
+        |values: &[f64]| 1.0 / lower_quartile(&values.iter().map(|v| 1.0 / v).collect::<Vec<_>>());
     for stream in &measurement.bandwidth {
-        let array = shown(stream.array_bytes as f64);
+        let array = format_bytes(stream.array_bytes as f64);
         let [read, write, copy] =
             [&stream.read_gbytes_per_s, &stream.write_gbytes_per_s, &stream.copy_gbytes_per_s]
                 .map(|values| best(values));

@@ -1,7 +1,7 @@
 //! `doctor`: what can be seen and changed here, in one screen.
 
 use clap::Args;
-use host::doctor::{Check, Examination, Finding, examine};
+use host::doctor::{DoctorCheck, Examination, Finding, examine};
 
 use crate::Context;
 use crate::failure::Failure;
@@ -47,7 +47,7 @@ fn screen(examined: &Examination, paint: Paint) -> String {
     }
 }
 
-fn lines(check: &Check, paint: Paint) -> String {
+fn lines(check: &DoctorCheck, paint: Paint) -> String {
     let (word, about, remedy) = match &check.finding {
         Finding::Yes { note } => (paint.good("yes"), note.as_deref().unwrap_or_default(), None),
         Finding::No { reason, remedy } => {

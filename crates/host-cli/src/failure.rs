@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use host::error::FileError;
 use host::slices::ProgramError;
-use host::tune::{ApplyError, StateError};
+use host::tune::{StateError, TuneApplyError};
 
 use crate::output::emit_error;
 
@@ -90,10 +90,10 @@ impl Failure {
     }
 
     /// What a command says of changes that were cut short.
-    pub fn of_apply(error: &ApplyError, message: impl Display) -> Self {
+    pub fn of_apply(error: &TuneApplyError, message: impl Display) -> Self {
         let ending = match error {
-            ApplyError::State(error) => of_state(error),
-            ApplyError::File(error) => of_file(error),
+            TuneApplyError::State(error) => of_state(error),
+            TuneApplyError::File(error) => of_file(error),
             _ => Ending::Failed,
         };
         Self::ended(ending, message)

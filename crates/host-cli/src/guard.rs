@@ -85,7 +85,7 @@ pub fn stand(context: &Context) -> Result<(), Failure> {
     }
     let lock = io::stdin().as_fd().try_clone_to_owned().map_err(Failure::failed)?;
     let state = StateDirectory::inherited(&context.host.root, context.state_dir(), lock);
-    let state = state.map_err(of_state)?.waiting_for_resctrl(true);
+    let state = state.map_err(of_state)?.wait_for_resctrl(true);
     let connection = io::stdout();
     let failed = |errno: Errno| Failure::failed(io::Error::from(errno));
     rustix::io::write(&connection, &[READY]).map_err(failed)?;

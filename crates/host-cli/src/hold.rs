@@ -11,8 +11,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use host::tune::{
-    DEFAULT_STATE, Journal, Plan, RestoreOptions, Restored, Restoring, StateDirectory, StateError,
-    journals_elsewhere, restore,
+    DEFAULT_STATE, Journal, RestoreOptions, RestoreOutcome, RestoredControl, StateDirectory,
+    StateError, TunePlan, other_journal_directories, restore,
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
@@ -52,7 +52,7 @@ pub fn check_nothing_pending(context: &Context, state: &StateDirectory<'_>) -> R
         ));
     }
     let root = &context.host.root;
-    let mut elsewhere = journals_elsewhere(root).map_err(of_state)?;
+    let mut elsewhere = other_journal_directories(root).map_err(of_state)?;
     if !Journal::peek(root, DEFAULT_STATE).map_err(of_state)?.entries.is_empty() {
         elsewhere.push(DEFAULT_STATE.into());
     }
@@ -62,7 +62,7 @@ pub fn check_nothing_pending(context: &Context, state: &StateDirectory<'_>) -> R
         Some(path) => Err(Failure::refused(format!(
             "nothing was written: earlier changes are in the journal of {}\n  remedy: skipline-host \
              restore --state-dir {path}",
-            root.shown(path).display()
+            root.display_path(path).display()
         ))),
     }
 }
@@ -74,7 +74,7 @@ pub fn of_state(error: StateError) -> Failure {
 
 /// Refuses to hold a setting that would not be in force at every control that it is about: what runs
 /// under it would run under another one.
-pub fn check_reaches_all(plan: &Plan) -> Result<(), Failure> {
+pub fn check_reaches_all(plan: &TunePlan) -> Result<(), Failure> {
     let lines: String = plan.left_out.iter().map(|one| format!("\n  {one}")).collect();
     if lines.is_empty() {
         return Ok(());
@@ -152,7 +152,10 @@ impl Signals {
 }
 
 /// Puts back everything of the journal, which has what was held and nothing else.
-pub fn put_back(context: &Context, state: &StateDirectory<'_>) -> Result<Vec<Restored>, Failure> {
+pub fn put_back(
+    context: &Context,
+    state: &StateDirectory<'_>,
+) -> Result<Vec<RestoredControl>, Failure> {
     let mut restored = Vec::new();
     let mut watch = crate::tune::crash::as_told(context.host.root.is_real());
     let options = RestoreOptions::default();
@@ -168,15 +171,17 @@ pub fn put_back(context: &Context, state: &StateDirectory<'_>) -> Result<Vec<Res
     )))
 }
 
-fn why_left(one: &Restored) -> String {
+fn why_left(one: &RestoredControl) -> String {
     let why = match &one.result {
-        Restoring::ChangedByOthers { holds } => format!("another program set it to {holds:#x}"),
-        Restoring::Failed { reason } => reason.clone(),
+        RestoreOutcome::ChangedByOthers { holds } => {
+            format!("another program set it to {holds:#x}")
+        }
+        RestoreOutcome::Failed { reason } => reason.clone(),
         // These are settled.
-        Restoring::PutBack { .. }
-        | Restoring::WasBack { .. }
-        | Restoring::Rebooted
-        | Restoring::SwitchedOff => String::new(),
+        RestoreOutcome::PutBack { .. }
+        | RestoreOutcome::WasBack { .. }
+        | RestoreOutcome::Rebooted
+        | RestoreOutcome::SwitchedOff => String::new(),
     };
     format!("{} ({why})", one.place)
 }

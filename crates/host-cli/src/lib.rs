@@ -139,7 +139,7 @@ impl Context {
             }
             other => other,
         };
-        Ok(state?.waiting_for_resctrl(self.waits))
+        Ok(state?.wait_for_resctrl(self.waits))
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use host::cpu::{CpuModel, Generations, sockets};
-use host::monitor::{Monitor, Sample};
+use host::monitor::{Monitor, MonitorSample};
 
 use crate::Context;
 use crate::failure::Failure;
@@ -65,12 +65,12 @@ struct Sampler<'a> {
 impl Sampler<'_> {
     /// One window. Counters of a described machine do not wait, so this does where the number of
     /// windows has no limit.
-    fn sample(&self, paced: bool) -> Result<Sample, Failure> {
+    fn sample(&self, paced: bool) -> Result<MonitorSample, Failure> {
         if paced && (!self.context.host.root.is_real()) {
             std::thread::sleep(self.window);
         }
         self.monitor.sample(&self.context.host, self.window).map_err(|error| {
-            let unread = host::Unread::of("events", &error);
+            let unread = host::Unavailable::from_error("events", &error);
             let remedy = unread.remedy.map(|remedy| format!("\n  remedy: {remedy}"));
             let message = format!("{}{}", unread.reason, remedy.unwrap_or_default());
             Failure::of_file(&error, message)
@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let sockets = sockets(root).map_err(Failure::failed)?;
     let cpu = CpuModel::read(root).map_err(Failure::failed)?;
     let generations = Generations::built_in();
-    let monitor = Monitor::prepare(&context.host, generations.of(&cpu), &sockets);
+    let monitor = Monitor::prepare(&context.host, generations.find(&cpu), &sockets);
     if monitor.is_empty() {
         return Err(nothing(&monitor));
     }

@@ -2,7 +2,8 @@
 
 use clap::Args;
 use host::tune::{
-    Journal, RestoreOptions, Restored, Restoring, StateError, journals_elsewhere, preview, restore,
+    Journal, RestoreOptions, RestoreOutcome, RestoredControl, StateError,
+    other_journal_directories, preview, restore,
 };
 use serde::Serialize;
 
@@ -48,7 +49,7 @@ struct Report<'a> {
     state_dir: &'a str,
     /// Directories with a journal that is not looked at.
     elsewhere: &'a [String],
-    restored: &'a [Restored],
+    restored: &'a [RestoredControl],
 }
 
 /// The journal that is put back, and those that are not.
@@ -66,7 +67,7 @@ fn find(context: &Context) -> Result<Found, Failure> {
     if context.asked_state_dir.is_some() {
         return Ok(Found { state_dir, journal, elsewhere: Vec::new() });
     }
-    let elsewhere = journals_elsewhere(root).map_err(failed)?;
+    let elsewhere = other_journal_directories(root).map_err(failed)?;
     match elsewhere.as_slice() {
         [only] if journal.entries.is_empty() => {
             let journal = Journal::peek(root, only).map_err(failed)?;
@@ -119,7 +120,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
 /// Journals that are still to be put back, with the command for each.
 fn in_other_directories(elsewhere: &[String], context: &Context) -> String {
     let line = |path: &String| {
-        let shown = context.host.root.shown(path);
+        let shown = context.host.root.display_path(path);
         let head = format!("There is another journal in {}:", shown.display());
         format!("{head} skipline-host restore --state-dir {path}\n")
     };
@@ -132,12 +133,12 @@ fn failed(error: StateError) -> Failure {
 }
 
 fn text(
-    restored: &[Restored],
+    restored: &[RestoredControl],
     arguments: &Arguments,
     context: &Context,
     state_dir: &str,
 ) -> String {
-    let directory = context.host.root.shown(state_dir.trim_matches('/'));
+    let directory = context.host.root.display_path(state_dir.trim_matches('/'));
     if restored.is_empty() {
         return format!("Nothing to put back: there is no journal in {}.\n", directory.display());
     }
@@ -155,7 +156,7 @@ fn text(
     text
 }
 
-fn result(one: &Restored, arguments: &Arguments, paint: Paint) -> String {
+fn result(one: &RestoredControl, arguments: &Arguments, paint: Paint) -> String {
     let old = one.entry.old;
     let command = &one.entry.command;
     let stays = if arguments.forget {
@@ -164,23 +165,23 @@ fn result(one: &Restored, arguments: &Arguments, paint: Paint) -> String {
         "; it stays in the journal until --forget"
     };
     match &one.result {
-        Restoring::PutBack { value } if arguments.dry_run => {
+        RestoreOutcome::PutBack { value } if arguments.dry_run => {
             paint.good(format!("would be put back to {value:#x} (changed by `{command}`)"))
         }
-        Restoring::PutBack { value } => paint.good(format!("put back to {value:#x}")),
-        Restoring::WasBack { holds } => paint.good(format!("is {holds:#x} already")),
-        Restoring::Rebooted => {
+        RestoreOutcome::PutBack { value } => paint.good(format!("put back to {value:#x}")),
+        RestoreOutcome::WasBack { holds } => paint.good(format!("is {holds:#x} already")),
+        RestoreOutcome::Rebooted => {
             paint.quiet("not written: the machine was rebooted since, which reset it")
         }
-        Restoring::SwitchedOff => {
+        RestoreOutcome::SwitchedOff => {
             paint.quiet("not written: I/O allocation is off again, as it was before")
         }
-        Restoring::ChangedByOthers { holds } if arguments.forget => {
+        RestoreOutcome::ChangedByOthers { holds } if arguments.forget => {
             paint.warning(format!("left alone: another program set it to {holds:#x}{stays}"))
         }
-        Restoring::ChangedByOthers { holds } => paint.warning(format!(
+        RestoreOutcome::ChangedByOthers { holds } => paint.warning(format!(
             "left alone: another program set it to {holds:#x}; --all puts it back to {old:#x}{stays}"
         )),
-        Restoring::Failed { reason } => paint.warning(format!("not put back: {reason}{stays}")),
+        RestoreOutcome::Failed { reason } => paint.warning(format!("not put back: {reason}{stays}")),
     }
 }

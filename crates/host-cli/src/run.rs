@@ -11,7 +11,7 @@ use std::thread;
 use clap::Args;
 use host::cpu::PackageId;
 use host::pci_address::Bdf;
-use host::tune::{IoAllocRequest, Plan, PlanError, Planner, StateDirectory, apply};
+use host::tune::{IoAllocRequest, StateDirectory, TunePlan, TunePlanError, TunePlanner, apply};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use signal_hook::consts::{SIGINT, SIGQUIT};
 
@@ -78,10 +78,10 @@ fn group_mask(text: &str) -> Result<(String, u64), String> {
 }
 
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
-    let planner = Planner::new(&context.host).map_err(refused)?;
-    let planner = planner.keeping_unknown_bits(arguments.keep_unknown_bits);
-    let planner = planner.taking_any_mask(arguments.untried_mask);
-    let planner = planner.taking_unmeasured(arguments.unmeasured);
+    let planner = TunePlanner::new(&context.host).map_err(refused)?;
+    let planner = planner.keep_unknown_bits(arguments.keep_unknown_bits);
+    let planner = planner.allow_any_mask(arguments.untried_mask);
+    let planner = planner.allow_unmeasured(arguments.unmeasured);
     let has_ways = arguments.ddio_ways.is_some() || arguments.ddio_mask.is_some();
     if !has_ways && (arguments.socket.is_some() || arguments.keep_unknown_bits) {
         let which = if arguments.socket.is_some() { "--socket" } else { "--keep-unknown-bits" };
@@ -89,10 +89,10 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
             "{which} belongs to --ddio-ways or --ddio-mask; give one of them"
         )));
     }
-    let planned = || -> Result<Plan, Failure> {
+    let planned = || -> Result<TunePlan, Failure> {
         let plans = plans(arguments, &planner).map_err(refused)?;
         check_once(&plans)?;
-        let plan = Plan::joined(plans).ok_or_else(|| {
+        let plan = TunePlan::join(plans).ok_or_else(|| {
             Failure::bad_input(
                 "nothing to hold: give --ddio-ways, --ddio-mask, --ddio, --io-alloc or --cat",
             )
@@ -131,7 +131,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     }
 }
 
-fn plans(arguments: &Arguments, planner: &Planner<'_>) -> Result<Vec<Plan>, PlanError> {
+fn plans(arguments: &Arguments, planner: &TunePlanner<'_>) -> Result<Vec<TunePlan>, TunePlanError> {
     let mut plans = Vec::new();
     if let Some(ways) = arguments.ddio_ways {
         plans.push(planner.ddio_ways(ways, arguments.socket.map(PackageId))?);
@@ -152,7 +152,7 @@ fn plans(arguments: &Arguments, planner: &Planner<'_>) -> Result<Vec<Plan>, Plan
 }
 
 /// Refuses settings of which one would undo another.
-fn check_once(plans: &[Plan]) -> Result<(), Failure> {
+fn check_once(plans: &[TunePlan]) -> Result<(), Failure> {
     for (number, plan) in plans.iter().enumerate() {
         for change in &plan.changes {
             let earlier = plans[..number].iter().flat_map(|earlier| &earlier.changes);
@@ -168,7 +168,7 @@ fn check_once(plans: &[Plan]) -> Result<(), Failure> {
 }
 
 /// Writes the plan; an error if a control does not hold what was asked.
-fn hold(context: &Context, state: &StateDirectory<'_>, plan: &Plan) -> Result<(), Failure> {
+fn hold(context: &Context, state: &StateDirectory<'_>, plan: &TunePlan) -> Result<(), Failure> {
     let mut applied = Vec::new();
     let mut watch = crash::as_told(context.host.root.is_real());
     let ended = apply(&context.host, state, plan, &mut applied, &mut watch);

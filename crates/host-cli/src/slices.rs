@@ -14,8 +14,8 @@ use std::path::Path;
 use ::slices::TableFile;
 use clap::{Args, Subcommand, ValueEnum};
 use host::cpu::CpuId;
-use host::probe_memory::{MemoryError, ProbeMemory, ProbePageSize};
-use host::slices::NoCounters;
+use host::probe_memory::{ProbeMemory, ProbeMemoryError, ProbePageSize};
+use host::slices::CountersError;
 
 use crate::Context;
 use crate::failure::Failure;
@@ -114,21 +114,21 @@ fn of_another_part(table: &Path, has: u32, slices: u32) -> Failure {
     ))
 }
 
-fn no_memory(error: MemoryError) -> Failure {
+fn no_memory(error: ProbeMemoryError) -> Failure {
     match &error {
-        MemoryError::Hidden => Failure::refused(error),
-        MemoryError::File { error: file } => Failure::of_file(file, &error),
+        ProbeMemoryError::Hidden => Failure::refused(error),
+        ProbeMemoryError::File { error: file } => Failure::of_file(file, &error),
         _ => Failure::failed(error),
     }
 }
 
-fn no_counters(error: NoCounters) -> Failure {
+fn no_counters(error: CountersError) -> Failure {
     match error {
-        NoCounters::BadRequest(message) => Failure::bad_input(message),
-        NoCounters::Refused { error: ref file } => Failure::of_file(file, &error),
-        NoCounters::Program(error) => Failure::of_program(&error),
-        NoCounters::NotHere(_) | NoCounters::OnlyPerf { .. } | NoCounters::SeveralDies(_) => {
-            Failure::refused(error)
-        }
+        CountersError::BadRequest(message) => Failure::bad_input(message),
+        CountersError::Refused { error: ref file } => Failure::of_file(file, &error),
+        CountersError::Program(error) => Failure::of_program(&error),
+        CountersError::NotHere(_)
+        | CountersError::OnlyPerf { .. }
+        | CountersError::SeveralDies(_) => Failure::refused(error),
     }
 }

@@ -4,7 +4,7 @@ mod devices;
 mod view;
 
 use clap::Args;
-use host::status::{Answer, Status, explain};
+use host::status::{Explanation, HostStatus, explain};
 use serde::Serialize;
 
 use crate::Context;
@@ -31,13 +31,13 @@ pub struct Arguments {
 #[derive(Serialize)]
 struct Printed<'a> {
     #[serde(flatten)]
-    status: &'a Status,
+    status: &'a HostStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
-    explanations: Option<Vec<Answer>>,
+    explanations: Option<Vec<Explanation>>,
 }
 
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
-    let status = Status::read(&context.host, context.state_dir());
+    let status = HostStatus::read(&context.host, context.state_dir());
     let explanations = arguments.explain.then(|| explain(&status));
     match arguments.format {
         Format::Json => emit_json(&Printed { status: &status, explanations })?,

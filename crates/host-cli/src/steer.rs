@@ -6,8 +6,8 @@ use clap::{Args, ValueEnum};
 use controllers::{Iat, IatConfig, Threshold, ThresholdConfig, WayController};
 use host::cpu::PackageId;
 use host::monitor::Monitor;
-use host::steer::{Became, Bounds, SteerError, Steered, Steering, bounds};
-use host::tune::{Planner, StateDirectory};
+use host::steer::{SteerError, SteeringOutcome, SteeringStep, WayBounds, WaySteering, bounds};
+use host::tune::{StateDirectory, TunePlanner};
 use serde::Serialize;
 
 use crate::Context;
@@ -85,7 +85,7 @@ enum Rule {
 
 impl Arguments {
     /// The bounds of each socket.
-    fn bounds(&self, planner: &Planner<'_>) -> Result<Vec<Bounds>, Failure> {
+    fn bounds(&self, planner: &TunePlanner<'_>) -> Result<Vec<WayBounds>, Failure> {
         let found = bounds(planner, self.socket.map(PackageId)).map_err(refused)?;
         for socket in &found {
             let (least, most) = (self.min_ways.unwrap_or(socket.fewest), self.max_ways);
@@ -105,7 +105,7 @@ impl Arguments {
         Ok(found)
     }
 
-    fn controller(&self, socket: Bounds) -> Box<dyn WayController> {
+    fn controller(&self, socket: WayBounds) -> Box<dyn WayController> {
         let bounds = (self.min_ways.unwrap_or(socket.fewest), self.max_ways);
         let grow_above_per_s = self.grow_above as f64;
         match self.controller {
@@ -133,10 +133,10 @@ impl Arguments {
 }
 
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
-    let planner = Planner::new(&context.host).map_err(refused)?;
+    let planner = TunePlanner::new(&context.host).map_err(refused)?;
     let sockets = arguments.bounds(&planner)?;
     let monitor = Monitor::prepare(&context.host, planner.generation(), planner.sockets());
-    if !monitor.sees_devices() {
+    if !monitor.counts_device_hits() {
         let why = monitor.unavailable().iter().map(|unread| format!("\n  {unread}"));
         let why: String = why.collect();
         return Err(Failure::refused(format!("writes of devices cannot be counted here:{why}")));
@@ -147,7 +147,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     if !arguments.apply {
         let parts = (&planner, &monitor);
         let mut steering =
-            Steering::new(&context.host, parts, limits, &sockets, make).map_err(refused)?;
+            WaySteering::new(&context.host, parts, limits, &sockets, make).map_err(refused)?;
         emit_error("dry run: nothing is written; --apply writes\n");
         let mut signals = Signals::catch()?;
         return steer(arguments, context, &mut steering, None, &mut signals);
@@ -157,8 +157,9 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     // The one that had the lock may have changed the ways.
     let sockets = arguments.bounds(&planner)?;
     let mut signals = Signals::catch()?;
-    let mut steering = Steering::new(&context.host, (&planner, &monitor), limits, &sockets, make)
-        .map_err(refused)?;
+    let mut steering =
+        WaySteering::new(&context.host, (&planner, &monitor), limits, &sockets, make)
+            .map_err(refused)?;
     let guard = Guard::start(context, &state)?;
     let ended = steer(arguments, context, &mut steering, Some(&state), &mut signals);
     // Whatever happened before.
@@ -182,7 +183,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
 fn steer(
     arguments: &Arguments,
     context: &Context,
-    steering: &mut Steering<'_>,
+    steering: &mut WaySteering<'_>,
     state: Option<&StateDirectory<'_>>,
     signals: &mut Signals,
 ) -> Result<(), Failure> {
@@ -237,21 +238,24 @@ fn ended_by(error: SteerError) -> Failure {
 struct Row<'a> {
     window: u64,
     #[serde(flatten)]
-    steered: &'a Steered,
+    steered: &'a SteeringStep,
 }
 
-fn line(format: Format, window: u64, steered: &Steered) -> Result<String, Failure> {
+fn line(format: Format, window: u64, steered: &SteeringStep) -> Result<String, Failure> {
     if format == Format::Json {
         let row = Row { window, steered };
         let text = serde_json::to_string(&Versioned::new(&row)).map_err(std::io::Error::from)?;
         return Ok(text + "\n");
     }
-    let Steered { socket, write_hits_per_s, write_misses_per_s, ways, wanted, became } = steered;
+    let SteeringStep { socket, write_hits_per_s, write_misses_per_s, ways, wanted, became } =
+        steered;
     let became = match became {
-        Became::AsIs => String::new(),
-        Became::WouldSet => format!(", would be {wanted}"),
-        Became::Set => format!(", now {wanted}"),
-        Became::TooOften => format!(", wanted {wanted}: too many changes in the last minute"),
+        SteeringOutcome::AsIs => String::new(),
+        SteeringOutcome::WouldSet => format!(", would be {wanted}"),
+        SteeringOutcome::Set => format!(", now {wanted}"),
+        SteeringOutcome::TooOften => {
+            format!(", wanted {wanted}: too many changes in the last minute")
+        }
     };
     let [hits, misses] = [write_hits_per_s, write_misses_per_s].map(|lines| lines / 1e6);
     Ok(format!(

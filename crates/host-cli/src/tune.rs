@@ -10,8 +10,8 @@ use std::time::Duration;
 use clap::Args;
 use host::monitor::Monitor;
 use host::tune::{
-    Applied, ApplyError, LeftOut, Outcome, Plan, PlanError, Planner, StateDirectory, StateError,
-    Verdict, apply, apply_measured, touched_sockets,
+    AppliedChange, ChangeOutcome, OmittedControl, StateDirectory, StateError, TuneApplyError,
+    TunePlan, TunePlanError, TunePlanner, Verdict, affected_sockets, apply, apply_measured,
 };
 use serde::Serialize;
 
@@ -66,13 +66,13 @@ pub struct Arguments {
 /// The JSON output.
 #[derive(Serialize)]
 struct Report<'a> {
-    plan: &'a Plan,
-    applied: Option<&'a [Applied]>,
+    plan: &'a TunePlan,
+    applied: Option<&'a [AppliedChange]>,
     verification: Option<&'a Verification>,
 }
 
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
-    let planner = arguments.control.allowing(Planner::new(&context.host).map_err(refused)?);
+    let planner = arguments.control.allowing(TunePlanner::new(&context.host).map_err(refused)?);
     let first = plan(&arguments.control, &planner).map_err(refused)?;
     if !arguments.apply {
         return show(arguments, &first, None, None);
@@ -98,7 +98,7 @@ fn change(
     arguments: &Arguments,
     context: &Context,
     state: &StateDirectory<'_>,
-    (planner, plan): (&Planner<'_>, &Plan),
+    (planner, plan): (&TunePlanner<'_>, &TunePlan),
     signals: &mut Option<Signals>,
 ) -> Result<(), Failure> {
     let window = Duration::from_millis(arguments.window);
@@ -123,7 +123,7 @@ fn change(
         }
     })?;
     let verification = around.map(|around| {
-        let touched = touched_sockets(host, &applied);
+        let touched = affected_sockets(host, &applied);
         judged(around, &applied, touched.as_deref(), arguments.window)
     });
     let shown = show(arguments, plan, Some(&applied), verification.as_ref());
@@ -187,14 +187,14 @@ pub fn lock(context: &Context) -> Result<StateDirectory<'_>, Failure> {
 /// How it ended, if not as asked: what became of the writes first, then controls that the change did
 /// not reach, then what hit rates say.
 pub fn ending(
-    applied: &[Applied],
-    left_out: &[LeftOut],
+    applied: &[AppliedChange],
+    left_out: &[OmittedControl],
     verification: Option<&Verification>,
 ) -> Option<Ending> {
-    let of_write = |one: &Applied| match one.outcome {
-        Outcome::Refused { .. } => Some(Ending::Refused),
-        Outcome::NotReadBack { .. } => Some(Ending::Failed),
-        _ if one.outcome.is_as_asked() => None,
+    let of_write = |one: &AppliedChange| match one.outcome {
+        ChangeOutcome::Refused { .. } => Some(Ending::Refused),
+        ChangeOutcome::NotReadBack { .. } => Some(Ending::Failed),
+        _ if one.outcome.is_as_requested() => None,
         _ => Some(Ending::NotAsAsked),
     };
     // What could not be made sure of comes last of all in `applied`.
@@ -225,9 +225,9 @@ fn unlocked(error: StateError) -> Failure {
 /// What was written before the error stays, is in the journal, and is shown.
 fn cut_short(
     arguments: &Arguments,
-    plan: &Plan,
-    applied: &[Applied],
-    error: &ApplyError,
+    plan: &TunePlan,
+    applied: &[AppliedChange],
+    error: &TuneApplyError,
 ) -> Failure {
     if !applied.iter().any(|one| one.outcome.was_written()) {
         return Failure::of_apply(error, format!("nothing was written: {error}"));
@@ -243,18 +243,18 @@ fn cut_short(
     }
 }
 
-pub fn refused(error: PlanError) -> Failure {
+pub fn refused(error: TunePlanError) -> Failure {
     match error {
-        PlanError::BadRequest(message) => Failure::bad_input(message),
-        PlanError::NoControl(message) => Failure::refused(message),
-        PlanError::Unreadable { error: ref file, .. } => Failure::of_file(file, &error),
+        TunePlanError::BadRequest(message) => Failure::bad_input(message),
+        TunePlanError::NoControl(message) => Failure::refused(message),
+        TunePlanError::Unreadable { error: ref file, .. } => Failure::of_file(file, &error),
     }
 }
 
 fn show(
     arguments: &Arguments,
-    plan: &Plan,
-    applied: Option<&[Applied]>,
+    plan: &TunePlan,
+    applied: Option<&[AppliedChange]>,
     verification: Option<&Verification>,
 ) -> Result<(), Failure> {
     match arguments.format {

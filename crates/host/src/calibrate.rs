@@ -6,13 +6,13 @@
 //! | `chain` | the order of a chase: a random cycle that avoids prefetch hits and most TLB misses |
 //! | `cycle` | the chase itself (the only unsafe code) |
 //! | `kernels` | what else is timed: streams, a line between two cores, the core's clock |
-//! | `reported` | what kernel and CPUID say about the processor |
+//! | `processor` | what kernel and CPUID say about the processor |
 //! | `plan`, `session` | which sizes, in which order, for how long |
-//! | `record` | what was measured, as a file |
+//! | `measurement` | what was measured, as a file |
 //! | `curve` | from latencies over sizes to levels and their capacities |
 //! | `donors`, `platform_file` | what cannot be measured; the platform as a file |
 //!
-//! Half of the sizes (`Role::Fit`) fit parameters. The others (`Role::Kept`) are held out: they only
+//! Half of the sizes (`SizeRole::Fit`) fit parameters. The others (`SizeRole::Kept`) are held out: they only
 //! judge the fit.
 
 mod arena;
@@ -21,21 +21,22 @@ pub mod curve;
 mod cycle;
 mod donors;
 mod kernels;
+mod measurement;
 mod plan;
 mod platform_file;
-mod record;
-mod reported;
+mod processor;
 mod session;
 
 pub use arena::PagesObtained;
-pub use donors::Donor;
-pub use plan::{Plan, PlanError};
-pub use platform_file::{Calibrated, platform, shown};
-pub use record::{
-    Bandwidth, Chase, ChaseKernel, CoreToCore, Measurement, Pages, RecordError, Role, robust,
+pub use donors::DonorPlatform;
+pub use measurement::{
+    Bandwidth, Chase, ChaseKernel, CoreToCore, Measurement, RecordError, SizeRole, WorkingSetPages,
+    lower_quartile,
 };
-pub use reported::{Processor, ReportedCache};
-pub use session::{MeasureError, Progress, measure};
+pub use plan::{CalibrationPlan, CalibrationPlanError};
+pub use platform_file::{CalibratedPlatform, format_bytes, platform};
+pub use processor::{Processor, ReportedCache};
+pub use session::{CalibrationProgress, MeasureError, measure};
 
 /// Bytes of a cache line.
 const LINE_BYTES: usize = 64;

@@ -3,29 +3,29 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | `target` | one control: its location, and how it is read and written |
-//! | `allowed` | the allow-list, and which of its controls this machine has |
+//! | `allow_list` | the allow-list, and which of its controls this machine has |
 //! | `dies` | packages whose dies have registers of their own |
 //! | `port_switch` | the root ports that have the switch of DDIO |
-//! | `server_part` | whether this is the server that a generation describes |
+//! | `server_check` | whether this is the server that a generation describes |
 //! | `slice_boxes` | the boxes that count look-ups at each slice: event and registers, as data |
 //! | `ways` | a mask of ways in words |
 //!
 //! Nothing here decides to write: `tune` plans and journals changes, `slices` programs boxes.
 
-mod allowed;
+mod allow_list;
 mod dies;
 mod port_switch;
-mod server_part;
+mod server_check;
 mod slice_boxes;
 mod target;
 mod ways;
 
-pub use allowed::NotAllowed;
-pub(crate) use allowed::{Restorable, restorable};
+pub use allow_list::NotAllowedError;
+pub(crate) use allow_list::{RestorableBits, restorable};
 pub(crate) use dies::{check_one_die, check_slices_of_one_die};
-pub(crate) use port_switch::{NoSwitch, check_switch, has_listed_numbers, is_listed};
-pub(crate) use server_part::check_server;
+pub(crate) use port_switch::{SwitchError, check_switch, has_listed_numbers, is_listed};
+pub(crate) use server_check::check_server;
 pub use slice_boxes::{BoxRegisters, BoxUnit};
 pub(crate) use slice_boxes::{COUNTER_BITS, SELECT_ENABLED};
-pub use target::Target;
-pub use ways::ways_in_words;
+pub use target::ControlTarget;
+pub use ways::describe_ways;

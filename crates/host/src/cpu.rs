@@ -13,7 +13,8 @@ use crate::error::FileError;
 use crate::root::Root;
 
 pub use generation::{
-    Generation, Generations, KnownBy, MaskShape, PortSwitch, Proof, WaysRegister, WritesGoTo,
+    Generation, Generations, MaskShape, PortSwitch, Proof, SourceKind, WaysRegister,
+    WriteDestination,
 };
 
 const CPUINFO: &str = "proc/cpuinfo";
@@ -122,7 +123,7 @@ impl From<CpuId> for u32 {
 
 /// A socket and its logical CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Socket {
+pub struct CpuSocket {
     /// The package's number.
     pub id: PackageId,
     /// Its logical CPUs, online ones only.
@@ -133,7 +134,7 @@ pub struct Socket {
     pub caches: Vec<LastLevelCache>,
 }
 
-impl Socket {
+impl CpuSocket {
     /// Its cores.
     #[must_use]
     pub fn cores(&self) -> usize {
@@ -157,7 +158,7 @@ impl Socket {
 ///
 /// # Errors
 /// If the kernel's list of CPUs cannot be read.
-pub fn sockets(root: &Root) -> Result<Vec<Socket>, FileError> {
+pub fn sockets(root: &Root) -> Result<Vec<CpuSocket>, FileError> {
     let path = format!("{CPUS}/online");
     let text = root.read_line(&path)?;
     let online = cpu_list(&text).ok_or_else(|| root.malformed(&path, &text, "a list of CPUs"))?;
@@ -176,7 +177,7 @@ pub fn sockets(root: &Root) -> Result<Vec<Socket>, FileError> {
         let mut core_cpus: Vec<CpuId> = cores.into_values().collect();
         core_cpus.sort_unstable();
         let caches = caches(root, &cpus);
-        Socket { id, cpus, core_cpus, caches }
+        CpuSocket { id, cpus, core_cpus, caches }
     };
     Ok(by_id.into_iter().map(socket).collect())
 }
@@ -249,7 +250,7 @@ pub fn cpu_list(text: &str) -> Option<Vec<CpuId>> {
 
 /// Numbers as a list like `0-3,8`.
 #[must_use]
-pub fn as_list<N: Copy + Into<u32>>(numbers: &[N]) -> String {
+pub fn format_list<N: Copy + Into<u32>>(numbers: &[N]) -> String {
     let mut parts: Vec<String> = Vec::new();
     let numbers: Vec<u32> = numbers.iter().map(|&number| number.into()).collect();
     let mut rest = numbers.as_slice();
@@ -273,8 +274,8 @@ mod tests {
     fn a_list_of_cpus_reads_back_as_written() {
         let cpus = [0, 1, 2, 3, 8, 10, 11].map(CpuId);
         assert_eq!(cpu_list("0-3,8,10-11\n"), Some(cpus.to_vec()));
-        assert_eq!(as_list(&cpus), "0-3,8,10-11");
-        assert_eq!(as_list(&[u32::MAX]), "4294967295");
+        assert_eq!(format_list(&cpus), "0-3,8,10-11");
+        assert_eq!(format_list(&[u32::MAX]), "4294967295");
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl Problem {
         }
     }
 
-    pub(crate) fn of_errno(errno: Errno) -> Self {
+    pub(crate) fn from_errno(errno: Errno) -> Self {
         match errno {
             Errno::NOENT | Errno::NXIO | Errno::NODEV => Self::Missing,
             Errno::NOTDIR => Self::NoDirectory,
@@ -137,9 +137,9 @@ impl Problem {
         }
     }
 
-    pub(crate) fn of_io(error: &io::Error) -> Self {
+    pub(crate) fn from_io(error: &io::Error) -> Self {
         match Errno::from_io_error(error) {
-            Some(errno) => Self::of_errno(errno),
+            Some(errno) => Self::from_errno(errno),
             None => Self::Other(error.to_string()),
         }
     }

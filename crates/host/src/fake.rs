@@ -11,14 +11,14 @@ mod control;
 mod counters;
 mod description;
 mod memory;
+mod register_state;
 mod rings;
 mod slices;
-mod state;
 
 use std::path::Path;
 use std::sync::Arc;
 
-pub use description::Description;
+pub use description::MachineDescription;
 
 use crate::cpu::CpuId;
 use crate::error::{FileError, Problem};
@@ -29,7 +29,7 @@ use crate::registers::{Registers, device};
 use crate::root::Root;
 
 use counters::FakeCounters;
-use description::{Answer, Behaviour, Scope};
+use description::{RegisterAnswer, RegisterBehaviour, RegisterScope};
 use slices::SliceBoxes;
 
 impl Host {
@@ -59,7 +59,7 @@ const DESCRIPTION: &str = "registers.toml";
 #[derive(Clone, Debug)]
 struct FakeMachine {
     root: Arc<Root>,
-    description: Arc<Description>,
+    description: Arc<MachineDescription>,
     slices: Option<Arc<SliceBoxes>>,
 }
 
@@ -70,9 +70,9 @@ impl FakeMachine {
     /// If there is one that cannot be read.
     fn open(root: Arc<Root>) -> Result<Self, FileError> {
         let mut description = match root.read_text(DESCRIPTION) {
-            Ok(text) => Description::parse(&text)
+            Ok(text) => MachineDescription::parse(&text)
                 .map_err(|message| root.error(DESCRIPTION, Problem::Other(message)))?,
-            Err(error) if error.problem == Problem::Missing => Description::default(),
+            Err(error) if error.problem == Problem::Missing => MachineDescription::default(),
             Err(error) => return Err(error),
         };
         let slices = description.slices.as_ref().map(|slices| Arc::new(SliceBoxes::new(slices)));
@@ -94,52 +94,61 @@ impl FakeMachine {
         core.and_then(|core| u32::try_from(core).ok()).unwrap_or(cpu.0)
     }
 
-    fn state_key(&self, cpu: CpuId, address: u32, scope: Scope) -> String {
+    fn state_key(&self, cpu: CpuId, address: u32, scope: RegisterScope) -> String {
         match scope {
-            Scope::Socket => format!("socket{}.{address:#x}", self.socket_of(cpu)),
-            Scope::Cpu => format!("cpu{cpu}.{address:#x}"),
+            RegisterScope::Socket => format!("socket{}.{address:#x}", self.socket_of(cpu)),
+            RegisterScope::Cpu => format!("cpu{cpu}.{address:#x}"),
         }
     }
 
     fn msr_value(&self, cpu: CpuId, address: u32) -> Option<u64> {
         let register = self.description.msr.register.iter().find(|r| r.address == address)?;
         let key = self.state_key(cpu, address, register.scope);
-        let state = state::read(&self.root).ok()?;
+        let state = register_state::read(&self.root).ok()?;
         Some(state.get(&key).copied().unwrap_or(register.value))
     }
 }
 
 /// The error that a driver returns instead of a value; a short answer has half of it.
-fn refused(root: &Root, path: &str, answer: Answer, wanted: usize) -> Result<(), FileError> {
-    refused_after(root, path, answer, [wanted / 2, wanted])
+fn check_answer(
+    root: &Root,
+    path: &str,
+    answer: RegisterAnswer,
+    wanted: usize,
+) -> Result<(), FileError> {
+    check_answer_after(root, path, answer, [wanted / 2, wanted])
 }
 
 /// The same, where a short answer has so many bytes of those that are wanted.
-fn refused_after(
+fn check_answer_after(
     root: &Root,
     path: &str,
-    answer: Answer,
+    answer: RegisterAnswer,
     [got, wanted]: [usize; 2],
 ) -> Result<(), FileError> {
     let problem = match answer {
-        Answer::Ok | Answer::Ignored | Answer::Dead => return Ok(()),
-        Answer::Eperm => Problem::NotPermitted,
-        Answer::Eio => Problem::Refused,
-        Answer::Short => Problem::ShortRead { got, wanted },
-        Answer::Absent => Problem::Missing,
+        RegisterAnswer::Ok | RegisterAnswer::Ignored | RegisterAnswer::Dead => return Ok(()),
+        RegisterAnswer::Eperm => Problem::NotPermitted,
+        RegisterAnswer::Eio => Problem::Refused,
+        RegisterAnswer::Short => Problem::ShortRead { got, wanted },
+        RegisterAnswer::Absent => Problem::Missing,
     };
     Err(root.error(path, problem))
 }
 
 /// What a register holds after a write; nothing if the write has no effect.
-fn stored(behaviour: &Behaviour, old: u64, new: u64) -> Result<Option<u64>, Problem> {
+fn value_after_write(
+    behaviour: &RegisterBehaviour,
+    old: u64,
+    new: u64,
+) -> Result<Option<u64>, Problem> {
     match behaviour.write {
-        Answer::Ok => {}
-        Answer::Ignored | Answer::Dead => return Ok(None),
-        Answer::Eperm => return Err(Problem::NotPermitted),
-        Answer::Absent => return Err(Problem::Missing),
-        Answer::Eio => return Err(Problem::Refused),
-        Answer::Short => return Err(Problem::ShortWrite { got: 4, wanted: 8 }),
+        RegisterAnswer::Ok => {}
+        RegisterAnswer::Ignored | RegisterAnswer::Dead => return Ok(None),
+        RegisterAnswer::Eperm => return Err(Problem::NotPermitted),
+        RegisterAnswer::Absent => return Err(Problem::Missing),
+        RegisterAnswer::Eio => return Err(Problem::Refused),
+        RegisterAnswer::Short => return Err(Problem::ShortWrite { got: 4, wanted: 8 }),
     }
     if behaviour.strict && (new ^ old) & !behaviour.writable != 0 {
         return Err(Problem::Refused);
@@ -150,7 +159,7 @@ fn stored(behaviour: &Behaviour, old: u64, new: u64) -> Result<Option<u64>, Prob
 impl Registers for FakeMachine {
     fn read(&self, cpu: CpuId, address: u32) -> Result<u64, FileError> {
         let path = device(cpu);
-        refused(&self.root, &path, self.description.msr.driver, 8)?;
+        check_answer(&self.root, &path, self.description.msr.driver, 8)?;
         let slices = self.slices.as_ref();
         let socket_of = |cpu| self.socket_of(cpu);
         if let Some(count) = slices.and_then(|slices| slices.counter(cpu, socket_of, address)) {
@@ -159,16 +168,16 @@ impl Registers for FakeMachine {
         let register = self.description.msr.register.iter().find(|r| r.address == address);
         // Reading a register that is not there is a fault, which the driver reports as EIO.
         let register = register.ok_or_else(|| self.root.error(&path, Problem::Refused))?;
-        refused(&self.root, &path, register.behaviour.read, 8)?;
-        if register.behaviour.read == Answer::Dead {
+        check_answer(&self.root, &path, register.behaviour.read, 8)?;
+        if register.behaviour.read == RegisterAnswer::Dead {
             return Ok(u64::MAX);
         }
         let key = self.state_key(cpu, address, register.scope);
-        let mut state = state::read(&self.root)?;
+        let mut state = register_state::read(&self.root)?;
         let value = state.get(&key).copied().unwrap_or(register.value);
         if register.behaviour.clear_on_read && value != 0 {
             state.insert(key, 0);
-            state::write(&self.root, &state)?;
+            register_state::write(&self.root, &state)?;
         }
         Ok(value)
     }
@@ -178,28 +187,28 @@ impl Registers for FakeMachine {
         let old = Registers::read(self, cpu, address)?;
         let register = self.description.msr.register.iter().find(|r| r.address == address);
         let register = register.ok_or_else(|| self.root.error(&path, Problem::Refused))?;
-        let new = stored(&register.behaviour, old, value)
+        let new = value_after_write(&register.behaviour, old, value)
             .map_err(|problem| self.root.error(&path, problem))?;
         let Some(new) = new else { return Ok(()) };
         let key = self.state_key(cpu, address, register.scope);
-        let mut state = state::read(&self.root)?;
+        let mut state = register_state::read(&self.root)?;
         if new == register.value {
             state.remove(&key);
         } else {
             state.insert(key, new);
         }
-        state::write(&self.root, &state)?;
-        self.slices.iter().for_each(|slices| slices.written());
+        register_state::write(&self.root, &state)?;
+        self.slices.iter().for_each(|slices| slices.forget_counting());
         Ok(())
     }
 
     fn detect(&self, cpu: CpuId) -> Result<(), FileError> {
-        refused(&self.root, &device(cpu), self.description.msr.driver, 8)
+        check_answer(&self.root, &device(cpu), self.description.msr.driver, 8)
     }
 }
 
 impl FakeMachine {
-    fn pci_behaviour(&self, function: Bdf, offset: u16) -> Option<&Behaviour> {
+    fn pci_behaviour(&self, function: Bdf, offset: u16) -> Option<&RegisterBehaviour> {
         let name = function.to_string();
         let found = self.description.pci.iter().find(|r| r.function == name && r.offset == offset);
         found.map(|register| &register.behaviour)
@@ -211,11 +220,11 @@ impl PciConfig for FakeMachine {
         let path = crate::pci_config::file(function);
         if offset >= 64 {
             // Where the kernel gives no more than 64 bytes, a read of later ones gives none.
-            refused_after(&self.root, &path, self.description.extended_config, [0, 4])?;
+            check_answer_after(&self.root, &path, self.description.extended_config, [0, 4])?;
         }
         if let Some(behaviour) = self.pci_behaviour(function, offset) {
-            refused(&self.root, &path, behaviour.read, 4)?;
-            if behaviour.read == Answer::Dead {
+            check_answer(&self.root, &path, behaviour.read, 4)?;
+            if behaviour.read == RegisterAnswer::Dead {
                 return Ok(u32::MAX);
             }
         }
@@ -233,7 +242,7 @@ impl PciConfig for FakeMachine {
         let old = PciConfig::read(self, function, offset)?;
         // A register that the description does not list ignores writes.
         let Some(behaviour) = self.pci_behaviour(function, offset) else { return Ok(()) };
-        let new = stored(behaviour, old.into(), value.into())
+        let new = value_after_write(behaviour, old.into(), value.into())
             .map_err(|problem| self.root.error(&path, problem))?;
         match new.map(u32::try_from) {
             Some(Ok(new)) => SysfsConfig(Arc::clone(&self.root)).write(function, offset, new),

@@ -3,8 +3,8 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | `machine` | the machine at hand: its files and backends |
-//! | `root`, `error`, `unread` | files below one directory; what can be wrong, and what helps |
-//! | `kernel` | the kernel's rules for writes to registers: lockdown, filter, taint |
+//! | `root`, `error`, `unavailable` | files below one directory; what can be wrong, and what helps |
+//! | `kernel_rules` | the kernel's rules for writes to registers: lockdown, filter, taint |
 //! | `numa` | NUMA nodes: their CPUs, their socket, the node of an address |
 //! | `hex` | registers and masks in JSON |
 //! | `registers`, `pci_config`, `control_files`, `rings`, `uncore`, `probe_memory` | backends, each behind one trait |
@@ -29,7 +29,7 @@ pub mod doctor;
 pub mod error;
 pub mod fake;
 mod hex;
-mod kernel;
+mod kernel_rules;
 mod machine;
 pub mod monitor;
 mod numa;
@@ -45,9 +45,9 @@ pub mod slices;
 pub mod status;
 pub mod steer;
 pub mod tune;
+mod unavailable;
 pub mod uncore;
-mod unread;
 
 pub use machine::Host;
 pub use root::Root;
-pub use unread::Unread;
+pub use unavailable::Unavailable;

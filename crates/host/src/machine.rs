@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::control_files::{ControlFiles, KernelFiles};
 use crate::error::FileError;
 use crate::pci_config::{PciConfig, SysfsConfig};
-use crate::probe_memory::{HugePages, MemorySource};
+use crate::probe_memory::{HugePageSource, MemorySource};
 use crate::registers::{MsrDriver, Registers};
 use crate::rings::{EthtoolNetlink, RingSizes};
 use crate::root::Root;
@@ -42,7 +42,7 @@ impl Host {
             control: Box::new(KernelFiles(Arc::clone(&root))),
             counters: Box::new(PerfEvents),
             rings: Box::new(EthtoolNetlink),
-            memory: Box::new(HugePages(Arc::clone(&root))),
+            memory: Box::new(HugePageSource(Arc::clone(&root))),
             root,
         })
     }

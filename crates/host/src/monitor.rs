@@ -10,31 +10,31 @@ mod sample;
 
 use std::time::Duration;
 
-use crate::cpu::{Generation, PackageId, Socket};
+use crate::cpu::{CpuSocket, Generation, PackageId};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::pci::Tree;
-use crate::resctrl::{Group, Resctrl, absence, monitoring_groups, occupancy};
+use crate::resctrl::{ControlGroup, Resctrl, absence, monitoring_groups, occupancy};
+use crate::unavailable::Unavailable;
 use crate::uncore::EventTable;
-use crate::unread::Unread;
 
-pub use devices::{DevicesOf, PortDevice};
+pub use devices::{CountedDevices, PortDevice};
 pub use engines::EngineSample;
-pub use sample::{HitMiss, Occupancy, PortSample, Sample, SocketSample};
+pub use sample::{HitMiss, MonitorSample, Occupancy, PciePortSample, SocketSample};
 
 use devices::StackDevices;
-use plan::{PORTS, Plan};
+use plan::{CountingPlan, PORTS};
 
 /// What can be measured here, ready to be measured.
 pub struct Monitor {
-    plan: Plan,
+    plan: CountingPlan,
     sockets: Vec<PackageId>,
-    groups: Vec<Group>,
-    unavailable: Vec<Unread>,
+    groups: Vec<ControlGroup>,
+    unavailable: Vec<Unavailable>,
 }
 
 /// What a group holds of each cache.
-fn held(host: &Host, folder: &str, group: &str) -> Vec<Occupancy> {
+fn group_occupancy(host: &Host, folder: &str, group: &str) -> Vec<Occupancy> {
     let bytes = occupancy(&host.root, folder).into_iter();
     bytes.map(|(domain, bytes)| Occupancy { group: group.to_owned(), domain, bytes }).collect()
 }
@@ -42,20 +42,25 @@ fn held(host: &Host, folder: &str, group: &str) -> Vec<Occupancy> {
 impl Monitor {
     /// Finds out what can be measured.
     #[must_use]
-    pub fn prepare(host: &Host, generation: Option<&Generation>, sockets: &[Socket]) -> Self {
+    pub fn prepare(host: &Host, generation: Option<&Generation>, sockets: &[CpuSocket]) -> Self {
         let mut unavailable = Vec::new();
         let table =
             generation.and_then(|generation| EventTable::named(generation.events.as_deref()?));
         let mut plan = match &table {
-            Some(table) => Plan::of(&host.root, table, sockets, &mut unavailable),
-            None => Plan::default(),
+            Some(table) => CountingPlan::for_sockets(&host.root, table, sockets, &mut unavailable),
+            None => CountingPlan::default(),
         };
         if let Some(table) = table.as_ref().filter(|_| plan.has(PORTS)) {
             match Tree::read(&host.root) {
                 Ok(tree) => {
-                    plan.name_devices(&StackDevices::of(host, &tree), table.parts_are_devices);
+                    plan.name_devices(
+                        &StackDevices::from_tree(host, &tree),
+                        table.parts_are_devices,
+                    );
                 }
-                Err(error) => unavailable.push(Unread::of("devices behind PCIe ports", &error)),
+                Err(error) => {
+                    unavailable.push(Unavailable::from_error("devices behind PCIe ports", &error))
+                }
             }
         }
         if table.as_ref().is_none_or(|table| table.metrics("pcie_write").next().is_none()) {
@@ -63,7 +68,7 @@ impl Monitor {
                 Some(generation) => format!("no public events are known for {}", generation.name),
                 None => "the events of this CPU model are not in the tables".to_owned(),
             };
-            unavailable.push(Unread::absent("hits and misses of devices", reason));
+            unavailable.push(Unavailable::absent("hits and misses of devices", reason));
         }
         engines::add(host, sockets, &mut plan, &mut unavailable);
         let groups = match Resctrl::read(&host.root, host.control.as_ref()) {
@@ -71,8 +76,8 @@ impl Monitor {
             Err(error) => {
                 let what = "LLC occupancy of groups";
                 unavailable.push(match error.problem {
-                    Problem::Missing => Unread { what: what.into(), ..absence(&host.root) },
-                    _ => Unread::of(what, &error),
+                    Problem::Missing => Unavailable { what: what.into(), ..absence(&host.root) },
+                    _ => Unavailable::from_error(what, &error),
                 });
                 Vec::new()
             }
@@ -83,13 +88,13 @@ impl Monitor {
 
     /// What cannot be measured here, and why.
     #[must_use]
-    pub fn unavailable(&self) -> &[Unread] {
+    pub fn unavailable(&self) -> &[Unavailable] {
         &self.unavailable
     }
 
     /// Whether hits and misses of devices can be measured.
     #[must_use]
-    pub fn sees_devices(&self) -> bool {
+    pub fn counts_device_hits(&self) -> bool {
         self.plan.has("pcie_write")
     }
 
@@ -115,17 +120,19 @@ impl Monitor {
     ///
     /// # Errors
     /// If the kernel refuses an event.
-    pub fn sample(&self, host: &Host, window: Duration) -> Result<Sample, FileError> {
+    pub fn sample(&self, host: &Host, window: Duration) -> Result<MonitorSample, FileError> {
         let counted = host.counters.measure(&self.plan.requests, window)?;
-        let mut sample = Sample::of(&self.plan, &self.sockets, &counted);
+        let mut sample = MonitorSample::from_window(&self.plan, &self.sockets, &counted);
         sample.engines = engines::samples(&host.root, &self.plan, &counted);
         for group in &self.groups {
-            let folder = Group::folder(&group.name);
-            sample.occupancy.extend(held(host, &folder, group.shown()));
+            let folder = ControlGroup::folder(&group.name);
+            sample.occupancy.extend(group_occupancy(host, &folder, group.display_name()));
             for name in monitoring_groups(&host.root, &folder) {
-                let (folder, name) =
-                    (format!("{folder}/mon_groups/{name}"), format!("{}/{name}", group.shown()));
-                sample.occupancy.extend(held(host, &folder, &name));
+                let (folder, name) = (
+                    format!("{folder}/mon_groups/{name}"),
+                    format!("{}/{name}", group.display_name()),
+                );
+                sample.occupancy.extend(group_occupancy(host, &folder, &name));
             }
         }
         Ok(sample)

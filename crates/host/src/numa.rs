@@ -2,7 +2,7 @@
 //!
 //! Source: Linux Documentation/ABI/testing/sysfs-devices-memory, sysfs-devices-node.
 
-use crate::cpu::{CpuId, Socket, cpu_list, sockets};
+use crate::cpu::{CpuId, CpuSocket, cpu_list, sockets};
 use crate::root::Root;
 
 const NODES: &str = "sys/devices/system/node";
@@ -15,7 +15,7 @@ pub(crate) fn node_cpus(root: &Root, node: u32) -> Vec<CpuId> {
 
 /// The NUMA nodes with processors of this socket; none where the kernel does not say.
 #[must_use]
-pub fn nodes_of_socket(root: &Root, socket: &Socket) -> Vec<u32> {
+pub fn nodes_of_socket(root: &Root, socket: &CpuSocket) -> Vec<u32> {
     let of_socket = |node: &u32| node_cpus(root, *node).iter().any(|cpu| socket.cpus.contains(cpu));
     nodes(root).into_iter().filter(of_socket).collect()
 }

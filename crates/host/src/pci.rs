@@ -10,6 +10,6 @@ mod tree;
 
 pub use capabilities::{Capability, capability_at};
 pub(crate) use devices::device_names;
-pub use function::{Function, Kind};
-pub use link::{Link, PortType, express};
+pub use function::{Function, FunctionKind};
+pub use link::{LinkStatus, PortType, express};
 pub use tree::{Tree, TreeError};

@@ -10,9 +10,9 @@ mod loads;
 
 use crate::cpu::CpuId;
 use crate::error::FileError;
-use crate::unread::remedy;
+use crate::unavailable::remedy;
 
-pub use huge_pages::HugePages;
+pub use huge_pages::HugePageSource;
 
 /// Size of a huge page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl ProbePageSize {
         self.bytes() >> 10
     }
 
-    fn words(self) -> &'static str {
+    fn text(self) -> &'static str {
         match self {
             Self::TwoMiB => "2 MiB",
             Self::OneGiB => "1 GiB",
@@ -81,11 +81,11 @@ impl ProbePage {
 
 /// Why there is no memory to ask about.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum MemoryError {
+pub enum ProbeMemoryError {
     /// the system gives no huge page
     #[error(
         "no huge page of {} is available ({free} free)\n  remedy: {}",
-        size.words(), size.remedy()
+        size.text(), size.remedy()
     )]
     NoPages {
         /// Their size.
@@ -98,7 +98,7 @@ pub enum MemoryError {
         "all huge pages of {} that are free are memory of node {node}, and slice numbers belong to the \
          socket of node {wanted}\n  remedy: as root: echo 64 > \
          /sys/devices/system/node/node{wanted}/hugepages/hugepages-{}kB/nr_hugepages",
-        size.words(), size.kib()
+        size.text(), size.kib()
     )]
     OtherSocket {
         /// Their size.
@@ -145,7 +145,7 @@ pub trait MemorySource {
         size: ProbePageSize,
         most: usize,
         cpu: CpuId,
-    ) -> Result<Box<dyn ProbeMemory>, MemoryError>;
+    ) -> Result<Box<dyn ProbeMemory>, ProbeMemoryError>;
 }
 
 /// Memory whose lines can be loaded, flushed and timed by physical address. Addresses in none of its
@@ -158,7 +158,7 @@ pub trait ProbeMemory {
     ///
     /// # Errors
     /// If the system refuses.
-    fn go_to(&mut self, cpu: CpuId) -> Result<(), MemoryError>;
+    fn move_to(&mut self, cpu: CpuId) -> Result<(), ProbeMemoryError>;
 
     /// Loads the line and flushes it, `times` times.
     fn load_and_flush(&mut self, physical_address: u64, times: u32);

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::control_files::{ControlFiles, RESCTRL_MOUNT};
 use crate::error::{FileError, Problem};
 use crate::root::Root;
-use crate::unread::Unread;
+use crate::unavailable::Unavailable;
 
 pub use masks::MaskLine;
 
@@ -24,7 +24,7 @@ const DEFAULT: &str = "default";
 
 /// A resource of the last-level cache: `L3`, or `L3CODE` and `L3DATA`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Resource {
+pub struct CacheResource {
     /// Its name.
     pub name: String,
     /// All bits that a mask can have.
@@ -62,12 +62,12 @@ pub enum IoAlloc {
 
 /// A control group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Group {
+pub struct ControlGroup {
     /// Its name; empty for the default group.
     pub name: String,
     /// Its name for people.
     #[serde(skip)]
-    shown: String,
+    display_name: String,
     /// Its masks of the last-level cache.
     pub masks: Vec<MaskLine>,
     /// Its CPUs, as a list.
@@ -80,9 +80,9 @@ pub struct Group {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Resctrl {
     /// Resources of the last-level cache.
-    pub resources: Vec<Resource>,
+    pub resources: Vec<CacheResource>,
     /// Control groups, the default one first.
-    pub groups: Vec<Group>,
+    pub groups: Vec<ControlGroup>,
 }
 
 impl Resctrl {
@@ -94,15 +94,15 @@ impl Resctrl {
         let names = root.list(&format!("{RESCTRL_MOUNT}/info"))?;
         let cache = names.iter().filter(|name| ["L3", "L3CODE", "L3DATA"].contains(&name.as_str()));
         let resources: Result<_, _> =
-            cache.map(|name| Resource::read(root, control, name)).collect();
-        let mut groups = vec![Group::read(root, control, "")?];
+            cache.map(|name| CacheResource::read(root, control, name)).collect();
+        let mut groups = vec![ControlGroup::read(root, control, "")?];
         for name in root.list(RESCTRL_MOUNT)? {
             let path = format!("{RESCTRL_MOUNT}/{name}");
             if !NO_GROUPS.contains(&name.as_str()) && root.exists(&format!("{path}/schemata")) {
-                groups.push(Group::read(root, control, &name)?);
+                groups.push(ControlGroup::read(root, control, &name)?);
             }
         }
-        tell_apart(&mut groups);
+        name_unambiguously(&mut groups);
         Ok(Self { resources: resources?, groups })
     }
 
@@ -117,7 +117,7 @@ impl Resctrl {
     ///
     /// # Errors
     /// If there is none, or the name is that of two.
-    pub fn group(&self, name: &str) -> Result<&Group, GroupError> {
+    pub fn group(&self, name: &str) -> Result<&ControlGroup, GroupError> {
         let called = |name: &str| self.groups.iter().find(|group| group.name == name);
         let found = match name.strip_prefix('/') {
             Some(path) => called(path),
@@ -128,7 +128,7 @@ impl Resctrl {
             None => called(name).filter(|group| !group.name.is_empty()),
         };
         found.ok_or_else(|| {
-            let known: Vec<_> = self.groups.iter().map(Group::shown).collect();
+            let known: Vec<_> = self.groups.iter().map(ControlGroup::display_name).collect();
             GroupError::Unknown { known: known.join(", ") }
         })
     }
@@ -149,14 +149,17 @@ pub enum GroupError {
 }
 
 /// Where another group is called `default`, both are shown as paths.
-fn tell_apart(groups: &mut [Group]) {
+fn name_unambiguously(groups: &mut [ControlGroup]) {
     if groups.iter().any(|group| group.name == DEFAULT) {
-        let alike = |group: &&mut Group| group.shown == DEFAULT;
-        groups.iter_mut().filter(alike).for_each(|group| group.shown = format!("/{}", group.name));
+        let alike = |group: &&mut ControlGroup| group.display_name == DEFAULT;
+        groups
+            .iter_mut()
+            .filter(alike)
+            .for_each(|group| group.display_name = format!("/{}", group.name));
     }
 }
 
-impl Resource {
+impl CacheResource {
     fn read(root: &Root, control: &dyn ControlFiles, name: &str) -> Result<Self, FileError> {
         let folder = format!("{RESCTRL_MOUNT}/info/{name}");
         let bits = |file: &str| {
@@ -192,7 +195,7 @@ impl Resource {
 
     /// Why the kernel would refuse a mask, in its own rules; nothing if it would take it.
     #[must_use]
-    pub fn objection(&self, mask: u64) -> Option<String> {
+    pub fn mask_refusal(&self, mask: u64) -> Option<String> {
         let run = if mask == 0 { 0 } else { mask >> mask.trailing_zeros() };
         if mask & !self.all_ways != 0 {
             return Some(format!(
@@ -240,7 +243,7 @@ impl IoAlloc {
     }
 }
 
-impl Group {
+impl ControlGroup {
     /// Where the group's files are.
     #[must_use]
     pub fn folder(name: &str) -> String {
@@ -253,7 +256,7 @@ impl Group {
         let lines = text.lines().filter_map(|line| MaskLine::parse(line.trim()));
         Ok(Self {
             name: name.to_owned(),
-            shown: if name.is_empty() { DEFAULT } else { name }.to_owned(),
+            display_name: if name.is_empty() { DEFAULT } else { name }.to_owned(),
             masks: lines.filter(|line| line.resource.starts_with("L3")).collect(),
             cpus: root.read_line(&format!("{folder}/cpus_list")).unwrap_or_default(),
             occupancy_bytes: occupancy(root, &folder),
@@ -262,21 +265,21 @@ impl Group {
 
     /// Its name in messages, which no other group has.
     #[must_use]
-    pub fn shown(&self) -> &str {
-        &self.shown
+    pub fn display_name(&self) -> &str {
+        &self.display_name
     }
 }
 
 /// Why there is no resctrl: kernel or CPU lack it, or it is not mounted.
 #[must_use]
-pub fn absence(root: &Root) -> Unread {
+pub fn absence(root: &Root) -> Unavailable {
     let what = "cache allocation groups";
     let filesystems = root.read_text("proc/filesystems").unwrap_or_default();
     if filesystems.split_whitespace().any(|word| word == "resctrl") {
         let reason = format!("resctrl is not mounted (/{RESCTRL_MOUNT} has no info)");
-        return Unread::new(what, reason, "mount -t resctrl resctrl /sys/fs/resctrl");
+        return Unavailable::new(what, reason, "mount -t resctrl resctrl /sys/fs/resctrl");
     }
-    Unread::absent(
+    Unavailable::absent(
         what,
         "neither kernel nor CPU offer cache allocation here (/proc/filesystems has no resctrl)",
     )

@@ -3,7 +3,7 @@
 //! A tree is taken for hostile: links cannot lead out of it, loops and special files are errors, and
 //! nothing is read beyond a limit.
 
-mod changes;
+mod writes;
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
@@ -51,7 +51,7 @@ impl Root {
     fn open(path: &Path, real: bool) -> Result<Self, FileError> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
         let directory = rustix::fs::open(path, flags, Mode::empty())
-            .map_err(|errno| FileError::new(path.display(), Problem::of_errno(errno)))?;
+            .map_err(|errno| FileError::new(path.display(), Problem::from_errno(errno)))?;
         Ok(Self { directory, path: path.to_path_buf(), real })
     }
 
@@ -63,7 +63,7 @@ impl Root {
 
     /// `path` as messages show it: with the directory of the tree before it.
     #[must_use]
-    pub fn shown(&self, path: &str) -> PathBuf {
+    pub fn display_path(&self, path: &str) -> PathBuf {
         self.path.join(path)
     }
 
@@ -78,26 +78,26 @@ impl Root {
             ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS
         };
         let opened = if self.real {
-            rustix::fs::openat(&self.directory, relative(path), flags, mode)
+            rustix::fs::openat(&self.directory, relative_path(path), flags, mode)
         } else {
-            inside(&self.directory, path, flags, mode, resolve)
+            open_inside(&self.directory, path, flags, mode, resolve)
         };
-        opened.map_err(|errno| self.error(path, Problem::of_errno(errno)))
+        opened.map_err(|errno| self.error(path, Problem::from_errno(errno)))
     }
 
     pub(crate) fn error(&self, path: &str, problem: Problem) -> FileError {
-        FileError::new(self.shown(path).display(), problem)
+        FileError::new(self.display_path(path).display(), problem)
     }
 
     fn io_error(&self, path: &str, error: &io::Error) -> FileError {
-        self.error(path, Problem::of_io(error))
+        self.error(path, Problem::from_io(error))
     }
 
     fn regular(&self, path: &str, flags: OFlags) -> Result<File, FileError> {
         let file = self.handle(path, flags)?;
         let kind = rustix::fs::fstat(&file)
             .map(|stat| FileType::from_raw_mode(stat.st_mode))
-            .map_err(|errno| self.error(path, Problem::of_errno(errno)))?;
+            .map_err(|errno| self.error(path, Problem::from_errno(errno)))?;
         // Registers of the real machine are character devices; a tree has none.
         let device = self.real && kind == FileType::CharacterDevice;
         if kind != FileType::RegularFile && !device {
@@ -154,7 +154,7 @@ impl Root {
     /// The error for content that the kernel does not write to such a file.
     #[must_use]
     pub fn malformed(&self, path: &str, found: &str, expected: &'static str) -> FileError {
-        self.error(path, Problem::Malformed { found: shortened(found), expected })
+        self.error(path, Problem::Malformed { found: shorten(found), expected })
     }
 
     /// Bytes at an offset of a file.
@@ -186,7 +186,7 @@ impl Root {
     /// If it cannot be read, or has more than 65536 entries.
     pub fn list(&self, path: &str) -> Result<Vec<String>, FileError> {
         let directory = self.directory(path)?;
-        let fail = |errno| self.error(path, Problem::of_errno(errno));
+        let fail = |errno| self.error(path, Problem::from_errno(errno));
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(directory.as_fd()).map_err(fail)? {
             let entry = entry.map_err(fail)?;
@@ -210,7 +210,7 @@ impl Root {
         let (directory_path, name) = path.rsplit_once('/').unwrap_or(("", path));
         let directory = self.directory(directory_path)?;
         let target = rustix::fs::readlinkat(&directory, name, Vec::new())
-            .map_err(|errno| self.error(path, Problem::of_errno(errno)))?;
+            .map_err(|errno| self.error(path, Problem::from_errno(errno)))?;
         let target = target.to_string_lossy().into_owned();
         Ok(target.rsplit('/').next().unwrap_or_default().to_owned())
     }
@@ -220,7 +220,7 @@ impl Root {
     ///
     /// # Errors
     /// If the directory above it cannot be read.
-    pub(crate) fn distrust(&self, path: &str) -> Result<Option<String>, FileError> {
+    pub(crate) fn distrust_reason(&self, path: &str) -> Result<Option<String>, FileError> {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
         let above = match self.directory(above) {
             Ok(above) => above,
@@ -230,7 +230,7 @@ impl Root {
         let found = match rustix::fs::statat(&above, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => found,
             Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(self.error(path, Problem::of_errno(errno))),
+            Err(errno) => return Err(self.error(path, Problem::from_errno(errno))),
         };
         let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
         let of_others = found.st_gid != 0 && found.st_gid != group.as_raw();
@@ -248,7 +248,7 @@ impl Root {
     /// What lies above a directory of the tool's own, and why it cannot be trusted: another user could
     /// put another directory in its place. Where users share a directory, its sticky bit keeps each from
     /// the others' entries. Links are followed one by one.
-    pub(crate) fn distrust_above(&self, path: &str) -> Option<(PathBuf, String)> {
+    pub(crate) fn distrusted_ancestor(&self, path: &str) -> Option<(PathBuf, String)> {
         const MOST_LINKS: u32 = 40;
         let parts = |path: &Path| -> Vec<OsString> {
             let names = path
@@ -256,11 +256,11 @@ impl Root {
                 .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
             names.rev().map(|part| part.as_os_str().to_owned()).collect()
         };
-        let mut left = parts(Path::new(relative(path)).parent()?);
+        let mut left = parts(Path::new(relative_path(path)).parent()?);
         let mut links = 0;
         let mut at = self.path.clone();
         if self.real
-            && let Some(what) = objection(&at.symlink_metadata().ok()?)
+            && let Some(what) = replacement_risk(&at.symlink_metadata().ok()?)
         {
             return Some((at, what));
         }
@@ -274,7 +274,7 @@ impl Root {
             let next = at.join(&name);
             // What is not there the tool makes itself.
             let found = next.symlink_metadata().ok()?;
-            if let Some(what) = objection(&found) {
+            if let Some(what) = replacement_risk(&found) {
                 return Some((next, what));
             }
             if !found.is_symlink() {
@@ -299,16 +299,16 @@ impl Root {
     pub fn exists(&self, path: &str) -> bool {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         if self.real {
-            rustix::fs::openat(&self.directory, relative(path), flags, Mode::empty()).is_ok()
+            rustix::fs::openat(&self.directory, relative_path(path), flags, Mode::empty()).is_ok()
         } else {
             let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-            inside(&self.directory, path, flags, Mode::empty(), resolve).is_ok()
+            open_inside(&self.directory, path, flags, Mode::empty(), resolve).is_ok()
         }
     }
 }
 
 /// Why others could rename what a directory holds, or point a link elsewhere.
-fn objection(found: &Metadata) -> Option<String> {
+fn replacement_risk(found: &Metadata) -> Option<String> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     if found.uid() != 0 && found.uid() != user.as_raw() {
         return Some(format!("belongs to user {}", found.uid()));
@@ -323,7 +323,7 @@ fn objection(found: &Metadata) -> Option<String> {
 ///
 /// The kernel returns EAGAIN when anything on the machine is renamed while it follows a `..`; the
 /// call is then repeated.
-fn inside(
+fn open_inside(
     directory: &OwnedFd,
     path: &str,
     flags: OFlags,
@@ -332,15 +332,15 @@ fn inside(
 ) -> Result<OwnedFd, Errno> {
     const ATTEMPTS: u32 = 10_000;
     for _ in 1..ATTEMPTS {
-        match rustix::fs::openat2(directory, relative(path), flags, mode, resolve) {
+        match rustix::fs::openat2(directory, relative_path(path), flags, mode, resolve) {
             Err(Errno::AGAIN) => {}
             answer => return answer,
         }
     }
-    rustix::fs::openat2(directory, relative(path), flags, mode, resolve)
+    rustix::fs::openat2(directory, relative_path(path), flags, mode, resolve)
 }
 
-fn relative(path: &str) -> &str {
+fn relative_path(path: &str) -> &str {
     let path = path.trim_start_matches('/');
     if path.is_empty() { "." } else { path }
 }
@@ -358,7 +358,7 @@ pub fn number(text: &str) -> Option<u64> {
     }
 }
 
-fn shortened(text: &str) -> String {
+fn shorten(text: &str) -> String {
     let mut short: String =
         text.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.chars().nth(40).is_some() {

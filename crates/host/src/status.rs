@@ -11,21 +11,23 @@ use serde::Serialize;
 use crate::controls::check_server;
 use crate::cpu::{CpuModel, Generation, Generations, sockets as read_sockets};
 use crate::error::{FileError, Problem};
-use crate::kernel::KernelRules;
+use crate::kernel_rules::KernelRules;
 use crate::machine::Host;
 use crate::pci::Tree;
-use crate::tune::{DEFAULT_STATE, Journal, Restored, Restoring, journals_elsewhere, preview};
-use crate::unread::Unread;
+use crate::tune::{
+    DEFAULT_STATE, Journal, RestoreOutcome, RestoredControl, other_journal_directories, preview,
+};
+use crate::unavailable::Unavailable;
 
 pub use backends::Backend;
 pub use caches::{CacheStatus, GroupStatus};
-pub use explain::{Answer, explain};
+pub use explain::{Explanation, explain};
 pub use ports::{DdioState, DeviceStatus, PortStatus};
-pub use sockets::{HugePages, IoWays, SocketStatus};
+pub use sockets::{HugePageCounts, IoWays, SocketStatus};
 
 /// Everything that could be read, and what could not.
 #[derive(Clone, Debug, Serialize)]
-pub struct Status {
+pub struct HostStatus {
     /// The CPU.
     pub cpu: Option<CpuModel>,
     /// What is known about its generation.
@@ -45,16 +47,16 @@ pub struct Status {
     /// Changes in the journal that are in force: not put back, and not reset by a reboot.
     pub changes_pending: usize,
     /// What could not be read: reason and remedy.
-    pub unread: Vec<Unread>,
+    pub unread: Vec<Unavailable>,
 }
 
-impl Status {
+impl HostStatus {
     /// Reads the machine. What cannot be read is listed, never an error.
     #[must_use]
     pub fn read(host: &Host, state: &str) -> Self {
         let mut notes = Notes::default();
         let cpu = notes.take("the CPU's model", CpuModel::read(&host.root));
-        let generation = cpu.as_ref().and_then(|cpu| Generations::built_in().of(cpu).cloned());
+        let generation = cpu.as_ref().and_then(|cpu| Generations::built_in().find(cpu).cloned());
         let is_server = note_unknown(host, cpu.as_ref(), generation.as_ref(), &mut notes);
         // Registers of another part may have the same numbers and mean something else.
         let controls = generation.as_ref().filter(|_| is_server);
@@ -66,7 +68,7 @@ impl Status {
             .collect();
         let tree = notes.take("PCI devices", Tree::read(&host.root)).unwrap_or_default();
         for (bdf, error) in tree.unreadable() {
-            notes.add(Unread::of(format!("PCI function {bdf}"), error));
+            notes.add(Unavailable::from_error(format!("PCI function {bdf}"), error));
         }
         let mut elsewhere = Vec::new();
         for port in ports::read(host, &tree, controls, &mut notes) {
@@ -101,30 +103,32 @@ impl Status {
 /// Changes in force, of the journal in `state` and, where that is the default one, of all others.
 fn changes_pending(host: &Host, state: &str, notes: &mut Notes) -> usize {
     let elsewhere = match state {
-        DEFAULT_STATE => journals_elsewhere(&host.root),
+        DEFAULT_STATE => other_journal_directories(&host.root),
         _ => Ok(Vec::new()),
     };
     let mut directories = vec![state.to_owned()];
     match elsewhere {
         Ok(others) => directories.extend(others),
-        Err(error) => notes.add(Unread::absent("the list of journals", error.to_string())),
+        Err(error) => notes.add(Unavailable::absent("the list of journals", error.to_string())),
     }
     let mut pending = 0;
     for directory in directories {
         match Journal::peek(&host.root, &directory) {
-            Ok(journal) => pending += in_force(host, &journal),
-            Err(error) => notes.add(Unread::absent("the journal of changes", error.to_string())),
+            Ok(journal) => pending += count_in_force(host, &journal),
+            Err(error) => {
+                notes.add(Unavailable::absent("the journal of changes", error.to_string()))
+            }
         }
     }
     pending
 }
 
 /// Changes that `restore` would put back; all of them if that is not known.
-fn in_force(host: &Host, journal: &Journal) -> usize {
-    let reset = |one: &Restored| {
+fn count_in_force(host: &Host, journal: &Journal) -> usize {
+    let reset = |one: &RestoredControl| {
         matches!(
             one.result,
-            Restoring::Rebooted | Restoring::WasBack { .. } | Restoring::SwitchedOff
+            RestoreOutcome::Rebooted | RestoreOutcome::WasBack { .. } | RestoreOutcome::SwitchedOff
         )
     };
     match preview(host, journal, false) {
@@ -135,26 +139,26 @@ fn in_force(host: &Host, journal: &Journal) -> usize {
 
 /// What could not be read, each kind of reason once.
 #[derive(Default)]
-pub(crate) struct Notes(Vec<Note>);
+pub(crate) struct Notes(Vec<UnavailableNote>);
 
 /// Items that cannot be read, with the same problem and remedy.
-struct Note {
+struct UnavailableNote {
     whats: Vec<String>,
     /// The problem without the file, where a remedy helps against all of its kind.
     problem: Option<String>,
-    unread: Unread,
+    unread: Unavailable,
 }
 
 /// Most items that a note names; the rest is counted.
 const MOST_NAMED: usize = 4;
 
 impl Notes {
-    pub(crate) fn add(&mut self, unread: Unread) {
+    pub(crate) fn add(&mut self, unread: Unavailable) {
         self.add_kind(unread, None);
     }
 
-    fn add_kind(&mut self, unread: Unread, problem: Option<String>) {
-        let same = |known: &&mut Note| {
+    fn add_kind(&mut self, unread: Unavailable, problem: Option<String>) {
+        let same = |known: &&mut UnavailableNote| {
             known.unread.remedy == unread.remedy
                 && (known.unread.reason == unread.reason
                     || (problem.is_some() && known.problem == problem))
@@ -162,7 +166,9 @@ impl Notes {
         match self.0.iter_mut().find(same) {
             Some(known) if known.whats.contains(&unread.what) => {}
             Some(known) => known.whats.push(unread.what),
-            None => self.0.push(Note { whats: vec![unread.what.clone()], problem, unread }),
+            None => {
+                self.0.push(UnavailableNote { whats: vec![unread.what.clone()], problem, unread })
+            }
         }
     }
 
@@ -171,7 +177,7 @@ impl Notes {
         match read {
             Ok(value) => Some(value),
             Err(error) => {
-                let unread = Unread::of(what, &error);
+                let unread = Unavailable::from_error(what, &error);
                 let kind = unread.remedy.is_some().then(|| error.problem.to_string());
                 self.add_kind(unread, kind);
                 None
@@ -179,14 +185,14 @@ impl Notes {
         }
     }
 
-    fn into_list(self) -> Vec<Unread> {
-        let whole = |note: Note| {
+    fn into_list(self) -> Vec<Unavailable> {
+        let whole = |note: UnavailableNote| {
             let named = note.whats.len().min(MOST_NAMED);
             let mut what = note.whats[..named].join(", ");
             if note.whats.len() > named {
                 what += &format!(" and {} more", note.whats.len() - named);
             }
-            Unread { what, ..note.unread }
+            Unavailable { what, ..note.unread }
         };
         self.0.into_iter().map(whole).collect()
     }
@@ -202,7 +208,7 @@ fn note_unknown(
     let Some(cpu) = cpu else { return false };
     let model = format!("{} family {:#x} model {:#x}", cpu.vendor, cpu.family, cpu.model);
     if generation.is_none() {
-        notes.add(Unread::absent(
+        notes.add(Unavailable::absent(
             "how I/O reaches the cache",
             format!("{model} is not in the table of generations"),
         ));
@@ -212,10 +218,10 @@ fn note_unknown(
         check_server(host, cpu, generation)
     });
     if let (Some(Err(reason)), false) = (&is_server, cpu.virtual_machine) {
-        notes.add(Unread::absent("ways of I/O and DDIO switches", reason.clone()));
+        notes.add(Unavailable::absent("ways of I/O and DDIO switches", reason.clone()));
     }
     if cpu.virtual_machine {
-        notes.add(Unread::new(
+        notes.add(Unavailable::new(
             "the hardware's own controls",
             "this is a virtual machine: the hypervisor decides which registers, PCI ports and event counters exist",
             "run it on the host itself",
@@ -229,15 +235,15 @@ fn note_missing_controls(generation: &Generation, notes: &mut Notes) {
     let name = &generation.name;
     if generation.ways_register.is_none() {
         let reason = format!("{name} has no publicly documented register for them");
-        notes.add(Unread::absent("ways of I/O", reason));
+        notes.add(Unavailable::absent("ways of I/O", reason));
     }
     if generation.port_switch.is_none() {
-        let place = generation.no_port_switch_in_words();
+        let place = generation.describe_missing_port_switch();
         let reason = format!("root ports of {name} have no publicly documented one{place}");
-        notes.add(Unread::new(
+        notes.add(Unavailable::new(
             "DDIO switch of root ports",
             reason,
-            format!("for the whole machine: {}", generation.firmware_switch_in_words()),
+            format!("for the whole machine: {}", generation.describe_firmware_switch()),
         ));
     }
 }

@@ -12,13 +12,16 @@ use serde::Serialize;
 use crate::cpu::PackageId;
 use crate::error::FileError;
 use crate::machine::Host;
-use crate::monitor::{Monitor, Sample, SocketSample};
-use crate::tune::{ApplyError, Outcome, Plan, PlanError, Planner, StateDirectory, Watch, apply};
+use crate::monitor::{Monitor, MonitorSample, SocketSample};
+use crate::tune::{
+    ChangeOutcome, StateDirectory, TuneApplyError, TunePlan, TunePlanError, TunePlanner, Watch,
+    apply,
+};
 
 /// What became of a controller's wish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Became {
+pub enum SteeringOutcome {
     /// The ways are as it wants them.
     AsIs,
     /// It would be set; nothing is written in a dry run.
@@ -31,7 +34,7 @@ pub enum Became {
 
 /// A socket after a window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Steered {
+pub struct SteeringStep {
     /// The socket.
     pub socket: PackageId,
     /// Lines that devices wrote each second and that were in the LLC.
@@ -43,7 +46,7 @@ pub struct Steered {
     /// Ways that the controller wants.
     pub wanted: u32,
     /// What became of that.
-    pub became: Became,
+    pub became: SteeringOutcome,
 }
 
 /// Why steering ended.
@@ -84,14 +87,14 @@ pub enum SteerError {
     },
     /// there is no plan
     #[error("{0}")]
-    Plan(#[from] PlanError),
+    Plan(#[from] TunePlanError),
     /// a change was cut short
     #[error("{0}")]
-    Apply(#[from] ApplyError),
+    Apply(#[from] TuneApplyError),
 }
 
 /// A socket that is steered.
-struct Socket {
+struct SteeredSocket {
     id: PackageId,
     controller: Box<dyn WayController>,
     /// Its mask of ways, in the bits that are the register's field.
@@ -100,7 +103,7 @@ struct Socket {
 
 /// Bounds of the ways that controllers may ask for on a socket: fewest, most, and those now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct WayBounds {
     /// The socket.
     pub socket: PackageId,
     /// The fewest ways that the tool sets.
@@ -112,32 +115,32 @@ pub struct Bounds {
 }
 
 /// Controllers of the sockets of a machine.
-pub struct Steering<'a> {
+pub struct WaySteering<'a> {
     host: &'a Host,
-    planner: &'a Planner<'a>,
+    planner: &'a TunePlanner<'a>,
     monitor: &'a Monitor,
     window: Duration,
     governor: Governor,
-    sockets: Vec<Socket>,
+    sockets: Vec<SteeredSocket>,
 }
 
-impl<'a> Steering<'a> {
+impl<'a> WaySteering<'a> {
     /// A controller for each of `sockets`, as `make` builds it; at most `most_changes` in any minute.
     ///
     /// # Errors
     /// If a socket's register cannot be read.
     pub fn new(
         host: &'a Host,
-        (planner, monitor): (&'a Planner<'a>, &'a Monitor),
+        (planner, monitor): (&'a TunePlanner<'a>, &'a Monitor),
         (window, most_changes): (Duration, usize),
-        sockets: &[Bounds],
-        make: impl Fn(Bounds) -> Box<dyn WayController>,
-    ) -> Result<Self, PlanError> {
+        sockets: &[WayBounds],
+        make: impl Fn(WayBounds) -> Box<dyn WayController>,
+    ) -> Result<Self, TunePlanError> {
         let steered = sockets.iter().map(|&bounds| {
             let (mask, _) = planned(planner, bounds.socket, bounds.most)?;
-            Ok(Socket { id: bounds.socket, controller: make(bounds), mask })
+            Ok(SteeredSocket { id: bounds.socket, controller: make(bounds), mask })
         });
-        let sockets = steered.collect::<Result<Vec<_>, PlanError>>()?;
+        let sockets = steered.collect::<Result<Vec<_>, TunePlanError>>()?;
         Ok(Self { host, planner, monitor, window, governor: Governor::new(most_changes), sockets })
     }
 
@@ -150,11 +153,11 @@ impl<'a> Steering<'a> {
         &mut self,
         mut writer: Option<(&StateDirectory<'_>, Watch<'_>)>,
         now: Duration,
-    ) -> Result<Vec<Steered>, SteerError> {
+    ) -> Result<Vec<SteeringStep>, SteerError> {
         let sample = self.monitor.sample(self.host, self.window)?;
-        let mut told = Vec::new();
+        let mut steps = Vec::new();
         for socket in &mut self.sockets {
-            let seen = seen(&sample, socket.id)?;
+            let seen = controller_input(&sample, socket.id)?;
             let wanted = socket.controller.decide(&seen).io;
             let (holds, plan) = planned(self.planner, socket.id, wanted)?;
             if holds != socket.mask {
@@ -163,19 +166,19 @@ impl<'a> Steering<'a> {
             }
             let ways = holds.count_ones();
             let became = match &mut writer {
-                _ if wanted == ways => Became::AsIs,
-                None => Became::WouldSet,
-                Some(_) if !self.governor.permits(now) => Became::TooOften,
+                _ if wanted == ways => SteeringOutcome::AsIs,
+                None => SteeringOutcome::WouldSet,
+                Some(_) if !self.governor.permits(now) => SteeringOutcome::TooOften,
                 Some((state, watch)) => {
                     socket.mask = write(self.host, state, &plan, *watch)?;
-                    Became::Set
+                    SteeringOutcome::Set
                 }
             };
-            if matches!(became, Became::WouldSet | Became::TooOften) {
+            if matches!(became, SteeringOutcome::WouldSet | SteeringOutcome::TooOften) {
                 socket.controller.held_at(ways);
             }
             let per_s = |lines: u64| lines as f64 / seen.period_s;
-            told.push(Steered {
+            steps.push(SteeringStep {
                 socket: socket.id,
                 write_hits_per_s: per_s(seen.io_write_hits),
                 write_misses_per_s: per_s(seen.io_write_misses),
@@ -184,7 +187,7 @@ impl<'a> Steering<'a> {
                 became,
             });
         }
-        Ok(told)
+        Ok(steps)
     }
 }
 
@@ -192,17 +195,24 @@ impl<'a> Steering<'a> {
 ///
 /// # Errors
 /// If the machine has no register for the ways of I/O, or it cannot be read.
-pub fn bounds(planner: &Planner<'_>, only: Option<PackageId>) -> Result<Vec<Bounds>, PlanError> {
+pub fn bounds(
+    planner: &TunePlanner<'_>,
+    only: Option<PackageId>,
+) -> Result<Vec<WayBounds>, TunePlanError> {
     let (fewest, sockets) = planner.ways_bounds(only)?;
     let of_socket = |(socket, most): (PackageId, u32)| {
         let (mask, _) = planned(planner, socket, most)?;
-        Ok(Bounds { socket, fewest: fewest.min(most), most, now: mask.count_ones() })
+        Ok(WayBounds { socket, fewest: fewest.min(most), most, now: mask.count_ones() })
     };
     sockets.into_iter().map(of_socket).collect()
 }
 
 /// The mask that the register holds, and the plan that gives it so many ways.
-fn planned(planner: &Planner<'_>, id: PackageId, ways: u32) -> Result<(u64, Plan), PlanError> {
+fn planned(
+    planner: &TunePlanner<'_>,
+    id: PackageId,
+    ways: u32,
+) -> Result<(u64, TunePlan), TunePlanError> {
     let plan = planner.ddio_ways(ways, Some(id))?;
     let holds = plan.changes.first().map_or(0, |change| change.old.unwrap_or(0) & change.owned);
     Ok((holds, plan))
@@ -212,36 +222,41 @@ fn planned(planner: &Planner<'_>, id: PackageId, ways: u32) -> Result<(u64, Plan
 fn write(
     host: &Host,
     state: &StateDirectory<'_>,
-    plan: &Plan,
+    plan: &TunePlan,
     watch: Watch<'_>,
 ) -> Result<u64, SteerError> {
     let mut done = Vec::new();
     apply(host, state, plan, &mut done, watch)?;
     let owned = plan.changes.first().map_or(0, |change| change.owned);
     match done.last() {
-        Some(one) if matches!(one.outcome, Outcome::Set | Outcome::AlreadySo) => {
+        Some(one) if matches!(one.outcome, ChangeOutcome::Set | ChangeOutcome::AlreadySo) => {
             Ok(one.asked & owned)
         }
         last => {
             let place = last.map(|one| one.place.clone()).unwrap_or_default();
-            let outcome = last.map(|one| in_words(&one.outcome)).unwrap_or_default();
-            let is_refused = last.is_some_and(|one| matches!(one.outcome, Outcome::Refused { .. }));
+            let outcome = last.map(|one| describe_outcome(&one.outcome)).unwrap_or_default();
+            let is_refused =
+                last.is_some_and(|one| matches!(one.outcome, ChangeOutcome::Refused { .. }));
             Err(SteerError::NotAsAsked { place, outcome, is_refused })
         }
     }
 }
 
-fn in_words(outcome: &Outcome) -> String {
+fn describe_outcome(outcome: &ChangeOutcome) -> String {
     match outcome {
-        Outcome::Refused { reason } => format!("refused: {reason}"),
-        Outcome::NotReadBack { reason } => format!("cannot be read back: {reason}"),
-        Outcome::Ignored => "the write was ignored".into(),
-        Outcome::Widened { holds } | Outcome::Different { holds } => format!("it holds {holds:#x}"),
-        Outcome::AlreadySo | Outcome::Kept | Outcome::Set => "it was not written".into(),
+        ChangeOutcome::Refused { reason } => format!("refused: {reason}"),
+        ChangeOutcome::NotReadBack { reason } => format!("cannot be read back: {reason}"),
+        ChangeOutcome::Ignored => "the write was ignored".into(),
+        ChangeOutcome::Widened { holds } | ChangeOutcome::Different { holds } => {
+            format!("it holds {holds:#x}")
+        }
+        ChangeOutcome::AlreadySo | ChangeOutcome::Kept | ChangeOutcome::Set => {
+            "it was not written".into()
+        }
     }
 }
 
-fn seen(sample: &Sample, id: PackageId) -> Result<PeriodCounters, SteerError> {
+fn controller_input(sample: &MonitorSample, id: PackageId) -> Result<PeriodCounters, SteerError> {
     let gone = |reason: &str| SteerError::CountersGone { socket: id, reason: reason.into() };
     let of_socket: Option<&SocketSample> = sample.sockets.iter().find(|one| one.socket == id);
     let written = of_socket.and_then(|one| one.pcie_write);

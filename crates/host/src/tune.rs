@@ -5,25 +5,29 @@
 //! the journal, also after a crash. Whether a control *does* something is a matter of `verify`.
 
 mod apply;
-mod around;
 mod journal;
+mod measured_change;
 mod plan;
 mod restore;
 mod verify;
 
 use std::ops::ControlFlow;
 
-pub use apply::{Applied, ApplyError, Outcome, apply};
-pub use around::{Around, Measured, apply_measured};
-pub use journal::{DEFAULT_STATE, Entry, Journal, StateDirectory, StateError, journals_elsewhere};
-pub use plan::{Change, IoAllocRequest, LeftOut, Plan, PlanError, Planner};
+pub use apply::{AppliedChange, ChangeOutcome, TuneApplyError, apply};
+pub use journal::{
+    ChangeRecord, DEFAULT_STATE, Journal, StateDirectory, StateError, other_journal_directories,
+};
+pub use measured_change::{HitRateResult, MeasuredChange, apply_measured};
+pub use plan::{
+    IoAllocRequest, OmittedControl, PlannedChange, TunePlan, TunePlanError, TunePlanner,
+};
 pub(crate) use restore::restore_command;
-pub use restore::{RestoreOptions, Restored, Restoring, preview, restore};
-pub use verify::{HitRates, Verdict, measure_hit_rates, touched_sockets, verdict};
+pub use restore::{RestoreOptions, RestoreOutcome, RestoredControl, preview, restore};
+pub use verify::{HitRates, Verdict, affected_sockets, measure_hit_rates, verdict};
 
 /// A point between the steps of a change, where a test lets the machine crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ChangeStep {
     /// The old value is on the disk.
     Journalled,
     /// The new value was written.
@@ -35,9 +39,9 @@ pub enum Step {
 }
 
 /// Told of every step; `Break` stops everything there, as a crash would.
-pub type Watch<'a> = &'a mut dyn FnMut(Step) -> ControlFlow<()>;
+pub type Watch<'a> = &'a mut dyn FnMut(ChangeStep) -> ControlFlow<()>;
 
 /// Stops nowhere.
-pub fn never(_: Step) -> ControlFlow<()> {
+pub fn ignore_steps(_: ChangeStep) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }

@@ -6,20 +6,20 @@ mod events;
 mod format;
 mod frequency;
 mod perf;
-mod running;
-mod units;
+mod running_counters;
+mod uncore_box;
 
 use std::time::Duration;
 
 use crate::cpu::CpuId;
 use crate::error::FileError;
 
-pub use events::{EventTable, Metric, Role, TableEvent};
+pub use events::{EventMetric, EventTable, Role, TableEvent};
 pub use format::{EventWords, FormatError, Formats};
-pub use frequency::{FrequencyRange, NoClock, frequency};
+pub use frequency::{ClockError, FrequencyRange, frequency};
 pub use perf::PerfEvents;
-pub use running::RunningCounters;
-pub use units::{UncoreBox, boxes, count_boxes};
+pub use running_counters::RunningCounters;
+pub use uncore_box::{UncoreBox, boxes, count_boxes};
 
 /// One event on one box.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use crossterm::event::{self, Event, KeyCode, KeyModifiers};
-use host::Unread;
-use host::monitor::Sample;
+use host::Unavailable;
+use host::monitor::MonitorSample;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style, Stylize};
@@ -29,10 +29,10 @@ const HISTORY: usize = 240;
 /// What is on the screen.
 #[derive(Default)]
 struct Screen {
-    latest: Option<Sample>,
+    latest: Option<MonitorSample>,
     /// Percent of device writes that hit, for each socket, oldest first.
     history: Vec<Vec<u64>>,
-    unavailable: Vec<Unread>,
+    unavailable: Vec<Unavailable>,
 }
 
 /// Samples in the background, draws and listens until q, Esc or Ctrl-C, or the last window.
@@ -63,8 +63,8 @@ pub(super) fn run(sampler: &Sampler<'_>, most: Option<u64>) -> Result<(), Failur
 
 fn show(
     terminal: &mut ratatui::DefaultTerminal,
-    samples: &mpsc::Receiver<Result<Sample, Failure>>,
-    unavailable: &[Unread],
+    samples: &mpsc::Receiver<Result<MonitorSample, Failure>>,
+    unavailable: &[Unavailable],
 ) -> Result<(), Failure> {
     let mut screen = Screen { unavailable: unavailable.to_vec(), ..Screen::default() };
     loop {
@@ -89,7 +89,7 @@ fn quits(event: &Event) -> bool {
 }
 
 impl Screen {
-    fn take(&mut self, sample: Sample) {
+    fn take(&mut self, sample: MonitorSample) {
         self.history.resize(sample.sockets.len(), Vec::new());
         for (history, socket) in self.history.iter_mut().zip(&sample.sockets) {
             let row = socket_row(socket, sample.window_ms);
@@ -133,7 +133,7 @@ impl Screen {
         sockets.into_iter().any(|socket| socket.pcie_write.is_some())
     }
 
-    fn draw_history(&self, frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
+    fn draw_history(&self, frame: &mut Frame<'_>, area: Rect, sample: &MonitorSample) {
         if !self.sees_writes() {
             return;
         }
@@ -152,7 +152,7 @@ impl Screen {
     }
 }
 
-fn draw_sockets(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
+fn draw_sockets(frame: &mut Frame<'_>, area: Rect, sample: &MonitorSample) {
     let rows = sample.sockets.iter().map(|socket| {
         let row = socket_row(socket, sample.window_ms);
         let mut cells = vec![Cell::from(row.name)];
@@ -169,7 +169,7 @@ fn draw_sockets(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
     frame.render_widget(table, area);
 }
 
-fn draw_ports_and_groups(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
+fn draw_ports_and_groups(frame: &mut Frame<'_>, area: Rect, sample: &MonitorSample) {
     let [left, right] = Layout::horizontal([Constraint::Fill(3), Constraint::Fill(2)]).areas(area);
     let ports = busy_ports(sample);
     let rows = ports.into_iter().map(|port| {
@@ -205,11 +205,13 @@ fn draw_ports_and_groups(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::monitor::{DevicesOf, HitMiss, Occupancy, PortDevice, PortSample, SocketSample};
+    use host::monitor::{
+        CountedDevices, HitMiss, Occupancy, PciePortSample, PortDevice, SocketSample,
+    };
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
-    fn window(hits: u64) -> Sample {
+    fn window(hits: u64) -> MonitorSample {
         let counted = Some(HitMiss { hits, misses: 100_000_000 - hits });
         let socket = SocketSample {
             pcie_write: counted,
@@ -221,15 +223,15 @@ mod tests {
         };
         let bdf = "17:00.0".parse().expect("an address");
         let device = PortDevice { bdf, names: vec!["ens1f0".into()] };
-        let port = PortSample {
+        let port = PciePortSample {
             bus: Some("0000:16".into()),
-            devices_of: DevicesOf::Port,
+            devices_of: CountedDevices::Port,
             devices: vec![device],
             read_bytes_per_s: 6.4e9,
-            ..PortSample::default()
+            ..PciePortSample::default()
         };
         let held = Occupancy { group: "default".into(), domain: 0, bytes: 9 << 20 };
-        Sample {
+        MonitorSample {
             time_unix_s: 0.0,
             window_ms: 1000.0,
             sockets: vec![socket],
@@ -260,7 +262,7 @@ mod tests {
             dedicated_requests_per_s: 0.0,
         };
         let mut screen = Screen::default();
-        screen.take(Sample { engines: vec![engine], ..window(1) });
+        screen.take(MonitorSample { engines: vec![engine], ..window(1) });
         let mut terminal = Terminal::new(TestBackend::new(100, 30)).expect("a terminal in memory");
         terminal.draw(|frame| screen.draw(frame)).expect("drawing in memory");
         let drawn = terminal.backend().to_string();

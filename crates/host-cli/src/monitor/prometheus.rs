@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use host::monitor::{HitMiss, Sample, SocketSample};
+use host::monitor::{HitMiss, MonitorSample, SocketSample};
 
 use super::Sampler;
 use crate::failure::Failure;
@@ -32,11 +32,11 @@ const REQUESTS: [Request; 3] = [
 struct Totals {
     /// By socket and request.
     lines: Vec<[HitMiss; REQUESTS.len()]>,
-    latest: Sample,
+    latest: MonitorSample,
 }
 
 impl Totals {
-    fn add(&mut self, sample: Sample) {
+    fn add(&mut self, sample: MonitorSample) {
         self.lines.resize(sample.sockets.len(), Default::default());
         for (sums, socket) in self.lines.iter_mut().zip(&sample.sockets) {
             for (sum, (_, counted)) in sums.iter_mut().zip(REQUESTS) {
@@ -131,7 +131,7 @@ fn lines(text: &mut String, totals: &Totals) {
     }
 }
 
-fn rates(text: &mut String, sample: &Sample) {
+fn rates(text: &mut String, sample: &MonitorSample) {
     head(text, "skipline_window_seconds", "gauge", "Length of the latest window.");
     let _ = writeln!(text, "skipline_window_seconds {}", sample.window_ms / 1000.0);
     head(text, "skipline_dram_bytes_per_second", "gauge", "DRAM bandwidth in the latest window.");
@@ -182,7 +182,7 @@ fn rates(text: &mut String, sample: &Sample) {
     }
 }
 
-fn engines(text: &mut String, sample: &Sample) {
+fn engines(text: &mut String, sample: &MonitorSample) {
     if sample.engines.is_empty() {
         return;
     }
@@ -226,7 +226,7 @@ mod tests {
         };
         let mut totals = Totals::default();
         for _ in 0..2 {
-            totals.add(Sample { sockets: vec![socket.clone()], ..Sample::default() });
+            totals.add(MonitorSample { sockets: vec![socket.clone()], ..MonitorSample::default() });
         }
         let page = page(&totals);
         let counts: Vec<&str> = page
@@ -252,7 +252,7 @@ mod tests {
             dedicated_requests_per_s: 1.0,
         };
         let mut totals = Totals::default();
-        totals.add(Sample { engines: vec![engine], ..Sample::default() });
+        totals.add(MonitorSample { engines: vec![engine], ..MonitorSample::default() });
         let page = page(&totals);
         let rates: Vec<&str> = page.lines().filter(|line| line.contains("dsa2")).collect();
         let expected = [

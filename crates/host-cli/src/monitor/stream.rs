@@ -1,6 +1,6 @@
 //! Windows as a stream: tables, JSON lines or CSV.
 
-use host::monitor::{EngineSample, HitMiss, Sample, SocketSample};
+use host::monitor::{EngineSample, HitMiss, MonitorSample, SocketSample};
 
 use super::{Format, Sampler, view};
 use crate::failure::Failure;
@@ -63,7 +63,7 @@ fn header() -> String {
 }
 
 /// A row for each socket, copy engine, and cache of a control group: what is of another kind is empty.
-fn csv(number: u64, sample: &Sample) -> String {
+fn csv(number: u64, sample: &MonitorSample) -> String {
     let window = format!("{number},{:.3},{:.1}", sample.time_unix_s, sample.window_ms);
     let empty = |columns: &[&str]| vec![String::new(); columns.len()];
     let row = |of: &str, name: &str, cells: [Vec<String>; 3]| {
@@ -93,9 +93,9 @@ fn quoted(name: &str) -> String {
     }
 }
 
-fn socket_cells(sample: &Sample, socket: &SocketSample) -> Vec<String> {
+fn socket_cells(sample: &MonitorSample, socket: &SocketSample) -> Vec<String> {
     let ports = || sample.ports.iter().filter(|port| port.socket == socket.socket);
-    let sum = |rate: fn(&host::monitor::PortSample) -> f64| {
+    let sum = |rate: fn(&host::monitor::PciePortSample) -> f64| {
         ports().next().is_some().then(|| ports().map(rate).sum::<f64>())
     };
     vec![
@@ -159,7 +159,7 @@ mod tests {
         let sockets = vec![SocketSample::default()];
         let group = "db, \"hot\"".to_owned();
         let occupancy = vec![Occupancy { group, domain: 1, bytes: 4096 }];
-        let sample = Sample { sockets, occupancy, ..Sample::default() };
+        let sample = MonitorSample { sockets, occupancy, ..MonitorSample::default() };
         let commas = header().matches(',').count();
         let text = csv(3, &sample);
         let (socket, group) = text.trim_end().split_once('\n').expect("two rows");

@@ -1,8 +1,8 @@
 //! One window for people: rows that table and live view share.
 
-use host::Unread;
+use host::Unavailable;
 use host::monitor::{
-    DevicesOf, EngineSample, HitMiss, PortDevice, PortSample, Sample, SocketSample,
+    CountedDevices, EngineSample, HitMiss, MonitorSample, PciePortSample, PortDevice, SocketSample,
 };
 
 use crate::output::{bytes, wrapped};
@@ -57,18 +57,18 @@ pub(super) fn bandwidth(bytes_per_s: f64) -> String {
 }
 
 /// Ports that carried anything, busiest first.
-pub(super) fn busy_ports(sample: &Sample) -> Vec<&PortSample> {
+pub(super) fn busy_ports(sample: &MonitorSample) -> Vec<&PciePortSample> {
     let mut ports: Vec<_> = sample
         .ports
         .iter()
         .filter(|port| port.read_bytes_per_s + port.write_bytes_per_s > 0.0)
         .collect();
-    let traffic = |port: &PortSample| port.read_bytes_per_s + port.write_bytes_per_s;
+    let traffic = |port: &PciePortSample| port.read_bytes_per_s + port.write_bytes_per_s;
     ports.sort_by(|a, b| traffic(b).total_cmp(&traffic(a)));
     ports
 }
 
-pub(super) fn port_name(port: &PortSample) -> String {
+pub(super) fn port_name(port: &PciePortSample) -> String {
     let bus = port.bus.as_deref().map(|bus| format!(" (bus {bus})")).unwrap_or_default();
     format!("socket {} stack {}{bus} part {}", port.socket, port.stack, port.part)
 }
@@ -77,7 +77,7 @@ pub(super) fn port_name(port: &PortSample) -> String {
 const MOST_NAMED: usize = 4;
 
 /// The devices of a port by their names, or by address where they have none; empty without any.
-pub(super) fn device_names(port: &PortSample) -> String {
+pub(super) fn device_names(port: &PciePortSample) -> String {
     let name = |device: &PortDevice| match device.names.as_slice() {
         [] => device.bdf.to_string(),
         names => names.join(" "),
@@ -89,12 +89,12 @@ pub(super) fn device_names(port: &PortSample) -> String {
     if port.devices.len() > MOST_NAMED {
         names.push(format!("{} more", port.devices.len() - MOST_NAMED));
     }
-    let some = if port.devices_of == DevicesOf::Stack { "some of: " } else { "" };
+    let some = if port.devices_of == CountedDevices::Stack { "some of: " } else { "" };
     format!("{some}{}", names.join(", "))
 }
 
 /// A port that carried something, in one line.
-fn port_line(port: &PortSample) -> String {
+fn port_line(port: &PciePortSample) -> String {
     let devices = match device_names(port) {
         names if names.is_empty() => names,
         names => format!("   ({names})"),
@@ -121,7 +121,7 @@ pub(super) fn engine_line(engine: &EngineSample) -> String {
 }
 
 /// A window as text.
-pub(super) fn text(sample: &Sample, unavailable: &[Unread]) -> String {
+pub(super) fn text(sample: &MonitorSample, unavailable: &[Unavailable]) -> String {
     let mut text = format!("window of {:.0} ms; — is not measurable here\n", sample.window_ms);
     text += &format!("  {:<10}", "");
     text += &SOCKET_HEADS.map(|head| format!("{head:>12}")).concat();
@@ -153,7 +153,7 @@ pub(super) fn text(sample: &Sample, unavailable: &[Unread]) -> String {
     text
 }
 
-pub(super) fn unavailable_line(unread: &Unread) -> String {
+pub(super) fn unavailable_line(unread: &Unavailable) -> String {
     let remedy = unread.remedy.as_deref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
     format!("{}: {}{remedy}", unread.what, unread.reason)
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ::slices::recovery::{Answer, SliceOracle};
 use host::error::FileError;
-use host::probe_memory::MemoryError;
+use host::probe_memory::ProbeMemoryError;
 use units::SliceId;
 
 /// Why no more answers come.
@@ -26,7 +26,7 @@ pub enum AskError {
     Counter(#[from] FileError),
     /// the thread cannot be moved
     #[error("{0}")]
-    Memory(#[from] MemoryError),
+    Memory(#[from] ProbeMemoryError),
 }
 
 /// Questions without one answer after which a machine is taken for silent.

@@ -9,7 +9,7 @@ use ::slices::SliceMap;
 use clap::Args;
 use host::cpu::{CpuId, PackageId, sockets};
 use host::probe_memory::ProbeMemory;
-use host::slices::{LatencyPlan, SliceLatency, SliceMachine, measure_latencies};
+use host::slices::{CoreToSliceLatency, LatencyPlan, SliceMachine, measure_latencies};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
@@ -69,7 +69,7 @@ struct Report<'a> {
     other_part: Option<&'a String>,
     out: Option<&'a Path>,
     cycles_of: &'static str,
-    latencies: &'a [SliceLatency],
+    latencies: &'a [CoreToSliceLatency],
     nearest: Vec<Nearest>,
     /// Whether slices differ by more than the loads of one slice do.
     tells_apart: bool,
@@ -90,7 +90,9 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
         .map_err(|error| Failure::bad_input(format!("--table {shown}: {error}")))?;
     let machine = SliceMachine::read(&context.host, None, arguments.socket.map(PackageId))
         .map_err(no_counters)?;
-    if let Some(slices) = machine.slices(&context.host).filter(|slices| *slices != map.slices()) {
+    if let Some(slices) =
+        machine.slice_count(&context.host).filter(|slices| *slices != map.slices())
+    {
         return Err(of_another_part(&arguments.table, map.slices(), slices));
     }
     let cpus = processors(context)?;
@@ -190,7 +192,7 @@ fn lines_of_slices(memory: &dyn ProbeMemory, map: &SliceMap) -> Result<Vec<Vec<u
 }
 
 /// In the format of the slices library: a row for each processor, a column for each slice.
-fn latency_file(part: &str, latencies: &[SliceLatency]) -> String {
+fn latency_file(part: &str, latencies: &[CoreToSliceLatency]) -> String {
     let quoted = |text: &str| serde_json::Value::String(text.into()).to_string();
     let version = env!("CARGO_PKG_VERSION");
     let source = format!(
@@ -209,25 +211,25 @@ fn latency_file(part: &str, latencies: &[SliceLatency]) -> String {
     text + "]\n"
 }
 
-fn of_cpu(latencies: &[SliceLatency], cpu: CpuId) -> Vec<&SliceLatency> {
-    let mut of_cpu: Vec<&SliceLatency> =
+fn of_cpu(latencies: &[CoreToSliceLatency], cpu: CpuId) -> Vec<&CoreToSliceLatency> {
+    let mut of_cpu: Vec<&CoreToSliceLatency> =
         latencies.iter().filter(|latency| latency.cpu == cpu).collect();
     of_cpu.sort_by(|one, other| one.cycles.total_cmp(&other.cycles));
     of_cpu
 }
 
-fn nearest(latencies: &[SliceLatency], cpu: CpuId) -> Nearest {
+fn nearest(latencies: &[CoreToSliceLatency], cpu: CpuId) -> Nearest {
     let slices = of_cpu(latencies, cpu).iter().map(|latency| latency.slice).collect();
     Nearest { cpu, slices }
 }
 
 /// The farthest slice of a typical processor is farther than the nearest by more than half of the loads
 /// to one slice differ.
-fn tells_apart(latencies: &[SliceLatency], cpus: &[CpuId]) -> bool {
+fn tells_apart(latencies: &[CoreToSliceLatency], cpus: &[CpuId]) -> bool {
     let clear = |cpu: &&CpuId| {
         let of_cpu = of_cpu(latencies, **cpu);
         let (Some(first), Some(last)) = (of_cpu.first(), of_cpu.last()) else { return false };
-        let spread = |latency: &SliceLatency| latency.high_cycles - latency.low_cycles;
+        let spread = |latency: &CoreToSliceLatency| latency.high_cycles - latency.low_cycles;
         last.cycles - first.cycles > spread(first).max(spread(last))
     };
     2 * cpus.iter().filter(clear).count() > cpus.len()
@@ -241,7 +243,8 @@ fn text(report: &Report<'_>, paint: Paint) -> String {
     );
     for Nearest { cpu, .. } in &report.nearest {
         let of_cpu = of_cpu(report.latencies, *cpu);
-        let shown = |latency: &&SliceLatency| format!("{} ({:.0})", latency.slice, latency.cycles);
+        let shown =
+            |latency: &&CoreToSliceLatency| format!("{} ({:.0})", latency.slice, latency.cycles);
         let near: Vec<String> = of_cpu.iter().take(NEAREST).map(shown).collect();
         let far = of_cpu.last().map(shown).unwrap_or_default();
         let _ = writeln!(text, "  {cpu:>9}   {:<51} {far}", near.join(", "));

@@ -8,10 +8,10 @@ use clap::{Args, ValueEnum};
 use host::cpu::{CpuId, PackageId};
 use host::probe_memory::{ProbeMemory, ProbePageSize};
 use host::slices::{
-    BoxPlan, BoxReaders, ClassesError, Counting, LookupOracle, NoCounters, ProgrammedBoxes,
-    SliceMachine, TimingOracle, TimingPlan,
+    BoxPlan, BoxReaders, ClassesError, CountersError, CountingMethod, LookupOracle,
+    ProgrammedBoxes, SliceMachine, TimingOracle, TimingPlan,
 };
-use host::tune::Plan;
+use host::tune::TunePlan;
 
 use super::asking::AskError;
 use super::view::Report;
@@ -86,7 +86,7 @@ pub struct Told<T> {
 pub enum Outcome<T> {
     Answered(T),
     NotEnough(String),
-    DryRun(Plan),
+    DryRun(TunePlan),
 }
 
 impl<'a> Asked<'a> {
@@ -99,7 +99,7 @@ impl<'a> Asked<'a> {
     /// Slices of the socket: what the user says, else what kernel or size of the cache tell.
     pub fn slices(&self) -> Option<u32> {
         let said = self.arguments.slices.map(fit);
-        said.or_else(|| self.machine.slices(&self.context.host))
+        said.or_else(|| self.machine.slice_count(&self.context.host))
     }
 
     /// The same for a table of so many slices: where nothing else tells their number, it does.
@@ -117,23 +117,23 @@ impl<'a> Asked<'a> {
             Oracle::Counters => self.by_counters(self.counting().map_err(no_counters)?, work),
             Oracle::Auto => match self.counting() {
                 Ok(counting) => self.by_counters(counting, work),
-                Err(NoCounters::NotHere(reason)) => self.by_timing(Some(reason), work),
+                Err(CountersError::NotHere(reason)) => self.by_timing(Some(reason), work),
                 Err(error) => Err(no_counters(error)),
             },
         }
     }
 
-    fn counting(&self) -> Result<Counting, NoCounters> {
-        self.machine.counting(&self.context.host, self.arguments.slices.map(fit))
+    fn counting(&self) -> Result<CountingMethod, CountersError> {
+        self.machine.counting_method(&self.context.host, self.arguments.slices.map(fit))
     }
 
     fn by_counters<T>(
         &self,
-        counting: Counting,
+        counting: CountingMethod,
         work: impl FnOnce(&mut Report, &mut Ask<'_>, &Arc<AtomicBool>) -> T,
     ) -> Result<Told<T>, Failure> {
         match counting {
-            Counting::Perf(slices, running) => {
+            CountingMethod::Perf(slices, running) => {
                 let mut report = self.report("counters", Some("perf"), slices);
                 let memory = self.memory(&mut report)?;
                 let mut oracle = LookupOracle::new(memory, BoxReaders::Perf(running));
@@ -141,7 +141,7 @@ impl<'a> Asked<'a> {
                 let answered = work(&mut report, &mut ask, &stop_flag()?);
                 Ok(Told { report, outcome: Outcome::Answered(answered), put_back: Ok(()) })
             }
-            Counting::Registers(plan) => {
+            CountingMethod::Registers(plan) => {
                 let slices = fit(plan.counters.len());
                 let report = self.report("counters", Some("registers"), slices);
                 if self.arguments.apply {
@@ -176,7 +176,7 @@ impl<'a> Asked<'a> {
         let mut oracle = LookupOracle::new(memory, readers);
         let mut ask = |address| oracle.ask(address).map_err(AskError::from);
         let answered = work(&mut report, &mut ask, &stop);
-        let put_back = programmed.put_back().map_err(|error| Failure::of_program(&error));
+        let put_back = programmed.restore().map_err(|error| Failure::of_program(&error));
         Ok(Told { report, outcome: Outcome::Answered(answered), put_back })
     }
 

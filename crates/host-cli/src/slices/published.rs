@@ -24,7 +24,7 @@ impl Known {
         let cpu = CpuIdentity { vendor, family, model: model.model, stepping: model.stepping };
         match asked.slices().and_then(|slices| of_cpu(cpu, slices)) {
             None => Self::Nothing,
-            Some(published) => match machine.is_as_published(&context.host) {
+            Some(published) => match machine.check_published_function(&context.host) {
                 Ok(()) => Self::Function(published, table(published, &model.name)),
                 Err(reason) => Self::NotHere(published, reason),
             },

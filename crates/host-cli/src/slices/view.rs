@@ -7,7 +7,7 @@ use super::compared::Compared;
 use ::slices::recovery::{Evidence, HugePage, Recovered};
 use ::slices::{Coverage, TableFile};
 use host::cpu::{CpuId, PackageId};
-use host::tune::Plan;
+use host::tune::TunePlan;
 use serde::Serialize;
 
 use crate::failure::{Ending, Failure};
@@ -37,7 +37,7 @@ pub enum Verdict<'a> {
     /// Why, and what was not done therefore.
     NotEnough(String, &'static str),
     Compared(&'a Compared),
-    DryRun(&'a Plan),
+    DryRun(&'a TunePlan),
 }
 
 /// The JSON output.
@@ -59,7 +59,7 @@ struct Json<'a> {
     published: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<&'a Compared>,
-    plan: Option<&'a Plan>,
+    plan: Option<&'a TunePlan>,
 }
 
 #[derive(Serialize)]
@@ -288,7 +288,7 @@ fn evidence(evidence: &Evidence) -> String {
     line("evidence", &text)
 }
 
-fn registers(plan: &Plan) -> String {
+fn registers(plan: &TunePlan) -> String {
     let mut text = String::new();
     for change in &plan.changes {
         let old = change.old.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Ports and devices of the status screen.
 
 use host::cpu::Proof;
-use host::pci::{Kind, Link};
+use host::pci::{FunctionKind, LinkStatus};
 use host::status::{DdioState, DeviceStatus, PortStatus};
 
 use crate::output::Paint;
@@ -46,8 +46,8 @@ fn ddio(port: &PortStatus, paint: Paint) -> String {
 
 fn device(device: &DeviceStatus, paint: Paint) -> String {
     let kind = match device.kind {
-        Kind::Nic => "NIC",
-        Kind::Ssd => "SSD",
+        FunctionKind::Nic => "NIC",
+        FunctionKind::Ssd => "SSD",
         _ => "disk",
     };
     let names = device.names.join(" ");
@@ -61,7 +61,7 @@ fn device(device: &DeviceStatus, paint: Paint) -> String {
     text.trim_end().to_owned()
 }
 
-fn link(link: &Link, paint: Paint) -> String {
+fn link(link: &LinkStatus, paint: Paint) -> String {
     let speed = |gts: Option<f64>| gts.map_or("?".to_owned(), |gts| format!("{gts}"));
     let now = format!("{} GT/s x{}", speed(link.speed_gts), link.width);
     let below = link.width < link.most_width || link.speed_gts < link.most_speed_gts;

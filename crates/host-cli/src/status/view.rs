@@ -1,9 +1,9 @@
 //! The status screen.
 
-use host::controls::ways_in_words;
-use host::cpu::{Proof, as_list};
-use host::resctrl::{IoAlloc, MaskLine, Resource};
-use host::status::{Answer, CacheStatus, GroupStatus, IoWays, SocketStatus, Status};
+use host::controls::describe_ways;
+use host::cpu::{Proof, format_list};
+use host::resctrl::{CacheResource, IoAlloc, MaskLine};
+use host::status::{CacheStatus, Explanation, GroupStatus, HostStatus, IoWays, SocketStatus};
 
 use super::devices;
 use crate::output::{Paint, bytes, wrapped};
@@ -12,7 +12,7 @@ use crate::output::{Paint, bytes, wrapped};
 pub(super) const WIDTH: usize = 100;
 
 /// The whole screen.
-pub fn screen(status: &Status, paint: Paint) -> String {
+pub fn screen(status: &HostStatus, paint: Paint) -> String {
     let mut lines = head(status, paint);
     for socket in &status.sockets {
         lines.push(String::new());
@@ -41,7 +41,7 @@ pub fn screen(status: &Status, paint: Paint) -> String {
     lines.join("\n") + "\n"
 }
 
-fn head(status: &Status, paint: Paint) -> Vec<String> {
+fn head(status: &HostStatus, paint: Paint) -> Vec<String> {
     let name = status.cpu.as_ref().map_or("unknown CPU", |cpu| cpu.name.as_str());
     let generation = match (&status.generation, &status.cpu) {
         (Some(generation), Some(cpu)) if cpu.virtual_machine => {
@@ -89,7 +89,7 @@ fn socket(socket: &SocketStatus, paint: Paint) -> Vec<String> {
     let mut lines = vec![format!(
         "{}   CPUs {}, {} cores",
         paint.heading(format!("SOCKET {}", socket.id)),
-        as_list(&socket.cpus),
+        format_list(&socket.cpus),
         socket.cores
     )];
     lines.push(format!("  LLC         {}", cache(socket)));
@@ -103,7 +103,7 @@ fn socket(socket: &SocketStatus, paint: Paint) -> Vec<String> {
         lines.push(format!("  Uncore      {now}{allowed}"));
     }
     if !socket.hugepages.is_empty() {
-        let size = |pages: &host::status::HugePages| match pages.pages {
+        let size = |pages: &host::status::HugePageCounts| match pages.pages {
             0 => format!("{}: none", bytes(pages.size_kib << 10)),
             all => format!("{}: {} of {all} free", bytes(pages.size_kib << 10), pages.free),
         };
@@ -132,7 +132,7 @@ fn cache(socket: &SocketStatus) -> String {
 fn io_ways(ways: &IoWays, socket: &SocketStatus, paint: Paint) -> String {
     let size = socket.caches.first().map_or(0, |cache| cache.size_bytes);
     let share = size / u64::from(ways.of_ways.max(1)) * u64::from(ways.mask.count_ones());
-    let words = ways_in_words(ways.mask, ways.of_ways);
+    let words = describe_ways(ways.mask, ways.of_ways);
     let text = format!("{}  {words}, {}", bar(ways.mask, ways.of_ways), bytes(share));
     let register = paint.quiet(format!("MSR {:#x} = {:#x}", ways.msr, ways.mask));
     let doubt = match ways.proof {
@@ -160,7 +160,7 @@ fn groups(caches: &CacheStatus, paint: Paint) -> Vec<String> {
     let mut lines = vec![paint.heading("CACHE ALLOCATION (resctrl)")];
     lines.extend(caches.resources.iter().map(resource));
     for group in &caches.groups {
-        let name = format!("{:<12}", group.group.shown());
+        let name = format!("{:<12}", group.group.display_name());
         let cpus = if group.group.cpus.is_empty() { "none" } else { &group.group.cpus };
         lines.push(format!("  {}CPUs {cpus}", paint.heading(name)));
         lines.extend(group.group.masks.iter().flat_map(|line| masks(line, group, caches, paint)));
@@ -168,7 +168,7 @@ fn groups(caches: &CacheStatus, paint: Paint) -> Vec<String> {
     lines
 }
 
-fn resource(resource: &Resource) -> String {
+fn resource(resource: &CacheResource) -> String {
     let shared = match resource.shareable {
         0 => "no ways are marked as shared with I/O".to_owned(),
         mask => format!("ways {mask:#x} are shared with I/O"),
@@ -220,11 +220,11 @@ fn masks(line: &MaskLine, group: &GroupStatus, caches: &CacheStatus, paint: Pain
             let all = if run > 1 { " in all" } else { "" };
             format!("  holds {}{all}", bytes(held))
         };
-        let words = ways_in_words(mask, ways);
+        let words = describe_ways(mask, ways);
         lines.push(format!(
             "    {} cache {:<5} {}  {words}{holds}{shared}",
             line.resource,
-            as_list(&numbers),
+            format_list(&numbers),
             bar(mask, ways)
         ));
         rest = &rest[run..];
@@ -232,7 +232,7 @@ fn masks(line: &MaskLine, group: &GroupStatus, caches: &CacheStatus, paint: Pain
     lines
 }
 
-fn unread(status: &Status, paint: Paint) -> Vec<String> {
+fn unread(status: &HostStatus, paint: Paint) -> Vec<String> {
     if status.unread.is_empty() {
         return Vec::new();
     }
@@ -250,7 +250,7 @@ fn unread(status: &Status, paint: Paint) -> Vec<String> {
 }
 
 /// Questions and answers.
-pub fn answers(answers: &[Answer], paint: Paint) -> String {
+pub fn answers(answers: &[Explanation], paint: Paint) -> String {
     let mut text = String::new();
     for answer in answers {
         text += &format!("\n{}\n", paint.heading(answer.question));

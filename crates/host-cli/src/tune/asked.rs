@@ -3,7 +3,7 @@
 use clap::{Subcommand, ValueEnum};
 use host::cpu::PackageId;
 use host::pci_address::Bdf;
-use host::tune::{IoAllocRequest, Plan, PlanError, Planner};
+use host::tune::{IoAllocRequest, TunePlan, TunePlanError, TunePlanner};
 
 use crate::number::small;
 
@@ -113,22 +113,22 @@ pub fn request(text: &str) -> Result<IoAllocRequest, String> {
 
 impl Control {
     /// The planner, with what this control allows.
-    pub fn allowing<'h>(&self, planner: Planner<'h>) -> Planner<'h> {
+    pub fn allowing<'h>(&self, planner: TunePlanner<'h>) -> TunePlanner<'h> {
         match self {
             Self::DdioWays { keep_unknown_bits, .. } => {
-                planner.keeping_unknown_bits(*keep_unknown_bits)
+                planner.keep_unknown_bits(*keep_unknown_bits)
             }
             Self::DdioMask { keep_unknown_bits, untried_mask, .. } => {
-                planner.keeping_unknown_bits(*keep_unknown_bits).taking_any_mask(*untried_mask)
+                planner.keep_unknown_bits(*keep_unknown_bits).allow_any_mask(*untried_mask)
             }
-            Self::Ddio { unmeasured, .. } => planner.taking_unmeasured(*unmeasured),
+            Self::Ddio { unmeasured, .. } => planner.allow_unmeasured(*unmeasured),
             Self::IoAlloc { .. } | Self::Cat { .. } => planner,
         }
     }
 }
 
 /// The registers and files that it takes.
-pub fn plan(control: &Control, planner: &Planner<'_>) -> Result<Plan, PlanError> {
+pub fn plan(control: &Control, planner: &TunePlanner<'_>) -> Result<TunePlan, TunePlanError> {
     match control {
         Control::DdioWays { ways, socket, .. } => planner.ddio_ways(*ways, socket.map(PackageId)),
         Control::DdioMask { mask, socket, .. } => planner.ddio_mask(*mask, socket.map(PackageId)),

@@ -5,21 +5,21 @@
 
 use std::ops::ControlFlow;
 
-use host::tune::Step;
+use host::tune::ChangeStep;
 use rustix::process::{Signal, getpid, kill_process};
 
 /// The variable that names the step.
 pub const VARIABLE: &str = "SKIPLINE_CRASH_AFTER";
 
 /// What to do at each step.
-pub fn as_told(machine_is_real: bool) -> impl FnMut(Step) -> ControlFlow<()> {
+pub fn as_told(machine_is_real: bool) -> impl FnMut(ChangeStep) -> ControlFlow<()> {
     let wanted = if machine_is_real { None } else { std::env::var(VARIABLE).ok() };
     move |step| {
         let name = match step {
-            Step::Journalled => "journalled",
-            Step::Written => "written",
-            Step::ReadBack => "read-back",
-            Step::Recorded => "recorded",
+            ChangeStep::Journalled => "journalled",
+            ChangeStep::Written => "written",
+            ChangeStep::ReadBack => "read-back",
+            ChangeStep::Recorded => "recorded",
         };
         if wanted.as_deref() == Some(name) && kill_process(getpid(), Signal::KILL).is_ok() {
             return ControlFlow::Break(());

@@ -1,7 +1,9 @@
 //! What hit rates say about a change, once it is known what became of the writes.
 
 use host::cpu::PackageId;
-use host::tune::{Applied, Around, HitRates, Measured, Outcome, Verdict, verdict};
+use host::tune::{
+    AppliedChange, ChangeOutcome, HitRateResult, HitRates, MeasuredChange, Verdict, verdict,
+};
 use serde::Serialize;
 
 /// Hit rates around the change.
@@ -18,14 +20,14 @@ pub struct Verification {
 
 /// Judged are the sockets whose controls were written; all where that cannot be told.
 pub fn judged(
-    around: Around,
-    applied: &[Applied],
+    around: MeasuredChange,
+    applied: &[AppliedChange],
     touched: Option<&[PackageId]>,
     windows_ms: u64,
 ) -> Verification {
-    let is_refused = |one: &Applied| matches!(one.outcome, Outcome::Refused { .. });
+    let is_refused = |one: &AppliedChange| matches!(one.outcome, ChangeOutcome::Refused { .. });
     let unchanged = applied.iter().all(|one| !one.outcome.was_written());
-    let of_touched = |measured: Measured| {
+    let of_touched = |measured: HitRateResult| {
         measured.map(|mut rates| {
             rates.retain(|rate| touched.is_none_or(|touched| touched.contains(&rate.socket)));
             rates
@@ -60,10 +62,10 @@ pub fn judged(
 }
 
 /// Why hit rates say nothing about the value that was asked for: the control does not hold it.
-fn untaken(applied: &[Applied]) -> Option<String> {
+fn untaken(applied: &[AppliedChange]) -> Option<String> {
     applied.iter().find_map(|one| match &one.outcome {
-        Outcome::Ignored => Some(format!("{}: the value did not change", one.place)),
-        Outcome::NotReadBack { reason } => {
+        ChangeOutcome::Ignored => Some(format!("{}: the value did not change", one.place)),
+        ChangeOutcome::NotReadBack { reason } => {
             Some(format!("{}: what it holds now is not known: {reason}", one.place))
         }
         _ => None,
@@ -73,10 +75,10 @@ fn untaken(applied: &[Applied]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::controls::Target;
+    use host::controls::ControlTarget;
     use host::cpu::CpuId;
 
-    fn verdict_after(outcome: Outcome) -> Verdict {
+    fn verdict_after(outcome: ChangeOutcome) -> Verdict {
         let rates = |mean_percent| {
             Ok(vec![HitRates {
                 socket: PackageId(0),
@@ -85,19 +87,20 @@ mod tests {
                 sd_points: 0.1,
             }])
         };
-        let target = Target::Msr { socket: PackageId(0), cpu: CpuId(0), address: 0xc8b };
+        let target = ControlTarget::Msr { socket: PackageId(0), cpu: CpuId(0), address: 0xc8b };
         let place = target.to_string();
-        let applied = [Applied { target, place, old: 0x600, asked: 0x780, outcome }];
-        let around = Around { before: rates(10.0), after: rates(90.0), back: Ok(rates(10.0)) };
+        let applied = [AppliedChange { target, place, old: 0x600, asked: 0x780, outcome }];
+        let around =
+            MeasuredChange { before: rates(10.0), after: rates(90.0), back: Ok(rates(10.0)) };
         judged(around, &applied, None, 200).verdict
     }
 
     #[test]
     fn a_control_that_does_not_hold_the_value_is_not_judged_whatever_hit_rates_do() {
-        assert_eq!(verdict_after(Outcome::Set), Verdict::Effective { change_points: 80.0 });
-        let unread = Outcome::NotReadBack { reason: "input/output error".into() };
+        assert_eq!(verdict_after(ChangeOutcome::Set), Verdict::Effective { change_points: 80.0 });
+        let unread = ChangeOutcome::NotReadBack { reason: "input/output error".into() };
         for (outcome, expected) in [
-            (Outcome::Ignored, "MSR 0xc8b of socket 0: the value did not change"),
+            (ChangeOutcome::Ignored, "MSR 0xc8b of socket 0: the value did not change"),
             (unread, "MSR 0xc8b of socket 0: what it holds now is not known: input/output error"),
         ] {
             let reason = expected.to_owned();

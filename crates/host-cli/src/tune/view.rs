@@ -1,13 +1,15 @@
 //! Plans and results for people.
 
-use host::tune::{Applied, Change, HitRates, LeftOut, Outcome, Plan, Verdict};
+use host::tune::{
+    AppliedChange, ChangeOutcome, HitRates, OmittedControl, PlannedChange, TunePlan, Verdict,
+};
 
 use super::Verification;
 use crate::output::{Paint, wrapped};
 
 const WIDTH: usize = 100;
 
-pub fn plan(plan: &Plan, paint: Paint) -> String {
+pub fn plan(plan: &TunePlan, paint: Paint) -> String {
     let mut text = paint.heading(&plan.command) + "\n";
     for change in &plan.changes {
         text += &self::change(change);
@@ -16,7 +18,7 @@ pub fn plan(plan: &Plan, paint: Paint) -> String {
 }
 
 /// What is to be known before a plan is carried out.
-pub fn warnings(plan: &Plan, paint: Paint) -> String {
+pub fn warnings(plan: &TunePlan, paint: Paint) -> String {
     let mut text = String::new();
     for warning in &plan.warnings {
         for (index, line) in wrapped(warning, WIDTH - 8).into_iter().enumerate() {
@@ -27,7 +29,7 @@ pub fn warnings(plan: &Plan, paint: Paint) -> String {
     text
 }
 
-fn change(change: &Change) -> String {
+fn change(change: &PlannedChange) -> String {
     let old = change.old.map_or("?".to_owned(), |old| format!("{old:#x}"));
     if change.only_kept {
         return format!(
@@ -47,7 +49,7 @@ fn change(change: &Change) -> String {
     )
 }
 
-pub fn dry_run(plan: &Plan, paint: Paint) -> String {
+pub fn dry_run(plan: &TunePlan, paint: Paint) -> String {
     let writes = plan.changes.iter().filter(|change| change.old != Some(change.asked)).count();
     match writes {
         0 => "Nothing to write: every control has its value already.\n".to_owned(),
@@ -62,27 +64,27 @@ pub fn dry_run(plan: &Plan, paint: Paint) -> String {
 }
 
 /// What became of each change.
-pub fn outcomes(applied: &[Applied], paint: Paint) -> String {
+pub fn outcomes(applied: &[AppliedChange], paint: Paint) -> String {
     let mut text = String::new();
     for one in applied {
         let result = match &one.outcome {
-            Outcome::Kept => paint.good(format!("{:#x} is in the journal", one.old)),
-            Outcome::AlreadySo => paint.good("had this value already"),
-            Outcome::Set => paint.good(format!("set, reads back {:#x}", one.asked)),
-            Outcome::Ignored => paint.warning(format!(
+            ChangeOutcome::Kept => paint.good(format!("{:#x} is in the journal", one.old)),
+            ChangeOutcome::AlreadySo => paint.good("had this value already"),
+            ChangeOutcome::Set => paint.good(format!("set, reads back {:#x}", one.asked)),
+            ChangeOutcome::Ignored => paint.warning(format!(
                 "ignored: the write was taken, and it still reads {:#x}",
                 one.old
             )),
-            Outcome::Widened { holds } => {
+            ChangeOutcome::Widened { holds } => {
                 paint.warning(format!("widened: asked {:#x}, reads back {holds:#x}", one.asked))
             }
-            Outcome::Different { holds } => {
+            ChangeOutcome::Different { holds } => {
                 paint.warning(format!("different: asked {:#x}, reads back {holds:#x}", one.asked))
             }
-            Outcome::NotReadBack { reason } => {
+            ChangeOutcome::NotReadBack { reason } => {
                 paint.warning(format!("written, and cannot be read back: {reason}"))
             }
-            Outcome::Refused { reason } => paint.warning(format!("refused: {reason}")),
+            ChangeOutcome::Refused { reason } => paint.warning(format!("refused: {reason}")),
         };
         text += &format!("  {}: {result}\n", one.place);
     }
@@ -91,7 +93,7 @@ pub fn outcomes(applied: &[Applied], paint: Paint) -> String {
 
 /// What became of each change, what it did not reach, and how changes that stay are put back.
 pub(super) fn applied(
-    (applied, left_out): (&[Applied], &[LeftOut]),
+    (applied, left_out): (&[AppliedChange], &[OmittedControl]),
     stay: bool,
     paint: Paint,
 ) -> String {
@@ -102,7 +104,7 @@ pub(super) fn applied(
     }
     let changed = applied.iter().any(|one| {
         one.outcome.was_written()
-            && !matches!(one.outcome, Outcome::Ignored | Outcome::Refused { .. })
+            && !matches!(one.outcome, ChangeOutcome::Ignored | ChangeOutcome::Refused { .. })
     });
     if changed && stay {
         text += &format!("{}\n", paint.quiet("`skipline-host restore` puts the old values back."));

@@ -24,14 +24,14 @@ pub enum PagesObtained {
 
 /// Zeroed, touched memory that begins on a huge page.
 #[derive(Debug)]
-pub(super) struct Arena {
+pub(super) struct KernelArena {
     map: MmapMut,
     start: usize,
     bytes: usize,
     obtained: PagesObtained,
 }
 
-impl Arena {
+impl KernelArena {
     /// At least `bytes`: reserved huge pages, else transparent ones, else small ones.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl Arena {
         let bytes = bytes.next_multiple_of(HUGE_PAGE_BYTES);
         if let Ok(map) = MmapOptions::new().len(bytes).huge(Some(HUGE_PAGE_BITS)).map_anon() {
             let mut arena = Self { map, start: 0, bytes, obtained: PagesObtained::Reserved };
-            arena.touch();
+            arena.touch_pages();
             return Ok(arena);
         }
         let map = MmapMut::map_anon(bytes + HUGE_PAGE_BYTES)?;
@@ -49,7 +49,7 @@ impl Arena {
         let misaligned = map.as_ptr() as usize % HUGE_PAGE_BYTES;
         let start = (HUGE_PAGE_BYTES - misaligned) % HUGE_PAGE_BYTES;
         let mut arena = Self { map, start, bytes, obtained: PagesObtained::Small };
-        arena.touch();
+        arena.touch_pages();
         let maps = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();
         if huge_bytes_at(&maps, arena.map.as_ptr() as usize) >= bytes / 10 * 9 {
             arena.obtained = PagesObtained::Transparent;
@@ -68,7 +68,7 @@ impl Arena {
         bytemuck::cast_slice_mut(&mut self.map[self.start..end])
     }
 
-    fn touch(&mut self) {
+    fn touch_pages(&mut self) {
         let words = PAGE_BYTES / WORD_BYTES;
         self.words().iter_mut().step_by(words).for_each(|word| *word = 1);
     }
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_memory_begins_on_a_huge_page_and_has_the_size_asked_for() {
-        let mut arena = Arena::new(3 << 20).unwrap();
+        let mut arena = KernelArena::new(3 << 20).unwrap();
         assert_eq!(arena.words().len(), (4 << 20) / WORD_BYTES);
         assert_eq!(arena.words().as_ptr() as usize % HUGE_PAGE_BYTES, 0);
     }

@@ -4,7 +4,7 @@
 //! plateau differ least. Within half an octave of an edge a latency belongs to no plateau. An edge
 //! lies where the latency is half way between its plateaus.
 
-use super::record::quantile;
+use super::measurement::quantile;
 use units::narrow::{fit, whole};
 
 /// Half an octave: sizes nearer to an edge belong to no level.
@@ -59,7 +59,7 @@ pub enum Victims {
 
 /// The last level, chosen by its part of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LastLevel {
+pub struct FittedLastLevel {
     /// Working set at which it is full, with the levels before it.
     pub edge_bytes: f64,
     /// Victim choice.
@@ -146,11 +146,11 @@ fn octave(bytes: u64) -> f64 {
 
 /// Chooses edge and victim choice of a last level of `ways` ways on the sizes beyond L2.
 #[must_use]
-pub fn last_level(points: &[(u64, f64)], curve: &Curve, ways: u32) -> LastLevel {
+pub fn last_level(points: &[(u64, f64)], curve: &Curve, ways: u32) -> FittedLastLevel {
     let [_, _, hit_ns, miss_ns] = curve.latency_ns;
     let begin = curve.edge_bytes[1] * EDGE_OCTAVES.exp2();
     let beyond: Vec<_> = points.iter().filter(|point| point.0 as f64 >= begin).collect();
-    let difference = |level: &LastLevel| -> f64 {
+    let difference = |level: &FittedLastLevel| -> f64 {
         let of = |&&(bytes, latency): &&(u64, f64)| {
             let full = bytes as f64 / level.edge_bytes;
             let expected = hit_ns + (miss_ns - hit_ns) * miss_share(full, ways, level.victims);
@@ -160,12 +160,12 @@ pub fn last_level(points: &[(u64, f64)], curve: &Curve, ways: u32) -> LastLevel 
     };
     let candidates = [Victims::Lru, Victims::Random].into_iter().flat_map(|victims| {
         // With random victims half of a cycle still hits at 1.4 times the capacity.
-        (-CAPACITY_STEPS..=CAPACITY_STEPS / 2).map(move |step| LastLevel {
+        (-CAPACITY_STEPS..=CAPACITY_STEPS / 2).map(move |step| FittedLastLevel {
             edge_bytes: curve.edge_bytes[2] * (f64::from(step) / f64::from(CAPACITY_STEPS)).exp2(),
             victims,
         })
     });
-    let unfitted = LastLevel { edge_bytes: curve.edge_bytes[2], victims: Victims::Lru };
+    let unfitted = FittedLastLevel { edge_bytes: curve.edge_bytes[2], victims: Victims::Lru };
     candidates
         .min_by(|one, other| difference(one).total_cmp(&difference(other)))
         .unwrap_or(unfitted)

@@ -1,13 +1,13 @@
 //! Named platforms that stand in where a host cannot be measured.
 
-use super::reported::Processor;
+use super::processor::Processor;
 use facts::Kind;
 use serde::Deserialize;
 
 /// A named platform and the processors that it stands in for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Donor {
+pub struct DonorPlatform {
     /// The platform.
     pub platform: String,
     /// CPUID's vendor; any if left out.
@@ -28,20 +28,21 @@ pub struct Donor {
 }
 
 #[derive(Deserialize)]
-struct Table {
-    donor: Vec<Donor>,
+struct DonorTable {
+    donor: Vec<DonorPlatform>,
 }
 
 const TABLE: &str = include_str!("donors.toml");
 
-impl Donor {
+impl DonorPlatform {
     /// The nearest to a processor.
     ///
     /// # Panics
     /// If the built-in table is damaged; tests see to it that it is not.
     #[must_use]
     pub fn nearest(processor: &Processor) -> Self {
-        let table: Table = toml::from_str(TABLE).expect("the built-in table of donors is valid");
+        let table: DonorTable =
+            toml::from_str(TABLE).expect("the built-in table of donors is valid");
         let nearest = table.donor.into_iter().find(|donor| donor.fits(processor));
         nearest.expect("the last donor fits every processor")
     }
@@ -85,7 +86,7 @@ mod tests {
     #[test]
     fn the_nearest_platform_follows_vendor_model_and_stepping() {
         let nearest = |vendor, family, model, stepping| {
-            Donor::nearest(&processor(vendor, family, model, stepping)).platform
+            DonorPlatform::nearest(&processor(vendor, family, model, stepping)).platform
         };
         assert_eq!(nearest("GenuineIntel", 6, 85, 4), "skylake-gold-6140");
         assert_eq!(nearest("GenuineIntel", 6, 85, 7), "cascade-lake-platinum-8260");
@@ -97,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_platform_of_every_donor_is_built_in() {
-        let table: Table = toml::from_str(TABLE).unwrap();
+        let table: DonorTable = toml::from_str(TABLE).unwrap();
         for donor in &table.donor {
             assert!(donor.facts().contains_key("dram"), "{}", donor.platform);
             assert_eq!(donor.inclusion.is_some(), donor.inclusion_source.is_some());

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 /// A stream over memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stream {
+pub(super) enum StreamKind {
     /// Every word is read.
     Read,
     /// Every word is written.
@@ -16,13 +16,13 @@ pub(super) enum Stream {
 }
 
 /// Bytes read and written per ns (= GB/s) when the stream runs `rounds` times over `words`.
-pub(super) fn stream_gbytes_per_s(words: &mut [u64], stream: Stream, rounds: usize) -> f64 {
+pub(super) fn stream_gbytes_per_s(words: &mut [u64], stream: StreamKind, rounds: usize) -> f64 {
     let started = Instant::now();
     for round in 0..rounds as u64 {
         match stream {
-            Stream::Read => _ = black_box(sum(words)),
-            Stream::Write => fill(words, round),
-            Stream::Copy => copy(words, round),
+            StreamKind::Read => _ = black_box(sum(words)),
+            StreamKind::Write => fill(words, round),
+            StreamKind::Copy => copy(words, round),
         }
         black_box(&mut *words);
     }
@@ -75,7 +75,7 @@ pub(super) fn core_ghz(multiplications: u64) -> f64 {
 
 /// A word with a cache line, and its neighbour, to itself.
 #[repr(align(128))]
-struct Alone(AtomicU64);
+struct PaddedWord(AtomicU64);
 
 /// Time that a line takes from one core to another: half of a round trip. `pin` puts the thread that
 /// answers on its core. Gives one number per burst, or none if pinning failed.
@@ -84,7 +84,7 @@ pub(super) fn core_to_core_ns(
     round_trips: u64,
     pin: impl FnOnce() -> bool + Send,
 ) -> Vec<f64> {
-    let (ball, given_up) = (Alone(AtomicU64::new(0)), AtomicBool::new(false));
+    let (ball, given_up) = (PaddedWord(AtomicU64::new(0)), AtomicBool::new(false));
     let ready = AtomicBool::new(false);
     std::thread::scope(|threads| {
         threads.spawn(|| {
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn every_kernel_does_its_work_and_takes_time() {
         let mut words = vec![0; 1 << 12];
-        for stream in [Stream::Read, Stream::Write, Stream::Copy] {
+        for stream in [StreamKind::Read, StreamKind::Write, StreamKind::Copy] {
             assert!(stream_gbytes_per_s(&mut words, stream, 3) > 0.0);
         }
         assert_eq!(words[2048], 4, "the last copy added its round, 2, to the last fill's 2");

@@ -1,7 +1,7 @@
 //! Which working sets are measured, and which of them may choose parameters.
 
-use super::record::Role;
-use super::reported::{Processor, available_bytes};
+use super::measurement::SizeRole;
+use super::processor::{Processor, available_bytes};
 use super::{LINE_BYTES, chain};
 use crate::Root;
 use std::time::Duration;
@@ -20,13 +20,13 @@ const MEMORY_SHARE: u64 = 4;
 
 /// What to measure.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct CalibrationPlan {
     /// The core that the kernels run on.
     pub cpu: u32,
     /// Cores that the first exchanges a line with.
     pub partners: Vec<u32>,
     /// Sizes of the chase, ascending.
-    pub sizes: Vec<(u64, Role)>,
+    pub sizes: Vec<(u64, SizeRole)>,
     /// Sizes of the streams, ascending.
     pub stream_bytes: Vec<u64>,
     /// Accesses after which a chase has reached the state in which it stays.
@@ -39,7 +39,7 @@ pub struct Plan {
 
 /// Why nothing can be measured.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum PlanError {
+pub enum CalibrationPlanError {
     /// The wanted core is not there.
     #[error("--cpu {cpu}: not a processor that this process may use; there are {allowed:?}")]
     NoSuchCpu {
@@ -61,7 +61,7 @@ pub enum PlanError {
     },
 }
 
-impl Plan {
+impl CalibrationPlan {
     /// A plan for this host: on `cpu`, or on the last that this process may use.
     ///
     /// # Errors
@@ -71,12 +71,12 @@ impl Plan {
         processor: &Processor,
         cpu: Option<u32>,
         time: Duration,
-    ) -> Result<Self, PlanError> {
+    ) -> Result<Self, CalibrationPlanError> {
         let allowed = allowed_cpus();
         let last = allowed.last().copied().unwrap_or(0);
         let cpu = match cpu {
             Some(cpu) if !allowed.contains(&cpu) => {
-                return Err(PlanError::NoSuchCpu { cpu, allowed });
+                return Err(CalibrationPlanError::NoSuchCpu { cpu, allowed });
             }
             cpu => cpu.unwrap_or(last),
         };
@@ -86,7 +86,7 @@ impl Plan {
             available_bytes(root).map_or(u64::MAX, |bytes| bytes / MEMORY_SHARE / spread);
         // Less than two octaves beyond the last cache say nothing about memory.
         if usable_bytes < 4 * llc {
-            return Err(PlanError::TooLittleMemory {
+            return Err(CalibrationPlanError::TooLittleMemory {
                 available_mib: (usable_bytes * MEMORY_SHARE * spread) >> 20,
                 needed_mib: (4 * llc * MEMORY_SHARE * spread) >> 20,
             });
@@ -113,13 +113,13 @@ fn allowed_cpus() -> Vec<u32> {
 
 /// Whole lines, four sizes per doubling; every other one is kept for the judgement. Below 16 lines
 /// neighbouring sizes would be the same.
-fn sizes(largest_bytes: u64) -> Vec<(u64, Role)> {
+fn sizes(largest_bytes: u64) -> Vec<(u64, SizeRole)> {
     let octaves = (largest_bytes / SMALLEST_BYTES).max(1).ilog2();
     (0..=octaves * SIZES_PER_OCTAVE)
         .map(|step| {
             let exact = SMALLEST_BYTES as f64 * (f64::from(step) / 4.0).exp2();
             let lines = whole((exact / LINE_BYTES as f64).round());
-            let role = if step % 2 == 0 { Role::Fit } else { Role::Kept };
+            let role = if step % 2 == 0 { SizeRole::Fit } else { SizeRole::Kept };
             (lines * LINE_BYTES as u64, role)
         })
         .collect()
@@ -141,8 +141,11 @@ mod tests {
     fn every_other_size_is_kept_and_all_differ() {
         let sizes = sizes(1 << 20);
         assert_eq!(sizes.len(), 41);
-        assert_eq!(sizes[..3], [(1024, Role::Fit), (1216, Role::Kept), (1472, Role::Fit)]);
-        assert_eq!(sizes[40], (1 << 20, Role::Fit));
+        assert_eq!(
+            sizes[..3],
+            [(1024, SizeRole::Fit), (1216, SizeRole::Kept), (1472, SizeRole::Fit)]
+        );
+        assert_eq!(sizes[40], (1 << 20, SizeRole::Fit));
         assert!(sizes.windows(2).all(|two| two[0].0 < two[1].0 && two[0].1 != two[1].1));
     }
 
@@ -155,7 +158,7 @@ mod tests {
     fn a_core_that_is_not_there_is_refused_by_its_number() {
         let root = Root::real().unwrap();
         let processor = Processor::read(&root).unwrap();
-        let refused = Plan::new(&root, &processor, Some(1_000), Duration::ZERO);
-        assert!(matches!(refused, Err(PlanError::NoSuchCpu { cpu: 1_000, .. })));
+        let refused = CalibrationPlan::new(&root, &processor, Some(1_000), Duration::ZERO);
+        assert!(matches!(refused, Err(CalibrationPlanError::NoSuchCpu { cpu: 1_000, .. })));
     }
 }

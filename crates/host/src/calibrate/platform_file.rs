@@ -1,9 +1,9 @@
 //! A measurement as a platform file: what was measured, and the platform that it extends for the rest.
 
-use super::curve::{self, Curve, CurveError, LastLevel, Victims};
-use super::donors::Donor;
-use super::record::{Measurement, Role, quantile, robust};
-use super::reported::ReportedCache;
+use super::curve::{self, Curve, CurveError, FittedLastLevel, Victims};
+use super::donors::DonorPlatform;
+use super::measurement::{Measurement, SizeRole, lower_quartile, quantile};
+use super::processor::ReportedCache;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use units::narrow::{fit, whole};
@@ -34,15 +34,15 @@ const TWICE: &str =
 
 /// A calibrated host.
 #[derive(Clone, Debug)]
-pub struct Calibrated {
+pub struct CalibratedPlatform {
     /// The platform file.
     pub toml: String,
-    /// The levels, found at the sizes with [`Role::Fit`].
+    /// The levels, found at the sizes with [`SizeRole::Fit`].
     pub curve: Curve,
     /// The last level, from its part of the curve.
-    pub last_level: LastLevel,
+    pub last_level: FittedLastLevel,
     /// The platform whose facts stand in for what is not measured.
-    pub donor: Donor,
+    pub donor: DonorPlatform,
     /// Whether a prefetcher fills half of L2 and of the last level with neighbouring lines, which the
     /// chase never visits: both then hold twice what the curve shows.
     pub neighbours_fill_half: bool,
@@ -52,13 +52,13 @@ pub struct Calibrated {
 ///
 /// # Errors
 /// If the latencies show no levels.
-pub fn platform(measurement: &Measurement) -> Result<Calibrated, CurveError> {
-    let points = measurement.latencies(Role::Fit);
+pub fn platform(measurement: &Measurement) -> Result<CalibratedPlatform, CurveError> {
+    let points = measurement.latencies(SizeRole::Fit);
     let curve = curve::find(&points)?;
     let ways = measurement.processor.caches.iter().rfind(|cache| cache.level >= 3);
     let ways = ways.and_then(|cache| cache.ways).unwrap_or(UNREPORTED_WAYS);
     let last_level = curve::last_level(&points, &curve, ways.min(32));
-    let donor = Donor::nearest(&measurement.processor);
+    let donor = DonorPlatform::nearest(&measurement.processor);
     let neighbours_fill_half = neighbours_fill_half(measurement, &curve);
     let facts = Facts {
         measurement,
@@ -68,7 +68,7 @@ pub fn platform(measurement: &Measurement) -> Result<Calibrated, CurveError> {
         neighbours_fill_half,
     };
     let toml = facts.file();
-    Ok(Calibrated { toml, curve, last_level, donor, neighbours_fill_half })
+    Ok(CalibratedPlatform { toml, curve, last_level, donor, neighbours_fill_half })
 }
 
 /// Half of the reported L2 is found, by a chase of one line of each two.
@@ -76,25 +76,25 @@ fn neighbours_fill_half(measurement: &Measurement, curve: &Curve) -> bool {
     let edge = curve.edge_bytes[1];
     let reported = measurement.processor.cache(2).map(|cache| cache.size_bytes);
     measurement.kernel.pair_lines == 2
-        && reported.is_some_and(|bytes| !agrees(bytes, edge) && agrees(bytes, 2.0 * edge))
+        && reported.is_some_and(|bytes| !is_near(bytes, edge) && is_near(bytes, 2.0 * edge))
 }
 
 /// A line of the file.
 #[derive(Clone, Debug)]
-struct Fact {
+struct PlatformFact {
     value: toml::Value,
     source: String,
     confidence: &'static str,
     fitted_on: Option<String>,
 }
 
-type Replaced = BTreeMap<(&'static str, &'static str), Fact>;
+type Replaced = BTreeMap<(&'static str, &'static str), PlatformFact>;
 
 struct Facts<'m> {
     measurement: &'m Measurement,
     curve: &'m Curve,
-    last_level: &'m LastLevel,
-    donor: &'m Donor,
+    last_level: &'m FittedLastLevel,
+    donor: &'m DonorPlatform,
     neighbours_fill_half: bool,
 }
 
@@ -121,14 +121,14 @@ impl Facts<'_> {
     }
 
     /// What L2 or the last level holds whose `edge` the chase shows.
-    fn held(&self, edge: f64) -> f64 {
+    fn capacity_bytes(&self, edge: f64) -> f64 {
         if self.neighbours_fill_half { 2.0 * edge } else { edge }
     }
 
     fn l2_bytes(&self) -> f64 {
-        let edge = self.held(self.curve.edge_bytes[1]);
+        let edge = self.capacity_bytes(self.curve.edge_bytes[1]);
         let reported = self.measurement.processor.cache(2).map(|cache| cache.size_bytes);
-        reported.filter(|&bytes| agrees(bytes, edge)).map_or(edge, |bytes| bytes as f64)
+        reported.filter(|&bytes| is_near(bytes, edge)).map_or(edge, |bytes| bytes as f64)
     }
 
     fn title(&self) -> String {
@@ -167,9 +167,9 @@ impl Facts<'_> {
     fn cores(&self, facts: &mut Replaced, donor: &toml::Table) {
         let measurement = self.measurement;
         let cores = measurement.processor.socket_cores.min(MOST_CORES);
-        facts.insert(("cpu", "cores"), seen(cores, "the kernel: cores of the socket"));
+        facts.insert(("cpu", "cores"), fact_seen(cores, "the kernel: cores of the socket"));
         let clock = "measured: a chain of multiplications of 3 cycles each";
-        facts.insert(("cpu", "core_ghz"), derived(rounded(measurement.clock_ghz()), clock));
+        facts.insert(("cpu", "core_ghz"), fact_derived(rounded(measurement.clock_ghz()), clock));
         let prefetch = "derived: the measured latencies, of a chase that uses nothing a prefetcher \
                         brings, and bandwidths hold what this host's prefetchers do";
         let neighbours = if self.neighbours_fill_half {
@@ -177,11 +177,11 @@ impl Facts<'_> {
         } else {
             prefetch
         };
-        let neighbours = derived(self.neighbours_fill_half, neighbours);
+        let neighbours = fact_derived(self.neighbours_fill_half, neighbours);
         facts.insert(("cpu", "adjacent_line_prefetch"), neighbours);
-        facts.insert(("cpu", "stream_prefetch_lines"), derived(0, prefetch));
+        facts.insert(("cpu", "stream_prefetch_lines"), fact_derived(0, prefetch));
         if let Some((line_ns, source)) = self.core_to_core(&self.inclusion(donor)) {
-            facts.insert(("cpu", "core_to_core_ns"), derived(line_ns, &source));
+            facts.insert(("cpu", "core_to_core_ns"), fact_derived(line_ns, &source));
         }
     }
 
@@ -189,7 +189,7 @@ impl Facts<'_> {
     /// line that two cores write in turn: the reader waits for the line, then takes it away.
     fn core_to_core(&self, inclusion: &str) -> Option<(f64, String)> {
         let pairs = &self.measurement.core_to_core;
-        let halves: Vec<f64> = pairs.iter().map(|pair| robust(&pair.latency_ns)).collect();
+        let halves: Vec<f64> = pairs.iter().map(|pair| lower_quartile(&pair.latency_ns)).collect();
         let all: Vec<f64> = pairs.iter().flat_map(|pair| pair.latency_ns.clone()).collect();
         if halves.is_empty() {
             return None;
@@ -212,17 +212,17 @@ impl Facts<'_> {
         let ghz = self.measurement.clock_ghz();
         let [l1_ns, l2_ns, _, _] = self.curve.latency_ns;
         let [l1_bytes, l2_bytes, _] = self.curve.edge_bytes;
-        let levels = [("l1d", 1, l1_ns, l1_bytes), ("l2", 2, l2_ns, self.held(l2_bytes))];
+        let levels = [("l1d", 1, l1_ns, l1_bytes), ("l2", 2, l2_ns, self.capacity_bytes(l2_bytes))];
         for (name, level, latency_ns, held_bytes) in levels {
             let reported = self.measurement.processor.cache(level);
             let (sets, ways, mut source) = private_shape(reported, held_bytes);
             if level == 2 && self.neighbours_fill_half {
                 source += TWICE;
             }
-            facts.insert((name, "sets"), derived(sets, &source));
-            facts.insert((name, "ways"), derived(ways, &source));
+            facts.insert((name, "sets"), fact_derived(sets, &source));
+            facts.insert((name, "ways"), fact_derived(ways, &source));
             let cycles = rounded(latency_ns * ghz);
-            facts.insert((name, "latency_cycles"), self.fitted(cycles, "load to use"));
+            facts.insert((name, "latency_cycles"), self.fact_fitted(cycles, "load to use"));
         }
     }
 
@@ -234,37 +234,44 @@ impl Facts<'_> {
         let shape = self.llc_shape(&inclusion);
         let Some((slices, sets, ways, source)) = shape else { return };
         for (key, value) in [("slices", slices), ("sets_per_slice", sets)] {
-            let fact = Fact { source: source.clone(), ..self.fitted(f64::from(value), "") };
+            let fact =
+                PlatformFact { source: source.clone(), ..self.fact_fitted(f64::from(value), "") };
             let value = toml::Value::Integer(value.into());
-            facts.insert(("llc", key), Fact { value, ..fact });
+            facts.insert(("llc", key), PlatformFact { value, ..fact });
         }
-        facts.insert(("llc", "ways"), seen(ways, "CPUID, as the kernel reports it"));
+        facts.insert(("llc", "ways"), fact_seen(ways, "CPUID, as the kernel reports it"));
         if let (Some(policy), Some(source)) = (&self.donor.inclusion, &self.donor.inclusion_source)
         {
             let value = toml::Value::String(policy.clone());
             let (source, confidence) = (source.clone(), "memory");
-            facts.insert(("llc", "inclusion"), Fact { value, source, confidence, fitted_on: None });
+            facts.insert(
+                ("llc", "inclusion"),
+                PlatformFact { value, source, confidence, fitted_on: None },
+            );
         }
         let victims = match self.last_level.victims {
             Victims::Lru => "lru",
             Victims::Random => "random",
         };
-        let chosen = self.fitted_value(
+        let chosen = self.fact_fitted_value(
             victims.into(),
             "chosen between lru and random: how fast \
                                        latency rises beyond the last level's capacity",
         );
         facts.insert(("llc", "replacement"), chosen);
         let core = rounded(l2_ns * ghz);
-        facts.insert(("llc", "latency_core_cycles"), self.fitted(core, "the L2 look-up before"));
+        facts.insert(
+            ("llc", "latency_core_cycles"),
+            self.fact_fitted(core, "the L2 look-up before"),
+        );
         let uncore = rounded((llc_ns - l2_ns) * uncore_ghz);
         let source = "load to use less the L2 look-up, at cpu.uncore_ghz, which is not measured";
-        facts.insert(("llc", "latency_uncore_cycles"), self.fitted(uncore, source));
+        facts.insert(("llc", "latency_uncore_cycles"), self.fact_fitted(uncore, source));
         let spread = "a stand-in for any number of slices: the host's own function is not known";
-        let spread = Fact { confidence: "memory", ..seen("balanced", spread) };
+        let spread = PlatformFact { confidence: "memory", ..fact_seen("balanced", spread) };
         facts.insert(("llc", "slice_function"), spread);
         let sets = "low bits of the address: nothing is known of the host's own set index";
-        let sets = Fact { confidence: "memory", ..seen("plain", sets) };
+        let sets = PlatformFact { confidence: "memory", ..fact_seen("plain", sets) };
         facts.insert(("llc", "set_function"), sets);
     }
 
@@ -275,7 +282,7 @@ impl Facts<'_> {
 
     /// Slices, sets of each, ways, and how they were found.
     fn llc_shape(&self, inclusion: &str) -> Option<(u32, u32, u32, String)> {
-        let edge = self.held(self.last_level.edge_bytes);
+        let edge = self.capacity_bytes(self.last_level.edge_bytes);
         let l2 = self.l2_bytes();
         // Lines are in L2 or in a victim cache, in both only where one includes the other.
         let victim_cache = matches!(inclusion, "exclusive-victim" | "non-inclusive");
@@ -289,14 +296,14 @@ impl Facts<'_> {
         }
         let slices = fit(whole((f64::from(sets) / f64::from(sets_per_slice)).round()));
         let held = if victim_cache { ", L2 included" } else { "" };
-        let mut source = format!("half way up to memory at {}{held}", shown(edge));
+        let mut source = format!("half way up to memory at {}{held}", format_bytes(edge));
         if let Some(cache) = reported {
-            let verdict = if agrees(cache.size_bytes, edge) {
+            let verdict = if is_near(cache.size_bytes, edge) {
                 "agrees"
             } else {
                 "does not: others use it too, or a hypervisor divides it"
             };
-            let size = shown(cache.size_bytes as f64);
+            let size = format_bytes(cache.size_bytes as f64);
             let _ = write!(source, "; CPUID's {size} {verdict}");
         }
         if self.neighbours_fill_half {
@@ -318,31 +325,31 @@ impl Facts<'_> {
             "load to use of memory, {memory_ns:.1} ns, less activation, column access, burst and \
              the mean wait for refreshes"
         );
-        facts.insert(("dram", "path_ns"), self.fitted(path_ns, &source));
+        facts.insert(("dram", "path_ns"), self.fact_fitted(path_ns, &source));
         if let Some(stream) = self.measurement.bandwidth.last() {
             let gbytes_per_s = quantile(&stream.read_gbytes_per_s, 0.75);
             let lines = (gbytes_per_s * memory_ns / 64.0).round().clamp(1.0, 256.0);
             let value = toml::Value::Integer(whole(lines).cast_signed());
             let source = "Little's law: read bandwidth of memory times its latency; lines that \
                           prefetchers have under way are in it";
-            let on = format!("read bandwidth of {}", shown(stream.array_bytes as f64));
-            let fact = Fact { value, fitted_on: Some(on), ..self.fitted(0.0, source) };
+            let on = format!("read bandwidth of {}", format_bytes(stream.array_bytes as f64));
+            let fact = PlatformFact { value, fitted_on: Some(on), ..self.fact_fitted(0.0, source) };
             facts.insert(("cpu", "fill_buffers"), fact);
         }
     }
 
-    fn fitted(&self, value: f64, source: &str) -> Fact {
-        self.fitted_value(toml::Value::Float(value), source)
+    fn fact_fitted(&self, value: f64, source: &str) -> PlatformFact {
+        self.fact_fitted_value(toml::Value::Float(value), source)
     }
 
-    fn fitted_value(&self, value: toml::Value, source: &str) -> Fact {
+    fn fact_fitted_value(&self, value: toml::Value, source: &str) -> PlatformFact {
         let on = "this host: pointer chase at the working-set sizes with role fit";
         let source = format!("measured: {source}");
-        Fact { value, source, confidence: "fitted", fitted_on: Some(on.into()) }
+        PlatformFact { value, source, confidence: "fitted", fitted_on: Some(on.into()) }
     }
 }
 
-impl Fact {
+impl PlatformFact {
     fn line(&self, key: &str) -> String {
         let fitted_on = self.fitted_on.as_ref().map(|on| format!(", fitted_on = {}", quoted(on)));
         format!(
@@ -355,30 +362,30 @@ impl Fact {
     }
 }
 
-fn seen(value: impl Into<toml::Value>, source: &str) -> Fact {
-    Fact { value: value.into(), source: source.into(), confidence: "seen", fitted_on: None }
+fn fact_seen(value: impl Into<toml::Value>, source: &str) -> PlatformFact {
+    PlatformFact { value: value.into(), source: source.into(), confidence: "seen", fitted_on: None }
 }
 
-fn derived(value: impl Into<toml::Value>, source: &str) -> Fact {
-    Fact { confidence: "derived", ..seen(value, source) }
+fn fact_derived(value: impl Into<toml::Value>, source: &str) -> PlatformFact {
+    PlatformFact { confidence: "derived", ..fact_seen(value, source) }
 }
 
 /// Sets and ways of a private level: the reported ones if the curve's edge is near their size.
 fn private_shape(reported: Option<&ReportedCache>, edge_bytes: f64) -> (u32, u32, String) {
-    let edge = shown(edge_bytes);
+    let edge = format_bytes(edge_bytes);
     if let Some(cache) = reported
-        && agrees(cache.size_bytes, edge_bytes)
+        && is_near(cache.size_bytes, edge_bytes)
         && let (Some(sets), Some(ways)) = (cache.sets, cache.ways)
         && sets.is_power_of_two()
         && ways <= 32
     {
-        let size = shown(cache.size_bytes as f64);
+        let size = format_bytes(cache.size_bytes as f64);
         return (sets, ways, format!("CPUID's {size}; the measured edge, at {edge}, agrees"));
     }
     let ways = reported.and_then(|cache| cache.ways).filter(|&ways| ways <= 32).unwrap_or(8);
     let sets = fit(whole((edge_bytes / f64::from(ways) / 64.0).log2().round().exp2().max(1.0)));
-    let said =
-        reported.map(|cache| format!("; CPUID's {} differs", shown(cache.size_bytes as f64)));
+    let said = reported
+        .map(|cache| format!("; CPUID's {} differs", format_bytes(cache.size_bytes as f64)));
     let source = format!(
         "measured edge at {edge}, to the next power of two sets{}",
         said.unwrap_or_default()
@@ -387,7 +394,7 @@ fn private_shape(reported: Option<&ReportedCache>, edge_bytes: f64) -> (u32, u32
 }
 
 /// Whether a reported size and an edge are within half an octave of each other.
-fn agrees(reported_bytes: u64, edge_bytes: f64) -> bool {
+fn is_near(reported_bytes: u64, edge_bytes: f64) -> bool {
     (reported_bytes as f64 / edge_bytes).log2().abs() <= curve::EDGE_OCTAVES
 }
 
@@ -407,7 +414,7 @@ fn quoted(text: &str) -> String {
 
 /// A size with its unit.
 #[must_use]
-pub fn shown(bytes: f64) -> String {
+pub fn format_bytes(bytes: f64) -> String {
     match bytes {
         bytes if bytes >= f64::from(1 << 20) => format!("{:.3} MiB", bytes / f64::from(1 << 20)),
         bytes => format!("{:.1} KiB", bytes / 1024.0),

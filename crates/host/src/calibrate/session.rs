@@ -3,14 +3,15 @@
 //! Whatever disturbs a core lasts for a while: each pass visits every size, so that a disturbance
 //! meets a few passes of all sizes and not all passes of a few.
 
-use super::arena::{Arena, PagesObtained};
+use super::arena::{KernelArena, PagesObtained};
 use super::cycle::{self, Cycle};
-use super::kernels::{self, Stream};
-use super::plan::Plan;
-use super::record::{
-    Bandwidth, Chase, ChaseKernel, CoreToCore, Measurement, Pages, quantile, robust,
+use super::kernels::{self, StreamKind};
+use super::measurement::{
+    Bandwidth, Chase, ChaseKernel, CoreToCore, Measurement, WorkingSetPages, lower_quartile,
+    quantile,
 };
-use super::reported::Processor;
+use super::plan::CalibrationPlan;
+use super::processor::Processor;
 use super::{LINE_BYTES, PAGE_BYTES, chain};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -41,7 +42,7 @@ const ROUND_TRIPS: u64 = 500;
 
 /// How far a measurement is.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress<'m> {
+pub struct CalibrationProgress<'m> {
     /// Complete passes.
     pub passes: u32,
     /// Share of the time that is over, 0 to 1.
@@ -75,9 +76,9 @@ pub enum MeasureError {
 /// # Errors
 /// If there is no memory, the core cannot be chosen, or `watch` ends it before anything is complete.
 pub fn measure(
-    plan: &Plan,
+    plan: &CalibrationPlan,
     processor: Processor,
-    mut watch: impl FnMut(Progress<'_>) -> ControlFlow<()>,
+    mut watch: impl FnMut(CalibrationProgress<'_>) -> ControlFlow<()>,
 ) -> Result<Measurement, MeasureError> {
     let before = rustix::thread::sched_getaffinity(None);
     pin(plan.cpu).map_err(|errno| MeasureError::NotPinned {
@@ -85,7 +86,7 @@ pub fn measure(
         reason: std::io::Error::from(errno).to_string(),
     })?;
     let measured = Session::new(plan, processor).and_then(|mut session| {
-        while session.goes_on() {
+        while session.has_time_left() {
             if session.pass(&mut watch).is_break() {
                 break;
             }
@@ -107,8 +108,8 @@ fn pin(cpu: u32) -> rustix::io::Result<()> {
 }
 
 struct Session<'p> {
-    plan: &'p Plan,
-    arena: Arena,
+    plan: &'p CalibrationPlan,
+    arena: KernelArena,
     started: Instant,
     rng: Xoshiro256PlusPlus,
     measurement: Measurement,
@@ -123,10 +124,10 @@ struct Pass {
 }
 
 impl<'p> Session<'p> {
-    fn new(plan: &'p Plan, processor: Processor) -> Result<Self, MeasureError> {
+    fn new(plan: &'p CalibrationPlan, processor: Processor) -> Result<Self, MeasureError> {
         let largest = usize_from(plan.sizes.iter().map(|size| size.0).max().unwrap_or(0));
         let bytes = chain::spread_bytes(largest).max(cycle::SPARSE_BYTES);
-        let mut arena = Arena::new(bytes).map_err(MeasureError::NoMemory)?;
+        let mut arena = KernelArena::new(bytes).map_err(MeasureError::NoMemory)?;
         let pages = pages(&mut arena, plan.seed);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let measurement = Measurement {
@@ -152,12 +153,15 @@ impl<'p> Session<'p> {
         Ok(Self { plan, arena, started: Instant::now(), rng, measurement })
     }
 
-    fn goes_on(&self) -> bool {
+    fn has_time_left(&self) -> bool {
         self.measurement.passes == 0 || self.started.elapsed() < self.plan.time
     }
 
     /// One pass; what it gives is kept only if it is complete.
-    fn pass(&mut self, watch: &mut impl FnMut(Progress<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
+    fn pass(
+        &mut self,
+        watch: &mut impl FnMut(CalibrationProgress<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let plan = self.plan;
         let mut pass = Pass {
             chase_ns: vec![0.0; plan.sizes.len()],
@@ -183,10 +187,14 @@ impl<'p> Session<'p> {
         watch(self.progress(Some(&self.measurement)))
     }
 
-    fn progress<'m>(&self, complete: Option<&'m Measurement>) -> Progress<'m> {
+    fn progress<'m>(&self, complete: Option<&'m Measurement>) -> CalibrationProgress<'m> {
         let fraction =
             self.started.elapsed().as_secs_f64() / self.plan.time.as_secs_f64().max(1e-9);
-        Progress { passes: self.measurement.passes, fraction: fraction.min(1.0), complete }
+        CalibrationProgress {
+            passes: self.measurement.passes,
+            fraction: fraction.min(1.0),
+            complete,
+        }
     }
 
     fn shuffled(&mut self, length: usize) -> Vec<usize> {
@@ -217,14 +225,14 @@ impl<'p> Session<'p> {
             PART_STEPS
         };
         let samples: Vec<f64> = (0..SAMPLES).map(|_| cycle.step_ns(steps)).collect();
-        robust(&samples)
+        lower_quartile(&samples)
     }
 
     /// Best of a few samples of read, write and copy: whatever disturbs a stream makes it slower.
     fn streams(&mut self, bytes: u64) -> [f64; 3] {
         let words = &mut self.arena.words()[..usize_from(bytes) / size_of::<u64>()];
         let rounds = usize_from(STREAM_BYTES.div_ceil(bytes));
-        [Stream::Read, Stream::Write, Stream::Copy].map(|stream| {
+        [StreamKind::Read, StreamKind::Write, StreamKind::Copy].map(|stream| {
             kernels::stream_gbytes_per_s(words, stream, 1);
             let samples: Vec<f64> = (0..STREAM_SAMPLES)
                 .map(|_| kernels::stream_gbytes_per_s(words, stream, rounds))
@@ -249,7 +257,7 @@ impl<'p> Session<'p> {
             if bursts.is_empty() {
                 continue;
             }
-            let latency = rounded(robust(&bursts));
+            let latency = rounded(lower_quartile(&bursts));
             let known = measurement.core_to_core.iter_mut().find(|pair| pair.to == partner);
             match known {
                 Some(pair) => pair.latency_ns.push(latency),
@@ -271,7 +279,7 @@ fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
 
-fn empty_chases(plan: &Plan) -> Vec<Chase> {
+fn empty_chases(plan: &CalibrationPlan) -> Vec<Chase> {
     let empty = |&(working_set_bytes, role): &(u64, _)| Chase {
         working_set_bytes,
         role,
@@ -280,7 +288,7 @@ fn empty_chases(plan: &Plan) -> Vec<Chase> {
     plan.sizes.iter().map(empty).collect()
 }
 
-fn empty_streams(plan: &Plan) -> Vec<Bandwidth> {
+fn empty_streams(plan: &CalibrationPlan) -> Vec<Bandwidth> {
     let empty = |&array_bytes: &u64| Bandwidth {
         array_bytes,
         read_gbytes_per_s: Vec::new(),
@@ -291,7 +299,7 @@ fn empty_streams(plan: &Plan) -> Vec<Bandwidth> {
 }
 
 /// Whether translations are as large as the pages that the system says it gave.
-fn pages(arena: &mut Arena, seed: u64) -> Pages {
+fn pages(arena: &mut KernelArena, seed: u64) -> WorkingSetPages {
     let obtained = arena.obtained();
     let lowest = |mut cycle: Cycle<'_>| {
         cycle.step_ns(LEAST_STEPS);
@@ -303,7 +311,7 @@ fn pages(arena: &mut Arena, seed: u64) -> Pages {
     let sparse_ns = lowest(cycle::through_pages(arena.words(), seed));
     let small = obtained == PagesObtained::Small || sparse_ns > TRANSLATION_MISSES * dense_ns;
     let translation_bytes = if small { PAGE_BYTES as u64 } else { HUGE_PAGE_BYTES };
-    Pages {
+    WorkingSetPages {
         obtained,
         dense_ns: rounded(dense_ns),
         sparse_ns: rounded(sparse_ns),
@@ -315,16 +323,24 @@ fn pages(arena: &mut Arena, seed: u64) -> Pages {
 mod tests {
     use super::*;
     use crate::Root;
-    use crate::calibrate::record::Role;
+    use crate::calibrate::measurement::SizeRole;
     use std::time::Duration;
 
-    fn short_plan() -> Plan {
-        let sizes = vec![(1024, Role::Fit), (4096, Role::Kept), (65_536, Role::Fit)];
+    fn short_plan() -> CalibrationPlan {
+        let sizes = vec![(1024, SizeRole::Fit), (4096, SizeRole::Kept), (65_536, SizeRole::Fit)];
         let time = Duration::ZERO;
-        let cpu = Plan::new(&Root::real().unwrap(), &processor(), None, time);
+        let cpu = CalibrationPlan::new(&Root::real().unwrap(), &processor(), None, time);
         let cpu = cpu.map_or(0, |plan| plan.cpu);
         let stream_bytes = vec![16 << 10];
-        Plan { cpu, partners: vec![], sizes, stream_bytes, settle_lines: 1024, time, seed: 1 }
+        CalibrationPlan {
+            cpu,
+            partners: vec![],
+            sizes,
+            stream_bytes,
+            settle_lines: 1024,
+            time,
+            seed: 1,
+        }
     }
 
     fn processor() -> Processor {
@@ -337,7 +353,7 @@ mod tests {
         assert_eq!((measured.passes, measured.chase.len()), (1, 3));
         let again = Measurement::read("it", &measured.to_json()).unwrap();
         assert_eq!(again, measured);
-        assert_eq!(again.latencies(Role::Kept).len(), 1);
+        assert_eq!(again.latencies(SizeRole::Kept).len(), 1);
     }
 
     #[test]
@@ -352,7 +368,7 @@ mod tests {
 
     #[test]
     fn an_interruption_after_a_pass_keeps_the_pass() {
-        let plan = Plan { time: Duration::from_secs(3_600), ..short_plan() };
+        let plan = CalibrationPlan { time: Duration::from_secs(3_600), ..short_plan() };
         let measured = measure(&plan, processor(), |progress| {
             if progress.passes == 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });

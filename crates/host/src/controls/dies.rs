@@ -4,13 +4,13 @@
 //! package with two last-level caches (Documentation/arch/x86/topology.rst). Sub-NUMA clustering leaves
 //! one cache to a package: its clusters are NUMA nodes, not dies.
 
-use crate::cpu::Socket;
+use crate::cpu::CpuSocket;
 
 /// Checks that one register of a socket is that of its whole last-level cache.
 ///
 /// # Errors
 /// The reason why it is not: a change of one die would be told as one of the socket.
-pub(crate) fn check_one_die(socket: &Socket) -> Result<(), String> {
+pub(crate) fn check_one_die(socket: &CpuSocket) -> Result<(), String> {
     check(
         socket,
         "a register of ways of its own; registers are reached by socket here, so all dies but one would \
@@ -22,7 +22,7 @@ pub(crate) fn check_one_die(socket: &Socket) -> Result<(), String> {
 ///
 /// # Errors
 /// The reason why they are not: boxes of one die are all that a processor reaches.
-pub(crate) fn check_slices_of_one_die(socket: &Socket) -> Result<(), String> {
+pub(crate) fn check_slices_of_one_die(socket: &CpuSocket) -> Result<(), String> {
     check(
         socket,
         "slices of its own; counters are reached by socket here, so lines of the other dies would get \
@@ -30,7 +30,7 @@ pub(crate) fn check_slices_of_one_die(socket: &Socket) -> Result<(), String> {
     )
 }
 
-fn check(socket: &Socket, has_and_so: &str) -> Result<(), String> {
+fn check(socket: &CpuSocket, has_and_so: &str) -> Result<(), String> {
     match socket.caches.len() {
         0 | 1 => Ok(()),
         dies => Err(format!(

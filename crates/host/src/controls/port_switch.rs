@@ -10,7 +10,7 @@ const INTEL: u16 = 0x8086;
 
 /// A listed root port whose register cannot be believed to be the switch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NoSwitch {
+pub(crate) enum SwitchError {
     /// the offset belongs to a capability
     #[error(
         "root port {port} has no DDIO switch: its offset {offset:#x}, where perfctrlsts_0 would be, lies in \
@@ -44,10 +44,10 @@ pub(crate) fn has_listed_numbers((vendor, device): (u16, u16), switch: &PortSwit
 ///
 /// # Errors
 /// If a capability lies there, or configuration space cannot be read.
-pub(crate) fn check_switch(host: &Host, port: Bdf, switch: &PortSwitch) -> Result<(), NoSwitch> {
+pub(crate) fn check_switch(host: &Host, port: Bdf, switch: &PortSwitch) -> Result<(), SwitchError> {
     let offset = switch.offset;
     match capability_at(host.config.as_ref(), port, offset)? {
-        Some(capability) => Err(NoSwitch::InCapability { port, offset, capability }),
+        Some(capability) => Err(SwitchError::InCapability { port, offset, capability }),
         None => Ok(()),
     }
 }

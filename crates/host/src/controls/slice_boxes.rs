@@ -64,7 +64,7 @@ pub struct BoxRegisters {
     /// The event select that counts look-ups.
     pub(crate) select_value: u64,
     /// The filter that lets lines of every state count, where there is one.
-    pub(crate) filter: Option<Filter>,
+    pub(crate) filter: Option<SliceBoxFilter>,
     /// Bits of the box's control that stop its counters.
     pub(crate) frozen_bits: u64,
 }
@@ -72,7 +72,7 @@ pub struct BoxRegisters {
 /// A filter register and what it has to hold.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Filter {
+pub(crate) struct SliceBoxFilter {
     offset: u32,
     pub(crate) value: u64,
 }
@@ -80,7 +80,7 @@ pub(crate) struct Filter {
 impl BoxUnit {
     /// The boxes of the generations with this table of events.
     #[must_use]
-    pub fn of_events(name: &str) -> Option<Self> {
+    pub fn for_events(name: &str) -> Option<Self> {
         let has = |unit: &&BoxUnit| unit.events.iter().any(|known| known == name);
         all().iter().find(has).cloned()
     }
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     fn registers(events: &str) -> BoxRegisters {
-        BoxUnit::of_events(events).expect("is known").registers
+        BoxUnit::for_events(events).expect("is known").registers
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::resctrl::MaskLine;
 /// A control: a register or file that holds a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
-pub enum Target {
+pub enum ControlTarget {
     /// A model-specific register of a socket.
     Msr {
         /// The socket.
@@ -46,10 +46,10 @@ pub enum Target {
     },
 }
 
-impl Target {
+impl ControlTarget {
     /// Whether it is a file of the kernel rather than a register.
     #[must_use]
-    pub fn is_of_kernel(&self) -> bool {
+    pub fn is_kernel_file(&self) -> bool {
         matches!(self, Self::Mask { .. } | Self::Switch { .. })
     }
 
@@ -76,7 +76,7 @@ impl Target {
 
     /// Whether a value is what a register reads as when nothing answers: all ones.
     #[must_use]
-    pub fn is_no_answer(&self, value: u64) -> bool {
+    pub fn is_all_ones(&self, value: u64) -> bool {
         match self {
             Self::Msr { .. } => value == u64::MAX,
             Self::Port { .. } => value == u64::from(u32::MAX),
@@ -90,29 +90,29 @@ impl Target {
     /// If it cannot be read, nothing answers, or two readings differ: such a value must not be changed
     /// and written back.
     pub fn read(&self, host: &Host) -> Result<u64, FileError> {
-        let first = self.held(host)?;
-        if self.is_no_answer(first) {
+        let first = self.read_once(host)?;
+        if self.is_all_ones(first) {
             return Err(FileError::new(self, Problem::NoAnswer));
         }
         // Files of the kernel are no registers that a read could clear.
-        let second = if self.is_of_kernel() { first } else { self.held(host)? };
+        let second = if self.is_kernel_file() { first } else { self.read_once(host)? };
         match first == second {
             true => Ok(first),
             false => Err(FileError::new(self, Problem::Unsteady { first, second })),
         }
     }
 
-    fn held(&self, host: &Host) -> Result<u64, FileError> {
+    fn read_once(&self, host: &Host) -> Result<u64, FileError> {
         match self {
             Self::Msr { socket, cpu, address } => {
-                host.registers.read(reachable(host, *socket, *cpu)?, *address)
+                host.registers.read(online_cpu(host, *socket, *cpu)?, *address)
             }
             Self::Port { function, offset } => host.config.read(*function, *offset).map(u64::from),
             Self::Mask { path, resource, domain } => {
                 let text = host.control.read(path)?;
                 let lines = text.lines().filter_map(|line| MaskLine::parse(line.trim()));
                 let mut of_resource = lines.filter(|line| line.resource == *resource);
-                let mask = of_resource.find_map(|line| line.of(*domain));
+                let mask = of_resource.find_map(|line| line.mask(*domain));
                 mask.ok_or_else(|| host.root.malformed(path, &text, "the mask of this cache"))
             }
             Self::Switch { path } => match host.control.read(path)?.trim() {
@@ -130,7 +130,7 @@ impl Target {
     pub fn write(&self, host: &Host, value: u64) -> Result<(), FileError> {
         match self {
             Self::Msr { socket, cpu, address } => {
-                host.registers.write(reachable(host, *socket, *cpu)?, *address, value)
+                host.registers.write(online_cpu(host, *socket, *cpu)?, *address, value)
             }
             Self::Port { function, offset } => {
                 let value = u32::try_from(value).map_err(|_| {
@@ -152,7 +152,7 @@ impl Target {
 
 /// The CPU through which a socket's register is reached: another one of the socket if the given CPU
 /// is offline or got another number at a reboot.
-fn reachable(host: &Host, socket: PackageId, cpu: CpuId) -> Result<CpuId, FileError> {
+fn online_cpu(host: &Host, socket: PackageId, cpu: CpuId) -> Result<CpuId, FileError> {
     // Reads the topology of one CPU first: that of all takes long on a large machine.
     let package = format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id");
     if host.root.read_number(&package).ok() == Some(socket.0.into()) {
@@ -169,7 +169,7 @@ fn reachable(host: &Host, socket: PackageId, cpu: CpuId) -> Result<CpuId, FileEr
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for ControlTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Msr { socket, address, .. } => write!(f, "MSR {address:#x} of socket {socket}"),

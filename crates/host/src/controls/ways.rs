@@ -1,13 +1,13 @@
 //! A mask of cache ways in words.
 
-use crate::cpu::as_list;
+use crate::cpu::format_list;
 
 /// `2 of 11 ways (9-10)`.
 #[must_use]
-pub fn ways_in_words(mask: u64, ways: u32) -> String {
+pub fn describe_ways(mask: u64, ways: u32) -> String {
     let numbers: Vec<u32> = (0..64).filter(|way| mask >> way & 1 == 1).collect();
     match numbers.len() {
         0 => format!("none of {ways} ways"),
-        count => format!("{count} of {ways} ways ({})", as_list(&numbers)),
+        count => format!("{count} of {ways} ways ({})", format_list(&numbers)),
     }
 }

@@ -26,7 +26,7 @@ impl Generations {
 
     /// The generation of a CPU, if it is known.
     #[must_use]
-    pub fn of(&self, cpu: &CpuModel) -> Option<&Generation> {
+    pub fn find(&self, cpu: &CpuModel) -> Option<&Generation> {
         self.generation.iter().find(|generation| generation.includes(cpu))
     }
 
@@ -71,7 +71,7 @@ pub struct Generation {
     /// What the firmware calls the switch of the whole machine, if boards have one.
     pub firmware_switch: Option<String>,
     /// Where a device's writes go.
-    pub writes_go_to: WritesGoTo,
+    pub writes_go_to: WriteDestination,
     /// The same in words.
     pub io_path: String,
     /// Where this was read.
@@ -102,7 +102,7 @@ impl Generation {
 
     /// The firmware's switch in words.
     #[must_use]
-    pub fn firmware_switch_in_words(&self) -> String {
+    pub fn describe_firmware_switch(&self) -> String {
         match &self.firmware_switch {
             Some(name) => format!("a firmware setting: {name}"),
             None => "no firmware setting is known".to_owned(),
@@ -111,7 +111,7 @@ impl Generation {
 
     /// What is known about the place of a switch that root ports do not have, to follow a statement.
     #[must_use]
-    pub fn no_port_switch_in_words(&self) -> String {
+    pub fn describe_missing_port_switch(&self) -> String {
         self.no_port_switch.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default()
     }
 
@@ -125,13 +125,13 @@ impl Generation {
 /// Where a device's writes go.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum WritesGoTo {
+pub enum WriteDestination {
     /// The last-level cache.
     Llc,
     /// Memory.
     Memory,
     /// The last-level cache if they carry a steering tag, else memory.
-    Steered,
+    SteeringStep,
 }
 
 /// Whether a control was seen to change hit rates on this generation.
@@ -151,7 +151,7 @@ pub enum Proof {
 /// What a control is believed on.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum KnownBy {
+pub enum SourceKind {
     /// A public datasheet describes it.
     Manual,
     /// A publication has measured it.
@@ -181,7 +181,7 @@ impl MaskShape {
 
     /// The shape in words.
     #[must_use]
-    pub fn in_words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::RunFromTop => "one run of ways that ends at the top way",
         }
@@ -203,7 +203,7 @@ pub struct WaysRegister {
     /// What measurements say.
     pub proof: Proof,
     /// What it is believed on.
-    pub known_by: KnownBy,
+    pub known_by: SourceKind,
     /// Where this was read.
     pub source: String,
 }
@@ -226,7 +226,7 @@ pub struct PortSwitch {
     /// What measurements say.
     pub proof: Proof,
     /// What it is believed on.
-    pub known_by: KnownBy,
+    pub known_by: SourceKind,
     /// Which bits make "DDIO off", by which source.
     pub off_source: String,
     /// Where this was read.
@@ -260,7 +260,7 @@ mod tests {
     fn stepping_tells_skylake_from_cascade_lake() {
         let table = Generations::built_in();
         let name =
-            |stepping| table.of(&cpu("GenuineIntel", 6, 0x55, stepping)).map(|g| g.name.as_str());
+            |stepping| table.find(&cpu("GenuineIntel", 6, 0x55, stepping)).map(|g| g.name.as_str());
         assert_eq!(name(4), Some("Skylake"));
         assert_eq!(name(7), Some("Cascade Lake"));
         assert_eq!(name(11), Some("Cooper Lake"));
@@ -272,8 +272,8 @@ mod tests {
         let with_switch: Vec<_> =
             table.all().iter().filter_map(|g| Some((&g.name, g.port_switch.as_ref()?))).collect();
         for (name, switch) in &with_switch {
-            let is_measured = switch.known_by == KnownBy::Measurement;
-            assert!(is_measured || switch.known_by == KnownBy::Manual, "{name}");
+            let is_measured = switch.known_by == SourceKind::Measurement;
+            assert!(is_measured || switch.known_by == SourceKind::Manual, "{name}");
             // A manual says what a bit is for; that hit rates follow is what a measurement says.
             assert_eq!(switch.proof == Proof::Effective, is_measured, "{name}");
         }
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_model_that_nobody_described_has_no_generation() {
-        assert!(Generations::built_in().of(&cpu("GenuineIntel", 6, 0x9e, 0)).is_none());
-        assert!(Generations::built_in().of(&cpu("HygonGenuine", 0x18, 0, 0)).is_none());
+        assert!(Generations::built_in().find(&cpu("GenuineIntel", 6, 0x9e, 0)).is_none());
+        assert!(Generations::built_in().find(&cpu("HygonGenuine", 0x18, 0, 0)).is_none());
     }
 }

@@ -1,14 +1,14 @@
 //! Whether slices of the last-level cache can be told apart: their counters, and where lines lie.
 
 use super::split_remedy;
-use crate::cpu::Socket;
+use crate::cpu::CpuSocket;
 use crate::machine::Host;
 use crate::probe_memory::ProbePageSize;
-use crate::slices::{BoxPlan, Counting, NoCounters, SliceMachine};
-use crate::unread::Unread;
+use crate::slices::{BoxPlan, CountersError, CountingMethod, SliceMachine};
+use crate::unavailable::Unavailable;
 
 /// How slices can be told apart here.
-pub(super) enum Means {
+pub(super) enum SliceMethod {
     /// The kernel counts look-ups in so many boxes.
     Perf(u32),
     /// Registers of the boxes count, once they are written.
@@ -18,36 +18,40 @@ pub(super) enum Means {
 }
 
 /// Tries to count look-ups at the first socket.
-pub(super) fn means(host: &Host) -> Result<Means, Unread> {
+pub(super) fn find_method(host: &Host) -> Result<SliceMethod, Unavailable> {
     let machine = SliceMachine::read(host, None, None);
-    match machine.and_then(|machine| machine.counting(host, None)) {
-        Ok(Counting::Perf(boxes, _)) => Ok(Means::Perf(boxes)),
-        Ok(Counting::Registers(plan)) => Ok(Means::Registers(plan)),
-        Err(NoCounters::NotHere(reason)) => Ok(Means::Timing(reason)),
+    match machine.and_then(|machine| machine.counting_method(host, None)) {
+        Ok(CountingMethod::Perf(boxes, _)) => Ok(SliceMethod::Perf(boxes)),
+        Ok(CountingMethod::Registers(plan)) => Ok(SliceMethod::Registers(plan)),
+        Err(CountersError::NotHere(reason)) => Ok(SliceMethod::Timing(reason)),
         Err(error) => Err(split_remedy(&error.to_string())),
     }
 }
 
 /// What tells the slice of a line.
-pub(super) fn look_ups(means: &Result<Means, Unread>) -> Result<Option<String>, Unread> {
+pub(super) fn look_ups(
+    means: &Result<SliceMethod, Unavailable>,
+) -> Result<Option<String>, Unavailable> {
     match means {
-        Ok(Means::Perf(boxes)) => Ok(Some(format!("look-ups at {boxes} of them, through perf"))),
-        Ok(Means::Registers(plan)) => {
+        Ok(SliceMethod::Perf(boxes)) => {
+            Ok(Some(format!("look-ups at {boxes} of them, through perf")))
+        }
+        Ok(SliceMethod::Registers(plan)) => {
             let slices = plan.counters.len();
             Ok(Some(format!("look-ups at {slices} of them, through registers")))
         }
-        Ok(Means::Timing(reason)) => {
+        Ok(SliceMethod::Timing(reason)) => {
             let remedy = "skipline-host slices map --oracle timing --slices N: by latencies";
-            Err(Unread::new("", reason.clone(), remedy))
+            Err(Unavailable::new("", reason.clone(), remedy))
         }
         Err(unread) => Err(unread.clone()),
     }
 }
 
 /// Whether huge pages are there, and the kernel says where they lie: one is mapped and given back.
-pub(super) fn addresses(host: &Host) -> Result<Option<String>, Unread> {
+pub(super) fn addresses(host: &Host) -> Result<Option<String>, Unavailable> {
     let sockets = crate::cpu::sockets(&host.root).unwrap_or_default();
-    let cpu = sockets.first().map(Socket::first_cpu).unwrap_or_default();
+    let cpu = sockets.first().map(CpuSocket::first_cpu).unwrap_or_default();
     match host.memory.map(ProbePageSize::TwoMiB, 1, cpu) {
         Ok(_) => Ok(None),
         Err(error) => Err(split_remedy(&error.to_string())),
@@ -55,16 +59,16 @@ pub(super) fn addresses(host: &Host) -> Result<Option<String>, Unread> {
 }
 
 /// Whether the registers of the boxes can be written, where that is needed.
-pub(super) fn written(
-    means: Result<Means, Unread>,
+pub(super) fn writable_counters(
+    means: Result<SliceMethod, Unavailable>,
     refusal: Option<String>,
-) -> Result<Option<String>, Unread> {
+) -> Result<Option<String>, Unavailable> {
     match (means?, refusal) {
-        (Means::Perf(_), _) => Ok(Some("not needed: the kernel counts".into())),
-        (Means::Registers(_), Some(reason)) | (Means::Timing(reason), _) => {
-            Err(Unread::absent("", reason))
+        (SliceMethod::Perf(_), _) => Ok(Some("not needed: the kernel counts".into())),
+        (SliceMethod::Registers(_), Some(reason)) | (SliceMethod::Timing(reason), _) => {
+            Err(Unavailable::absent("", reason))
         }
-        (Means::Registers(plan), None) => {
+        (SliceMethod::Registers(plan), None) => {
             let registers = plan.plan.changes.len();
             Ok(Some(format!("{registers} registers, while `slices map --apply` asks")))
         }

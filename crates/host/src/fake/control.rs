@@ -1,7 +1,7 @@
 //! Control files of a described machine: one domain at a time, masks that are refused or widened.
 
 use super::FakeMachine;
-use super::description::{Answer, ControlFile};
+use super::description::{ControlFile, RegisterAnswer};
 use crate::control_files::{ControlFiles, KernelFiles};
 use crate::error::{FileError, Problem};
 use crate::resctrl::MaskLine;
@@ -20,13 +20,15 @@ impl ControlFiles for FakeMachine {
 
     fn write(&self, path: &str, command: &str) -> Result<(), FileError> {
         let described = self.description.control.iter().find(|file| file.path == path);
-        let answer = described.map_or(Answer::Ok, |file| file.write);
+        let answer = described.map_or(RegisterAnswer::Ok, |file| file.write);
         match answer {
-            Answer::Ok => {}
-            Answer::Ignored | Answer::Dead => return Ok(()),
-            Answer::Eperm => return Err(self.root.error(path, Problem::NotPermitted)),
-            Answer::Absent => return Err(self.root.error(path, Problem::Missing)),
-            Answer::Eio | Answer::Short => return Err(self.root.error(path, Problem::Refused)),
+            RegisterAnswer::Ok => {}
+            RegisterAnswer::Ignored | RegisterAnswer::Dead => return Ok(()),
+            RegisterAnswer::Eperm => return Err(self.root.error(path, Problem::NotPermitted)),
+            RegisterAnswer::Absent => return Err(self.root.error(path, Problem::Missing)),
+            RegisterAnswer::Eio | RegisterAnswer::Short => {
+                return Err(self.root.error(path, Problem::Refused));
+            }
         }
         let old = ControlFiles::read(self, path)?;
         let new = match path.rsplit('/').next() {

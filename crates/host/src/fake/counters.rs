@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::FakeMachine;
-use super::description::{Answer, Control, Event, Quantity, Traffic};
+use super::description::{
+    DescribedEvent, DescribedTraffic, HitRateControl, RegisterAnswer, TrafficQuantity,
+};
 use crate::cpu::{CpuId, cpu_list};
 use crate::error::{FileError, Problem};
 use crate::pci_address::Bdf;
@@ -37,12 +39,15 @@ impl UncoreCounters for FakeCounters {
     ) -> Result<Window, FileError> {
         let unit = groups.iter().flatten().next().map_or("perf_event", |first| &first.unit);
         match self.machine.description.counters {
-            Answer::Ok => {}
-            Answer::Eperm => return Err(FileError::new(unit, Problem::NotPermitted)),
-            Answer::Eio | Answer::Short | Answer::Ignored | Answer::Dead => {
+            RegisterAnswer::Ok => {}
+            RegisterAnswer::Eperm => return Err(FileError::new(unit, Problem::NotPermitted)),
+            RegisterAnswer::Eio
+            | RegisterAnswer::Short
+            | RegisterAnswer::Ignored
+            | RegisterAnswer::Dead => {
                 return Err(FileError::new(unit, Problem::Refused));
             }
-            Answer::Absent => return Err(FileError::new(unit, Problem::Missing)),
+            RegisterAnswer::Absent => return Err(FileError::new(unit, Problem::Missing)),
         }
         let micros = u64::try_from(window.as_micros()).unwrap_or(u64::MAX);
         let count = |request: &CounterRequest| Count {
@@ -57,8 +62,8 @@ impl UncoreCounters for FakeCounters {
 impl FakeCounters {
     /// What one box counts each second. An encoding that the description does not list counts nothing.
     fn per_second(&self, request: &CounterRequest) -> u64 {
-        let (unit, number) = split(&request.unit);
-        let matches = |event: &&Event| {
+        let (unit, number) = split_box_name(&request.unit);
+        let matches = |event: &&DescribedEvent| {
             event.unit == unit
                 && event.config == request.words.config
                 && event.config1 == request.words.config1
@@ -78,28 +83,28 @@ impl FakeCounters {
 
     fn boxes(&self, unit: &str) -> u64 {
         let names = self.machine.root.list("sys/bus/event_source/devices").unwrap_or_default();
-        names.iter().filter(|name| split(name).0 == unit).count().max(1) as u64
+        names.iter().filter(|name| split_box_name(name).0 == unit).count().max(1) as u64
     }
 
-    fn lines(&self, traffic: &Traffic, what: Quantity) -> u64 {
+    fn lines(&self, traffic: &DescribedTraffic, what: TrafficQuantity) -> u64 {
         let write_hit = self.hit_percent(traffic);
         // Reads find what the CPU has left in its caches as well.
         let read_hit = (write_hit + 20).min(100);
         let (lines, percent) = match what {
-            Quantity::WriteHits => (traffic.write_lines_per_s, write_hit),
-            Quantity::WriteMisses => (traffic.write_lines_per_s, 100 - write_hit),
-            Quantity::ReadHits => (traffic.read_lines_per_s, read_hit),
-            Quantity::ReadMisses => (traffic.read_lines_per_s, 100 - read_hit),
+            TrafficQuantity::WriteHits => (traffic.write_lines_per_s, write_hit),
+            TrafficQuantity::WriteMisses => (traffic.write_lines_per_s, 100 - write_hit),
+            TrafficQuantity::ReadHits => (traffic.read_lines_per_s, read_hit),
+            TrafficQuantity::ReadMisses => (traffic.read_lines_per_s, 100 - read_hit),
         };
         lines.saturating_mul(percent) / 100
     }
 
-    fn hit_percent(&self, traffic: &Traffic) -> u64 {
+    fn hit_percent(&self, traffic: &DescribedTraffic) -> u64 {
         let ways = match traffic.follows {
-            Control::Nothing => Some(0),
-            Control::PortSwitch => self.port_allocates(traffic).then_some(2),
-            Control::IioWays => self.iio_ways(traffic),
-            Control::IoAlloc => self.io_alloc_ways(traffic.socket),
+            HitRateControl::Nothing => Some(0),
+            HitRateControl::PortSwitch => self.port_allocates(traffic).then_some(2),
+            HitRateControl::IioWays => self.iio_ways(traffic),
+            HitRateControl::IoAlloc => self.io_alloc_ways(traffic.socket),
         };
         let more = |ways: u64| {
             let added = ways.saturating_mul(traffic.hit_percent_per_way);
@@ -108,14 +113,14 @@ impl FakeCounters {
         ways.map_or(0, more).min(100)
     }
 
-    fn port_allocates(&self, traffic: &Traffic) -> bool {
+    fn port_allocates(&self, traffic: &DescribedTraffic) -> bool {
         let (offset, bit) = PORT_SWITCH;
         let Ok(port) = traffic.port.parse::<Bdf>() else { return true };
         PciConfig::read(&self.machine, port, offset).unwrap_or(bit) & bit != 0
     }
 
-    fn iio_ways(&self, traffic: &Traffic) -> Option<u64> {
-        let mask = self.machine.msr_value(self.a_cpu_of(traffic.socket)?, IIO_LLC_WAYS)?;
+    fn iio_ways(&self, traffic: &DescribedTraffic) -> Option<u64> {
+        let mask = self.machine.msr_value(self.cpu_of_socket(traffic.socket)?, IIO_LLC_WAYS)?;
         self.port_allocates(traffic).then(|| mask.count_ones().into())
     }
 
@@ -123,14 +128,14 @@ impl FakeCounters {
         let info = "sys/fs/resctrl/info/L3";
         let state = self.machine.root.read_line(&format!("{info}/io_alloc")).ok()?;
         let text = self.machine.root.read_line(&format!("{info}/io_alloc_cbm")).ok()?;
-        let cpu = self.a_cpu_of(socket)?;
+        let cpu = self.cpu_of_socket(socket)?;
         let cache = format!("sys/devices/system/cpu/cpu{cpu}/cache/index3/id");
         let cache = u32::try_from(self.machine.root.read_number(&cache).ok()?).ok()?;
-        let mask = MaskLine::parse(&text)?.of(cache)?;
+        let mask = MaskLine::parse(&text)?.mask(cache)?;
         (state == "enabled").then(|| mask.count_ones().into())
     }
 
-    fn a_cpu_of(&self, socket: u64) -> Option<CpuId> {
+    fn cpu_of_socket(&self, socket: u64) -> Option<CpuId> {
         let folder = "sys/devices/system/cpu";
         let online = self.machine.root.read_line(&format!("{folder}/online")).ok()?;
         cpu_list(&online)?.into_iter().find(|cpu| {
@@ -141,7 +146,7 @@ impl FakeCounters {
 }
 
 /// `uncore_cha_3` is box 3 of `uncore_cha`.
-pub(super) fn split(name: &str) -> (&str, u64) {
+pub(super) fn split_box_name(name: &str) -> (&str, u64) {
     match name.rsplit_once('_') {
         Some((unit, number)) => match number.parse() {
             Ok(number) => (unit, number),

@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::slices::Slices;
+use super::slices::SliceDescription;
 
 /// Registers, control files and traffic of a machine.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Description {
-    pub(super) msr: Msr,
+pub struct MachineDescription {
+    pub(super) msr: MsrDescription,
     /// What reads beyond the first 64 bytes of configuration space give.
-    pub(super) extended_config: Answer,
+    pub(super) extended_config: RegisterAnswer,
     pub(super) pci: Vec<PciRegister>,
     pub(super) control: Vec<ControlFile>,
-    pub(super) counters: Answer,
-    pub(super) traffic: Vec<Traffic>,
-    pub(super) event: Vec<Event>,
+    pub(super) counters: RegisterAnswer,
+    pub(super) traffic: Vec<DescribedTraffic>,
+    pub(super) event: Vec<DescribedEvent>,
     pub(super) rings: BTreeMap<String, [u32; 4]>,
-    pub(super) slices: Option<Slices>,
+    pub(super) slices: Option<SliceDescription>,
 }
 
-impl Description {
+impl MachineDescription {
     /// Reads a description.
     ///
     /// # Errors
@@ -35,8 +35,8 @@ impl Description {
 /// The msr driver and what it reaches.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Msr {
-    pub(super) driver: Answer,
+pub(super) struct MsrDescription {
+    pub(super) driver: RegisterAnswer,
     pub(super) register: Vec<MsrRegister>,
 }
 
@@ -44,16 +44,16 @@ pub(super) struct Msr {
 pub(super) struct MsrRegister {
     pub(super) address: u32,
     #[serde(default)]
-    pub(super) scope: Scope,
+    pub(super) scope: RegisterScope,
     pub(super) value: u64,
     #[serde(flatten)]
-    pub(super) behaviour: Behaviour,
+    pub(super) behaviour: RegisterBehaviour,
 }
 
 /// Who shares a register.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Scope {
+pub(super) enum RegisterScope {
     #[default]
     Socket,
     Cpu,
@@ -64,15 +64,15 @@ pub(super) struct PciRegister {
     pub(super) function: String,
     pub(super) offset: u16,
     #[serde(flatten)]
-    pub(super) behaviour: Behaviour,
+    pub(super) behaviour: RegisterBehaviour,
 }
 
 /// What reads and writes of a register do.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Behaviour {
-    pub(super) read: Answer,
-    pub(super) write: Answer,
+pub(super) struct RegisterBehaviour {
+    pub(super) read: RegisterAnswer,
+    pub(super) write: RegisterAnswer,
     /// Bits that a write can change.
     pub(super) writable: u64,
     /// Bits that every write sets.
@@ -86,7 +86,7 @@ pub(super) struct Behaviour {
 /// How a driver or register answers.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Answer {
+pub(super) enum RegisterAnswer {
     #[default]
     Ok,
     Absent,
@@ -104,15 +104,15 @@ pub(super) enum Answer {
 pub(super) struct ControlFile {
     pub(super) path: String,
     #[serde(default)]
-    pub(super) write: Answer,
+    pub(super) write: RegisterAnswer,
     /// Masks that become others.
     #[serde(default)]
-    pub(super) widened: Vec<Widened>,
+    pub(super) widened: Vec<WidenedMask>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Widened {
+pub(super) struct WidenedMask {
     pub(super) asked: u64,
     pub(super) becomes: u64,
 }
@@ -120,13 +120,13 @@ pub(super) struct Widened {
 /// What devices do at one socket, and what decides whether they hit.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Traffic {
+pub(super) struct DescribedTraffic {
     pub(super) socket: u64,
     pub(super) port: String,
     pub(super) write_lines_per_s: u64,
     pub(super) read_lines_per_s: u64,
     #[serde(default)]
-    pub(super) follows: Control,
+    pub(super) follows: HitRateControl,
     /// Percent of writes that hit with no way, and more for each way that the control gives.
     pub(super) hit_percent: u64,
     #[serde(default)]
@@ -136,7 +136,7 @@ pub(super) struct Traffic {
 /// The control that hit rates obey.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Control {
+pub(super) enum HitRateControl {
     /// Nothing changes them.
     #[default]
     Nothing,
@@ -151,13 +151,13 @@ pub(super) enum Control {
 /// What an event counts at this machine, in the hardware's own encoding.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Event {
+pub(super) struct DescribedEvent {
     /// Name of the unit, without the number of its box.
     pub(super) unit: String,
     pub(super) config: u64,
     #[serde(default)]
     pub(super) config1: u64,
-    pub(super) counts: Vec<Quantity>,
+    pub(super) counts: Vec<TrafficQuantity>,
     /// Only the traffic of this root port, and only at the box of this number.
     #[serde(default)]
     pub(super) port: Option<String>,
@@ -175,7 +175,7 @@ fn line() -> u64 {
 /// What can be counted.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Quantity {
+pub(super) enum TrafficQuantity {
     WriteHits,
     WriteMisses,
     ReadHits,

@@ -7,11 +7,11 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::FakeMachine;
-use super::description::Answer;
-use super::slices::{SliceBoxes, Slices};
+use super::description::RegisterAnswer;
+use super::slices::{SliceBoxes, SliceDescription};
 use crate::cpu::CpuId;
 use crate::error::Problem;
-use crate::probe_memory::{MemoryError, MemorySource, ProbeMemory, ProbePage, ProbePageSize};
+use crate::probe_memory::{MemorySource, ProbeMemory, ProbeMemoryError, ProbePage, ProbePageSize};
 use units::narrow::{fit, usize_from};
 
 const DELAY_CYCLES: f64 = 200.0;
@@ -22,10 +22,10 @@ impl MemorySource for FakeMachine {
         size: ProbePageSize,
         most: usize,
         cpu: CpuId,
-    ) -> Result<Box<dyn ProbeMemory>, MemoryError> {
+    ) -> Result<Box<dyn ProbeMemory>, ProbeMemoryError> {
         let slices = self.slices.clone().ok_or_else(|| {
             let problem = Problem::Other("describes no [slices]".into());
-            MemoryError::from(self.root.error(super::DESCRIPTION, problem))
+            ProbeMemoryError::from(self.root.error(super::DESCRIPTION, problem))
         })?;
         let wanted = u32::try_from(self.socket_of(cpu)).unwrap_or(0);
         let free = self.free_pages(wanted, size);
@@ -33,17 +33,17 @@ impl MemorySource for FakeMachine {
         if count == 0 {
             let others = (0..MOST_NODES).filter(|node| *node != wanted);
             if let Some(node) = others.into_iter().find(|node| self.free_pages(*node, size) > 0) {
-                return Err(MemoryError::OtherSocket { size, node, wanted });
+                return Err(ProbeMemoryError::OtherSocket { size, node, wanted });
             }
-            return Err(MemoryError::NoPages { size, free });
+            return Err(ProbeMemoryError::NoPages { size, free });
         }
-        if slices.described.pagemap != Answer::Ok {
-            return Err(MemoryError::Hidden);
+        if slices.described.pagemap != RegisterAnswer::Ok {
+            return Err(ProbeMemoryError::Hidden);
         }
         slices.load(&self.root)?;
         let pages = pages(&slices.described, size, count);
         let mut memory = FakeMemory { machine: self.clone(), slices, pages };
-        memory.go_to(cpu)?;
+        memory.move_to(cpu)?;
         Ok(Box::new(memory))
     }
 }
@@ -59,7 +59,7 @@ impl FakeMachine {
     }
 }
 
-fn pages(described: &Slices, size: ProbePageSize, count: usize) -> Vec<ProbePage> {
+fn pages(described: &SliceDescription, size: ProbePageSize, count: usize) -> Vec<ProbePage> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(described.seed);
     let mut starts = std::collections::BTreeSet::new();
     let slots = 1u64 << (described.memory_bits - size.bits());
@@ -81,9 +81,9 @@ impl ProbeMemory for FakeMemory {
         &self.pages
     }
 
-    fn go_to(&mut self, cpu: CpuId) -> Result<(), MemoryError> {
+    fn move_to(&mut self, cpu: CpuId) -> Result<(), ProbeMemoryError> {
         let (socket, core) = (self.machine.socket_of(cpu), self.machine.core_of(cpu));
-        let mut moving = self.slices.moving();
+        let mut moving = self.slices.state();
         moving.core = core;
         if moving.cpu != cpu {
             (moving.cpu, moving.socket, moving.counting) = (cpu, socket, None);
@@ -93,7 +93,7 @@ impl ProbeMemory for FakeMemory {
 
     fn load_and_flush(&mut self, physical_address: u64, times: u32) {
         let slice = self.slices.slice(physical_address);
-        let mut moving = self.slices.moving();
+        let mut moving = self.slices.state();
         if moving.counting.is_none() {
             moving.counting = Some(self.machine.counting(&self.slices, moving.cpu));
         }
@@ -105,7 +105,7 @@ impl ProbeMemory for FakeMemory {
             (self.slices.described.wrong_share, 2 * u64::from(times)),
             (self.slices.described.unclear_share, u64::from(times)),
         ] {
-            if moving.happens(share) {
+            if moving.occurs(share) {
                 let other =
                     (slice + 1 + usize_from(moving.random.next_u64()) % (boxes - 1)) % boxes;
                 seen[other] += accesses;
@@ -122,13 +122,13 @@ impl ProbeMemory for FakeMemory {
     fn llc_load_cycles(&mut self, physical_address: u64) -> f64 {
         let slice = fit(self.slices.slice(physical_address));
         let latency = &self.slices.described.latency;
-        let mut moving = self.slices.moving();
+        let mut moving = self.slices.state();
         let core = moving.core % fit::<u32, _>(moving.look_ups.len());
         let column = |tile: u32| tile % latency.columns.max(1);
         let row = |tile: u32| tile / latency.columns.max(1);
         let hops = column(core).abs_diff(column(slice)) + row(core).abs_diff(row(slice));
         let jitter = (2.0 * moving.uniform() - 1.0) * latency.jitter_cycles;
-        let delayed = moving.happens(latency.delayed_share);
+        let delayed = moving.occurs(latency.delayed_share);
         let delay = if delayed { DELAY_CYCLES } else { 0.0 };
         (latency.base_cycles + latency.hop_cycles * f64::from(hops) + jitter + delay).round()
     }

@@ -11,8 +11,8 @@ use units::LineAddr;
 use units::narrow::usize_from;
 
 use super::FakeMachine;
-use super::counters::split;
-use super::description::{Answer, Behaviour, MsrRegister, Scope};
+use super::counters::split_box_name;
+use super::description::{MsrRegister, RegisterAnswer, RegisterBehaviour, RegisterScope};
 use crate::cpu::CpuId;
 use crate::error::{FileError, Problem};
 use crate::root::Root;
@@ -21,12 +21,12 @@ use crate::uncore::{CounterRequest, RunningCounters};
 /// What a machine's slices do.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Slices {
+pub(super) struct SliceDescription {
     /// The file of the tree that states the function.
     table: String,
     /// A look-up, in the encoding of the hardware.
-    counts: CountedEvent,
-    registers: Option<BoxRegisters>,
+    counts: LookupEvent,
+    registers: Option<FakeBoxRegisters>,
     /// Share of questions during which another program keeps another slice busy.
     #[serde(default)]
     pub(super) wrong_share: f64,
@@ -36,18 +36,18 @@ pub(super) struct Slices {
     /// Most look-ups of others that each box sees during a question.
     #[serde(default)]
     pub(super) stray_look_ups: u32,
-    pub(super) latency: Latency,
+    pub(super) latency: LatencyDescription,
     /// Pages lie anywhere below two to this power.
     pub(super) memory_bits: u32,
     /// What the kernel's page map answers.
     #[serde(default)]
-    pub(super) pagemap: Answer,
+    pub(super) pagemap: RegisterAnswer,
     pub(super) seed: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CountedEvent {
+struct LookupEvent {
     unit: String,
     config: u64,
     #[serde(default)]
@@ -56,7 +56,7 @@ struct CountedEvent {
 
 /// Registers of boxes, and what they hold when they count.
 #[derive(Clone, Debug, Deserialize)]
-struct BoxRegisters {
+struct FakeBoxRegisters {
     /// The first register of each box.
     first: Vec<u32>,
     select: u32,
@@ -69,13 +69,13 @@ struct BoxRegisters {
     #[serde(default)]
     counting_filter: u64,
     #[serde(flatten)]
-    behaviour: Behaviour,
+    behaviour: RegisterBehaviour,
 }
 
 /// Cores and slices on the same tiles of a grid.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Latency {
+pub(super) struct LatencyDescription {
     pub(super) base_cycles: f64,
     pub(super) hop_cycles: f64,
     pub(super) columns: u32,
@@ -92,7 +92,7 @@ const MEMORY_BITS: RangeInclusive<u32> = 32..=ADDRESS_BITS + 5;
 
 /// The function's file; the same keys as a table that was recovered.
 #[derive(Deserialize)]
-struct Table {
+struct SliceFunctionFile {
     part: String,
     source: String,
     slices: u32,
@@ -104,14 +104,14 @@ struct Table {
 /// Slices at work.
 #[derive(Debug)]
 pub(super) struct SliceBoxes {
-    pub(super) described: Slices,
+    pub(super) described: SliceDescription,
     function: OnceLock<BaseSequence>,
-    moving: Mutex<Moving>,
+    moving: Mutex<SliceState>,
 }
 
 /// What changes while lines are accessed.
 #[derive(Debug)]
-pub(super) struct Moving {
+pub(super) struct SliceState {
     /// The processor that accesses lines, its core and its socket.
     pub(super) cpu: CpuId,
     pub(super) core: u32,
@@ -125,8 +125,8 @@ pub(super) struct Moving {
     pub(super) random: Xoshiro256PlusPlus,
 }
 
-impl Moving {
-    pub(super) fn happens(&mut self, share: f64) -> bool {
+impl SliceState {
+    pub(super) fn occurs(&mut self, share: f64) -> bool {
         self.uniform() < share
     }
 
@@ -137,8 +137,8 @@ impl Moving {
 }
 
 impl SliceBoxes {
-    pub(super) fn new(described: &Slices) -> Self {
-        let moving = Moving {
+    pub(super) fn new(described: &SliceDescription) -> Self {
+        let moving = SliceState {
             cpu: CpuId(0),
             core: 0,
             socket: 0,
@@ -155,7 +155,8 @@ impl SliceBoxes {
         let path = self.described.table.as_str();
         let wrong = |message: String| root.error(path, Problem::Other(message));
         let text = root.read_text(path)?;
-        let table: Table = toml::from_str(&text).map_err(|error| wrong(error.message().into()))?;
+        let table: SliceFunctionFile =
+            toml::from_str(&text).map_err(|error| wrong(error.message().into()))?;
         let table = SliceTable {
             part: table.part,
             source: table.source,
@@ -171,7 +172,7 @@ impl SliceBoxes {
                 format!("[slices]: memory_bits from {least} to {most}, two slices or more");
             return Err(root.error(super::DESCRIPTION, Problem::Other(message)));
         }
-        let mut moving = self.moving();
+        let mut moving = self.state();
         moving.look_ups.resize(table.slices as usize, 0);
         moving.counters.resize(table.slices as usize, 0);
         // A second call finds the function of the first, which is the same.
@@ -179,7 +180,7 @@ impl SliceBoxes {
         Ok(())
     }
 
-    pub(super) fn moving(&self) -> MutexGuard<'_, Moving> {
+    pub(super) fn state(&self) -> MutexGuard<'_, SliceState> {
         self.moving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -201,12 +202,17 @@ impl SliceBoxes {
             for (offset, value) in offsets.into_iter().zip(boxes.idle) {
                 let Some(offset) = offset else { continue };
                 let (address, behaviour) = (first.wrapping_add(offset), behaviour.clone());
-                registers.push(MsrRegister { address, scope: Scope::Socket, value, behaviour });
+                registers.push(MsrRegister {
+                    address,
+                    scope: RegisterScope::Socket,
+                    value,
+                    behaviour,
+                });
             }
             // The other counters of a box are idle.
             registers.extend((1..4).map(|counter| MsrRegister {
                 address: first.wrapping_add(boxes.select + counter),
-                scope: Scope::Socket,
+                scope: RegisterScope::Socket,
                 value: 0,
                 behaviour: behaviour.clone(),
             }));
@@ -224,15 +230,15 @@ impl SliceBoxes {
         let boxes = self.described.registers.as_ref()?;
         let number =
             boxes.first.iter().position(|first| first.wrapping_add(boxes.counter) == address)?;
-        let moving = self.moving();
+        let moving = self.state();
         let counted = moving.counters.get(number).copied().unwrap_or(0);
         let same_socket = cpu == moving.cpu || socket_of(cpu) == moving.socket;
         Some(if same_socket { counted } else { 0 })
     }
 
     /// A register was written.
-    pub(super) fn written(&self) {
-        self.moving().counting = None;
+    pub(super) fn forget_counting(&self) {
+        self.state().counting = None;
     }
 }
 
@@ -256,10 +262,13 @@ impl FakeMachine {
         requests: &[CounterRequest],
     ) -> Result<Box<dyn RunningCounters>, FileError> {
         let refused = match self.description.counters {
-            Answer::Ok => None,
-            Answer::Eperm => Some(Problem::NotPermitted),
-            Answer::Eio | Answer::Short | Answer::Ignored | Answer::Dead => Some(Problem::Refused),
-            Answer::Absent => Some(Problem::Missing),
+            RegisterAnswer::Ok => None,
+            RegisterAnswer::Eperm => Some(Problem::NotPermitted),
+            RegisterAnswer::Eio
+            | RegisterAnswer::Short
+            | RegisterAnswer::Ignored
+            | RegisterAnswer::Dead => Some(Problem::Refused),
+            RegisterAnswer::Absent => Some(Problem::Missing),
         };
         if let Some((problem, first)) = refused.zip(requests.first()) {
             return Err(FileError::new(&first.unit, problem));
@@ -267,7 +276,7 @@ impl FakeMachine {
         let slices = self.slices.clone();
         let look_ups_of = |request: &CounterRequest| {
             let event = &slices.as_ref()?.described.counts;
-            let (unit, number) = split(&request.unit);
+            let (unit, number) = split_box_name(&request.unit);
             let counts = unit == event.unit
                 && request.words.config == event.config
                 && request.words.config1 == event.config1;
@@ -286,7 +295,7 @@ struct RunningBoxes {
 impl RunningCounters for RunningBoxes {
     fn read(&mut self) -> Result<Vec<u64>, FileError> {
         let Some(slices) = &self.slices else { return Ok(vec![0; self.boxes.len()]) };
-        let moving = slices.moving();
+        let moving = slices.state();
         let look_ups = |&(socket, number): &(u64, usize)| {
             if socket == moving.socket { moving.look_ups.get(number).copied() } else { None }
         };

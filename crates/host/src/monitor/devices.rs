@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use crate::machine::Host;
-use crate::pci::{Function, Kind, Tree, device_names};
+use crate::pci::{Function, FunctionKind, Tree, device_names};
 use crate::pci_address::Bdf;
 
 /// Parts of a stack where they are root ports.
@@ -25,7 +25,7 @@ pub struct PortDevice {
 /// How far it is known which devices a part counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum DevicesOf {
+pub enum CountedDevices {
     /// All of them are behind the part's root port.
     Port,
     /// They are those of the whole stack: the part counts some of them.
@@ -34,14 +34,14 @@ pub enum DevicesOf {
 }
 
 /// A device, and where its way up meets the root complex.
-struct Attached {
+struct AttachedDevice {
     device: PortDevice,
     top: Bdf,
     /// Whether that is a root port, and not the device itself.
     below_port: bool,
 }
 
-impl Attached {
+impl AttachedDevice {
     /// The part that counts it where parts are root ports; chipset and root complex have none of
     /// their own.
     fn part(&self) -> Option<u32> {
@@ -52,46 +52,50 @@ impl Attached {
 
 /// The devices of all I/O stacks.
 #[derive(Default)]
-pub(super) struct StackDevices(Vec<Attached>);
+pub(super) struct StackDevices(Vec<AttachedDevice>);
 
 impl StackDevices {
-    pub(super) fn of(host: &Host, tree: &Tree) -> Self {
+    pub(super) fn from_tree(host: &Host, tree: &Tree) -> Self {
         let attached = |function: &Function| {
             // Without its root port a device has no stack either.
-            let path = tree.way_up(host.config.as_ref(), function.bdf).ok()?;
+            let path = tree.bridges_to_root(host.config.as_ref(), function.bdf).ok()?;
             let top = path.last().map_or(function.bdf, |root| root.bdf);
             // The root complex has many functions of its own that move no data.
             let moves_data = match function.kind {
-                Kind::Nic | Kind::Ssd | Kind::Storage => true,
-                Kind::Other => !path.is_empty(),
-                Kind::Bridge => false,
+                FunctionKind::Nic | FunctionKind::Ssd | FunctionKind::Storage => true,
+                FunctionKind::Other => !path.is_empty(),
+                FunctionKind::Bridge => false,
             };
             let device =
                 || PortDevice { bdf: function.bdf, names: device_names(&host.root, function) };
-            moves_data.then(|| Attached { device: device(), top, below_port: !path.is_empty() })
+            moves_data.then(|| AttachedDevice {
+                device: device(),
+                top,
+                below_port: !path.is_empty(),
+            })
         };
         Self(tree.functions().filter_map(attached).collect())
     }
 
     /// The devices that a part of the stack with this root bus counts.
-    pub(super) fn of_part(
+    pub(super) fn devices_of_part(
         &self,
         bus: &str,
         part: u32,
         parts_are_devices: bool,
-    ) -> (DevicesOf, Vec<PortDevice>) {
-        let of = |wanted: &dyn Fn(&Attached) -> bool| -> Vec<PortDevice> {
+    ) -> (CountedDevices, Vec<PortDevice>) {
+        let of = |wanted: &dyn Fn(&AttachedDevice) -> bool| -> Vec<PortDevice> {
             let of_stack = self.0.iter().filter(|it| root_bus(it.top) == bus);
             of_stack.filter(|it| wanted(it)).map(|it| it.device.clone()).collect()
         };
         if !parts_are_devices {
-            return (DevicesOf::Stack, of(&|_| true));
+            return (CountedDevices::Stack, of(&|_| true));
         }
         let of_port = of(&|it| it.part() == Some(part));
         if of_port.is_empty() {
-            return (DevicesOf::Stack, of(&|it| it.part().is_none()));
+            return (CountedDevices::Stack, of(&|it| it.part().is_none()));
         }
-        (DevicesOf::Port, of_port)
+        (CountedDevices::Port, of_port)
     }
 }
 

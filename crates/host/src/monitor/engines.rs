@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::plan::{Meaning, Plan};
-use crate::cpu::Socket;
+use super::plan::{CountingPlan, GroupMeaning};
+use crate::cpu::CpuSocket;
 use crate::machine::Host;
 use crate::root::Root;
+use crate::unavailable::Unavailable;
 use crate::uncore::{Count, EventTable, Role, Window, count_boxes};
-use crate::unread::Unread;
 
 const UNIT: &str = "dsa";
 const DEVICES: &str = "sys/bus/dsa/devices";
@@ -39,34 +39,39 @@ pub struct EngineSample {
 }
 
 /// Adds what engines can count here; why not goes to `unavailable`.
-pub(super) fn add(host: &Host, sockets: &[Socket], plan: &mut Plan, unavailable: &mut Vec<Unread>) {
+pub(super) fn add(
+    host: &Host,
+    sockets: &[CpuSocket],
+    plan: &mut CountingPlan,
+    unavailable: &mut Vec<Unavailable>,
+) {
     if count_boxes(&host.root, UNIT) == 0 {
         unavailable.extend(without_source(&host.root));
         return;
     }
     let table = EventTable::named(UNIT).expect("the table of the copy engine is built in");
-    let mut engines = Plan::of(&host.root, &table, sockets, unavailable);
+    let mut engines = CountingPlan::for_sockets(&host.root, &table, sockets, unavailable);
     match host.counters.measure(&engines.requests, TRIAL) {
         Ok(_) => {
             plan.requests.append(&mut engines.requests);
             plan.meanings.append(&mut engines.meanings);
         }
-        Err(error) => unavailable.push(Unread::of(WHAT, &error)),
+        Err(error) => unavailable.push(Unavailable::from_error(WHAT, &error)),
     }
 }
 
 /// Engines of a plan.
-pub(super) fn count(plan: &Plan) -> usize {
+pub(super) fn count(plan: &CountingPlan) -> usize {
     let of_engines = plan.meanings.iter().filter(|meaning| is_of_engine(meaning));
     of_engines.map(|meaning| meaning.unit).collect::<BTreeSet<_>>().len()
 }
 
 /// Engines without an event source; nothing where there are none.
-fn without_source(root: &Root) -> Option<Unread> {
+fn without_source(root: &Root) -> Option<Unavailable> {
     let devices = root.list(DEVICES).unwrap_or_default();
     let is_engine = |name: &String| name.strip_prefix(UNIT).is_some_and(is_number);
     devices.iter().any(is_engine).then(|| {
-        Unread::absent(
+        Unavailable::absent(
             WHAT,
             "this kernel offers no event source for them: it takes Linux 5.13 or newer with \
              CONFIG_INTEL_IDXD_PERFMON",
@@ -79,10 +84,10 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Each engine's counts as rates.
-pub(super) fn samples(root: &Root, plan: &Plan, counted: &Window) -> Vec<EngineSample> {
+pub(super) fn samples(root: &Root, plan: &CountingPlan, counted: &Window) -> Vec<EngineSample> {
     let seconds = counted.elapsed.as_secs_f64().max(1e-9);
     let of_engines = plan.meanings.iter().zip(&counted.groups).filter(|(m, _)| is_of_engine(m));
-    let groups: Vec<(&Meaning, &Vec<Count>)> = of_engines.collect();
+    let groups: Vec<(&GroupMeaning, &Vec<Count>)> = of_engines.collect();
     let numbers: BTreeSet<u32> = groups.iter().map(|(meaning, _)| meaning.unit).collect();
     let sample = |number: u32| {
         let rate = |wanted: Role| {
@@ -109,6 +114,6 @@ pub(super) fn samples(root: &Root, plan: &Plan, counted: &Window) -> Vec<EngineS
 }
 
 /// Whether a group of events is an engine's: it says nothing about a socket.
-pub(super) fn is_of_engine(meaning: &Meaning) -> bool {
+pub(super) fn is_of_engine(meaning: &GroupMeaning) -> bool {
     meaning.metric.starts_with(UNIT)
 }

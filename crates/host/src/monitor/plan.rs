@@ -1,19 +1,19 @@
 //! Which events to open on which boxes.
 
-use super::devices::{DevicesOf, PortDevice, StackDevices};
-use crate::cpu::{CpuId, PackageId, Socket};
+use super::devices::{CountedDevices, PortDevice, StackDevices};
+use crate::cpu::{CpuId, CpuSocket, PackageId};
 use crate::root::Root;
+use crate::unavailable::Unavailable;
 use crate::uncore::{
-    CounterRequest, EventTable, Formats, Metric, Role, TableEvent, UncoreBox, boxes,
+    CounterRequest, EventMetric, EventTable, Formats, Role, TableEvent, UncoreBox, boxes,
 };
-use crate::unread::Unread;
 
 /// The metric of an I/O stack's parts.
 pub(super) const PORTS: &str = "iio";
 
 /// What a group of events counts.
 #[derive(Clone, Debug)]
-pub(super) struct Meaning {
+pub(super) struct GroupMeaning {
     pub(super) metric: String,
     pub(super) socket: PackageId,
     pub(super) unit: u32,
@@ -23,24 +23,24 @@ pub(super) struct Meaning {
     /// The root bus of an I/O stack, as the kernel names it.
     pub(super) bus: Option<String>,
     /// The devices that a part of an I/O stack counts.
-    pub(super) devices_of: DevicesOf,
+    pub(super) devices_of: CountedDevices,
     pub(super) devices: Vec<PortDevice>,
 }
 
 /// Groups of events, and what each counts.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct CountingPlan {
     pub(super) requests: Vec<Vec<CounterRequest>>,
-    pub(super) meanings: Vec<Meaning>,
+    pub(super) meanings: Vec<GroupMeaning>,
 }
 
-impl Plan {
+impl CountingPlan {
     /// What of the table this machine can count; the rest goes to `unavailable`.
-    pub(super) fn of(
+    pub(super) fn for_sockets(
         root: &Root,
         table: &EventTable,
-        sockets: &[Socket],
-        unavailable: &mut Vec<Unread>,
+        sockets: &[CpuSocket],
+        unavailable: &mut Vec<Unavailable>,
     ) -> Self {
         let mut plan = Self::default();
         for metric in &table.metric {
@@ -60,7 +60,7 @@ impl Plan {
                 continue;
             };
             (meaning.devices_of, meaning.devices) =
-                known.of_part(bus, meaning.part, parts_are_devices);
+                known.devices_of_part(bus, meaning.part, parts_are_devices);
         }
     }
 
@@ -72,9 +72,15 @@ impl Plan {
         self.requests.is_empty()
     }
 
-    fn add(&mut self, root: &Root, metric: &Metric, sockets: &[Socket]) -> Result<(), Unread> {
-        let what = words(&metric.name);
-        let found = boxes(root, &metric.unit).map_err(|error| Unread::of(what, &error))?;
+    fn add(
+        &mut self,
+        root: &Root,
+        metric: &EventMetric,
+        sockets: &[CpuSocket],
+    ) -> Result<(), Unavailable> {
+        let what = describe_metric(&metric.name);
+        let found =
+            boxes(root, &metric.unit).map_err(|error| Unavailable::from_error(what, &error))?;
         if found.is_empty() {
             let reason = format!("this kernel offers no event source {}", metric.unit);
             let remedy = if metric.unit.starts_with("amd") {
@@ -82,17 +88,17 @@ impl Plan {
             } else {
                 "modprobe intel_uncore; hypervisors hide it"
             };
-            return Err(Unread::new(what, reason, remedy));
+            return Err(Unavailable::new(what, reason, remedy));
         }
         for unit in &found {
-            let formats =
-                Formats::read(root, &unit.name).map_err(|error| Unread::of(what, &error))?;
+            let formats = Formats::read(root, &unit.name)
+                .map_err(|error| Unavailable::from_error(what, &error))?;
             for socket in sockets {
                 let readers =
-                    readers(metric, unit, socket).map_err(|why| Unread::absent(what, why))?;
+                    readers(metric, unit, socket).map_err(|why| Unavailable::absent(what, why))?;
                 for cpu in readers {
                     let requests = encode(metric, unit, &formats, cpu)
-                        .map_err(|reason| Unread::absent(what, reason))?;
+                        .map_err(|reason| Unavailable::absent(what, reason))?;
                     self.requests.push(requests);
                     self.meanings.push(meaning(root, metric, unit, socket.id));
                 }
@@ -103,14 +109,14 @@ impl Plan {
 }
 
 fn encode(
-    metric: &Metric,
+    metric: &EventMetric,
     unit: &UncoreBox,
     formats: &Formats,
     cpu: CpuId,
 ) -> Result<Vec<CounterRequest>, String> {
     let request = |event: &TableEvent| {
         let words =
-            formats.encode(&event.fields, event.raw()).map_err(|error| error.to_string())?;
+            formats.encode(&event.fields, event.raw_words()).map_err(|error| error.to_string())?;
         Ok(CounterRequest { unit: unit.name.clone(), kind: unit.kind, cpu, words })
     };
     metric.events.iter().map(request).collect()
@@ -120,7 +126,11 @@ fn encode(
 ///
 /// # Errors
 /// The reason why a part of the socket would pass for the whole.
-fn readers(metric: &Metric, unit: &UncoreBox, socket: &Socket) -> Result<Vec<CpuId>, String> {
+fn readers(
+    metric: &EventMetric,
+    unit: &UncoreBox,
+    socket: &CpuSocket,
+) -> Result<Vec<CpuId>, String> {
     let of_socket = || unit.cpus.iter().copied().filter(|cpu| socket.cpus.contains(cpu));
     let dies = socket.caches.len();
     // Only Intel's boxes belong to dies; AMD's caches are those of core complexes.
@@ -142,9 +152,9 @@ fn readers(metric: &Metric, unit: &UncoreBox, socket: &Socket) -> Result<Vec<Cpu
     Ok(readers)
 }
 
-fn meaning(root: &Root, metric: &Metric, unit: &UncoreBox, socket: PackageId) -> Meaning {
+fn meaning(root: &Root, metric: &EventMetric, unit: &UncoreBox, socket: PackageId) -> GroupMeaning {
     let die = format!("sys/bus/event_source/devices/{}/die{socket}", unit.name);
-    Meaning {
+    GroupMeaning {
         metric: metric.name.clone(),
         socket,
         unit: unit.number,
@@ -152,12 +162,12 @@ fn meaning(root: &Root, metric: &Metric, unit: &UncoreBox, socket: PackageId) ->
         bytes: metric.bytes,
         roles: metric.events.iter().map(|event| event.role).collect(),
         bus: root.read_line(&die).ok(),
-        devices_of: DevicesOf::default(),
+        devices_of: CountedDevices::default(),
         devices: Vec::new(),
     }
 }
 
-fn words(metric: &str) -> &'static str {
+fn describe_metric(metric: &str) -> &'static str {
     match metric {
         "pcie_write" | "pcie_read" | "pcie_partial_write" => "hits and misses of devices",
         "dram" => "DRAM bandwidth",

@@ -5,9 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-use super::devices::{DevicesOf, PortDevice};
+use super::devices::{CountedDevices, PortDevice};
 use super::engines::{EngineSample, is_of_engine};
-use super::plan::{Meaning, PORTS, Plan};
+use super::plan::{CountingPlan, GroupMeaning, PORTS};
 use crate::cpu::PackageId;
 use crate::uncore::{Count, Role, Window};
 
@@ -50,7 +50,7 @@ pub struct SocketSample {
 
 /// One PCIe port in one window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct PortSample {
+pub struct PciePortSample {
     /// The socket.
     pub socket: PackageId,
     /// The I/O stack.
@@ -60,7 +60,7 @@ pub struct PortSample {
     /// The stack's root bus, if the kernel names it.
     pub bus: Option<String>,
     /// Whether `devices` are those of the port, or of the whole stack.
-    pub devices_of: DevicesOf,
+    pub devices_of: CountedDevices,
     /// The devices whose bytes these are; nothing where the kernel names no bus.
     pub devices: Vec<PortDevice>,
     /// Bytes that devices read each second.
@@ -82,7 +82,7 @@ pub struct Occupancy {
 
 /// One window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Sample {
+pub struct MonitorSample {
     /// When it ended: seconds since 1970.
     pub time_unix_s: f64,
     /// Its length in milliseconds, as the counters ran.
@@ -90,7 +90,7 @@ pub struct Sample {
     /// Sockets.
     pub sockets: Vec<SocketSample>,
     /// Ports, where the I/O stacks can be counted.
-    pub ports: Vec<PortSample>,
+    pub ports: Vec<PciePortSample>,
     /// Copy engines, where they can be counted.
     pub engines: Vec<EngineSample>,
     /// Control groups and the monitoring groups in them, where monitoring exists.
@@ -98,27 +98,31 @@ pub struct Sample {
 }
 
 #[derive(Default)]
-struct Sums {
+struct RoleSums {
     by_role: BTreeMap<Role, u64>,
 }
 
-impl Sums {
-    fn of(&self, role: Role) -> Option<u64> {
+impl RoleSums {
+    fn get(&self, role: Role) -> Option<u64> {
         self.by_role.get(&role).copied()
     }
 
     /// Where a generation counts all and misses, a hit is the difference. Both were counted in one
     /// group, but scaling can still put a few more misses than requests there.
     fn hit_miss(&self) -> HitMiss {
-        let misses = self.of(Role::Miss).unwrap_or(0);
-        let hits = self.of(Role::Hit);
-        let all = self.of(Role::All).unwrap_or(0);
+        let misses = self.get(Role::Miss).unwrap_or(0);
+        let hits = self.get(Role::Hit);
+        let all = self.get(Role::All).unwrap_or(0);
         HitMiss { hits: hits.unwrap_or_else(|| all.saturating_sub(misses)), misses }
     }
 }
 
-impl Sample {
-    pub(super) fn of(plan: &Plan, sockets: &[PackageId], counted: &Window) -> Self {
+impl MonitorSample {
+    pub(super) fn from_window(
+        plan: &CountingPlan,
+        sockets: &[PackageId],
+        counted: &Window,
+    ) -> Self {
         let seconds = counted.elapsed.as_secs_f64().max(1e-9);
         let groups = || plan.meanings.iter().zip(&counted.groups);
         let socket = |&socket: &PackageId| {
@@ -129,7 +133,7 @@ impl Sample {
             };
             let dram = of("dram");
             let rate =
-                |role| dram.as_ref().and_then(|sums| sums.of(role)).map(|n| n as f64 / seconds);
+                |role| dram.as_ref().and_then(|sums| sums.get(role)).map(|n| n as f64 / seconds);
             SocketSample {
                 socket,
                 pcie_write: of("pcie_write").map(|sums| sums.hit_miss()),
@@ -158,8 +162,8 @@ fn now_unix_s() -> f64 {
 }
 
 /// Lines are counted as lines, everything else as bytes.
-fn sums<'a>(groups: impl Iterator<Item = (&'a Meaning, &'a Vec<Count>)>) -> Sums {
-    let mut sums = Sums::default();
+fn sums<'a>(groups: impl Iterator<Item = (&'a GroupMeaning, &'a Vec<Count>)>) -> RoleSums {
+    let mut sums = RoleSums::default();
     for (meaning, counts) in groups {
         for (role, count) in meaning.roles.iter().zip(counts) {
             let factor = if meaning.metric == "dram" { meaning.bytes } else { 1 };
@@ -170,16 +174,18 @@ fn sums<'a>(groups: impl Iterator<Item = (&'a Meaning, &'a Vec<Count>)>) -> Sums
     sums
 }
 
-fn least_share<'a>(groups: impl Iterator<Item = (&'a Meaning, &'a Vec<Count>)>) -> Option<f64> {
+fn least_share<'a>(
+    groups: impl Iterator<Item = (&'a GroupMeaning, &'a Vec<Count>)>,
+) -> Option<f64> {
     groups.flat_map(|(_, counts)| counts).map(|count| count.running_share).reduce(f64::min)
 }
 
-fn port((meaning, counts): (&Meaning, &Vec<Count>), seconds: f64) -> PortSample {
+fn port((meaning, counts): (&GroupMeaning, &Vec<Count>), seconds: f64) -> PciePortSample {
     let rate = |wanted: Role| {
         let of_role = meaning.roles.iter().zip(counts).filter(|(role, _)| **role == wanted);
         of_role.map(|(_, count)| count.value as f64 * meaning.bytes as f64).sum::<f64>() / seconds
     };
-    PortSample {
+    PciePortSample {
         socket: meaning.socket,
         stack: meaning.unit,
         part: meaning.part,

@@ -61,12 +61,12 @@ impl fmt::Display for Capability {
 ///
 /// # Errors
 /// If configuration space cannot be read, or the list is a loop.
-pub(super) fn find(
+pub(super) fn find_standard(
     config: &dyn PciConfig,
     function: Bdf,
     kind: u8,
 ) -> Result<Option<u16>, FileError> {
-    let list = listed(config, function)?;
+    let list = standard_list(config, function)?;
     Ok(list.into_iter().find(|(_, id)| *id == kind).map(|(offset, _)| offset))
 }
 
@@ -83,19 +83,22 @@ pub fn capability_at(
         return Ok(Some(Capability { offset: 0, bytes: HEADER_BYTES, id: 0 }));
     }
     let mut all = if offset < EXTENDED {
-        to_the_next(listed(config, function)?.into_iter().map(|(at, id)| (at, id.into())), EXTENDED)
+        with_lengths(
+            standard_list(config, function)?.into_iter().map(|(at, id)| (at, id.into())),
+            EXTENDED,
+        )
     } else {
-        to_the_next(extended(config, function)?.into_iter(), END)
+        with_lengths(extended_list(config, function)?.into_iter(), END)
     };
     for capability in all.iter_mut().filter(|one| one.offset >= EXTENDED) {
-        let bytes = length(config, function, capability)?;
+        let bytes = declared_length(config, function, capability)?;
         capability.bytes = bytes.map_or(capability.bytes, |bytes| bytes.max(4));
     }
     Ok(all.into_iter().find(|capability| capability.holds(offset)))
 }
 
 /// Capabilities that reach to the next one, the last of them to `end`.
-fn to_the_next(list: impl Iterator<Item = (u16, u16)>, end: u16) -> Vec<Capability> {
+fn with_lengths(list: impl Iterator<Item = (u16, u16)>, end: u16) -> Vec<Capability> {
     let mut list: Vec<(u16, u16)> = list.collect();
     list.sort_unstable();
     let ends = list.iter().skip(1).map(|(offset, _)| *offset).chain([end]);
@@ -106,26 +109,26 @@ fn to_the_next(list: impl Iterator<Item = (u16, u16)>, end: u16) -> Vec<Capabili
 }
 
 /// Offset and kind of each capability below 256 bytes.
-fn listed(config: &dyn PciConfig, function: Bdf) -> Result<Vec<(u16, u8)>, FileError> {
+fn standard_list(config: &dyn PciConfig, function: Bdf) -> Result<Vec<(u16, u8)>, FileError> {
     let mut list = Vec::new();
-    let mut at = (answered(config, function, POINTER)? & 0xfc) as u16;
+    let mut at = (read_answering(config, function, POINTER)? & 0xfc) as u16;
     for _ in 0..MOST_CAPABILITIES {
         if at < HEADER_BYTES {
             return Ok(list);
         }
-        let header = answered(config, function, at)?;
+        let header = read_answering(config, function, at)?;
         list.push((at, low_u8(header.into())));
         at = (header >> 8 & 0xfc) as u16;
     }
-    Err(looped(function))
+    Err(loop_error(function))
 }
 
 /// Offset and kind of each extended capability.
-fn extended(config: &dyn PciConfig, function: Bdf) -> Result<Vec<(u16, u16)>, FileError> {
+fn extended_list(config: &dyn PciConfig, function: Bdf) -> Result<Vec<(u16, u16)>, FileError> {
     let mut list = Vec::new();
     let mut at = EXTENDED;
     for _ in 0..MOST_EXTENDED {
-        let header = answered(config, function, at)?;
+        let header = read_answering(config, function, at)?;
         // A function without extended capabilities begins with none.
         if header != 0 {
             list.push((at, (header & 0xffff) as u16));
@@ -135,28 +138,28 @@ fn extended(config: &dyn PciConfig, function: Bdf) -> Result<Vec<(u16, u16)>, Fi
             return Ok(list);
         }
     }
-    Err(looped(function))
+    Err(loop_error(function))
 }
 
 /// A register of a list; all ones are no part of one, but a function that does not answer.
-fn answered(config: &dyn PciConfig, function: Bdf, offset: u16) -> Result<u32, FileError> {
+fn read_answering(config: &dyn PciConfig, function: Bdf, offset: u16) -> Result<u32, FileError> {
     match config.read(function, offset)? {
         u32::MAX => Err(FileError::new(crate::pci_config::file(function), Problem::NoAnswer)),
         word => Ok(word),
     }
 }
 
-fn looped(function: Bdf) -> FileError {
+fn loop_error(function: Bdf) -> FileError {
     FileError::new(crate::pci_config::file(function), Problem::Loop)
 }
 
 /// The length that header or kind tell; nothing where they do not.
-fn length(
+fn declared_length(
     config: &dyn PciConfig,
     function: Bdf,
     capability: &Capability,
 ) -> Result<Option<u16>, FileError> {
-    let word = |offset: u16| answered(config, function, capability.offset + offset);
+    let word = |offset: u16| read_answering(config, function, capability.offset + offset);
     Ok(match capability.id {
         VENDOR_SPECIFIC | DESIGNATED_VENDOR_SPECIFIC => {
             let told = (word(4)? >> 20) as u16;

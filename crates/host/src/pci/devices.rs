@@ -1,10 +1,10 @@
 //! What is below root ports: the bridges on the way, and the names that people use.
 
-use super::{Function, Kind, PortType, Tree, express};
+use super::{Function, FunctionKind, PortType, Tree, express};
 use crate::pci_address::Bdf;
 use crate::pci_config::PciConfig;
 use crate::root::Root;
-use crate::unread::Unread;
+use crate::unavailable::Unavailable;
 
 impl Tree {
     /// The bridges from a device up to its root port, nearest first; empty if it is part of the root
@@ -12,12 +12,12 @@ impl Tree {
     ///
     /// # Errors
     /// The reason why its root port is not known.
-    pub(crate) fn way_up(
+    pub(crate) fn bridges_to_root(
         &self,
         config: &dyn PciConfig,
         bdf: Bdf,
-    ) -> Result<Vec<&Function>, Unread> {
-        let unknown = |reason| Unread::absent(format!("root port of {bdf}"), reason);
+    ) -> Result<Vec<&Function>, Unavailable> {
+        let unknown = |reason| Unavailable::absent(format!("root port of {bdf}"), reason);
         let path = self.path_up(bdf).map_err(|error| unknown(error.to_string()))?;
         match path.last().filter(|top| is_of_switch(config, top)) {
             Some(top) => Err(unknown(format!(
@@ -43,8 +43,8 @@ pub(crate) fn device_names(root: &Root, function: &Function) -> Vec<String> {
     let list = |path: String| root.list(&path).unwrap_or_default();
     let folder = format!("sys/bus/pci/devices/{}", function.bdf);
     let below = match function.kind {
-        Kind::Nic => "net",
-        Kind::Ssd => "nvme",
+        FunctionKind::Nic => "net",
+        FunctionKind::Ssd => "nvme",
         _ => "block",
     };
     let direct = list(format!("{folder}/{below}"));

@@ -14,7 +14,7 @@ const HEADER_BYTES: usize = 64;
 /// What a function is, by its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum FunctionKind {
     /// A network controller.
     Nic,
     /// A controller of non-volatile memory.
@@ -33,7 +33,7 @@ pub struct Function {
     /// Its address.
     pub bdf: Bdf,
     /// What it is.
-    pub kind: Kind,
+    pub kind: FunctionKind,
     /// Vendor number.
     pub vendor: u16,
     /// Device number.
@@ -78,12 +78,12 @@ impl Function {
     }
 }
 
-fn kind(class: u64, bridge: bool) -> Kind {
+fn kind(class: u64, bridge: bool) -> FunctionKind {
     match class >> 8 {
-        _ if bridge => Kind::Bridge,
-        0x0200..=0x02ff => Kind::Nic,
-        0x0108 => Kind::Ssd,
-        0x0100..=0x01ff => Kind::Storage,
-        _ => Kind::Other,
+        _ if bridge => FunctionKind::Bridge,
+        0x0200..=0x02ff => FunctionKind::Nic,
+        0x0108 => FunctionKind::Ssd,
+        0x0100..=0x01ff => FunctionKind::Storage,
+        _ => FunctionKind::Other,
     }
 }

@@ -29,7 +29,7 @@ pub enum PortType {
 
 /// Link and transfer sizes of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Link {
+pub struct LinkStatus {
     /// What the function is.
     pub port_type: PortType,
     /// Transfers per second and lane now, in GT/s.
@@ -50,13 +50,13 @@ pub struct Link {
 ///
 /// # Errors
 /// If configuration space cannot be read, which beyond 64 bytes takes privilege.
-pub fn express(config: &dyn PciConfig, function: Bdf) -> Result<Option<Link>, FileError> {
-    let Some(at) = capabilities::find(config, function, EXPRESS)? else { return Ok(None) };
+pub fn express(config: &dyn PciConfig, function: Bdf) -> Result<Option<LinkStatus>, FileError> {
+    let Some(at) = capabilities::find_standard(config, function, EXPRESS)? else { return Ok(None) };
     let flags = config.read(function, at)? >> 16;
     let control = config.read(function, at + 8)?;
     let most = config.read(function, at + 0xc)?;
     let now = config.read(function, at + 0x10)? >> 16;
-    Ok(Some(Link {
+    Ok(Some(LinkStatus {
         port_type: port_type(flags >> 4 & 0xf),
         speed_gts: speed_gts(now & 0xf),
         width: now >> 4 & 0x3f,

@@ -52,7 +52,7 @@ impl Tree {
                 Err(error) => {
                     let class = root.read_number(&format!("{DEVICES}/{bdf}/class"));
                     if class.is_ok_and(|class| class >> 8 == PCI_BRIDGE) {
-                        tree.hidden_bridges.insert(bdf, numbers(root, bdf));
+                        tree.hidden_bridges.insert(bdf, vendor_and_device(root, bdf));
                     }
                     tree.unreadable.push((bdf, error));
                 }
@@ -147,7 +147,7 @@ impl Tree {
 }
 
 /// Vendor and device number as the kernel read them before a function went away.
-fn numbers(root: &Root, bdf: Bdf) -> Option<(u16, u16)> {
+fn vendor_and_device(root: &Root, bdf: Bdf) -> Option<(u16, u16)> {
     let number = |name: &str| {
         let value = root.read_number(&format!("{DEVICES}/{bdf}/{name}")).ok()?;
         u16::try_from(value).ok()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use memmap2::{MmapMut, MmapOptions};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use super::{MemoryError, MemorySource, ProbeMemory, ProbePage, ProbePageSize, loads};
+use super::{MemorySource, ProbeMemory, ProbeMemoryError, ProbePage, ProbePageSize, loads};
 use crate::cpu::CpuId;
 use crate::numa::{node_of_address, nodes_of_cpu_socket};
 use crate::root::Root;
@@ -18,15 +18,15 @@ const GRANULE_BYTES: u64 = 4096;
 
 /// Huge pages of the running machine.
 #[derive(Clone, Debug)]
-pub struct HugePages(pub Arc<Root>);
+pub struct HugePageSource(pub Arc<Root>);
 
-impl MemorySource for HugePages {
+impl MemorySource for HugePageSource {
     fn map(
         &self,
         size: ProbePageSize,
         most: usize,
         cpu: CpuId,
-    ) -> Result<Box<dyn ProbeMemory>, MemoryError> {
+    ) -> Result<Box<dyn ProbeMemory>, ProbeMemoryError> {
         let before = sched_getaffinity(None).ok();
         // Pages come from the memory of the processor that touches them first.
         pin(cpu)?;
@@ -49,10 +49,10 @@ impl MemorySource for HugePages {
         }
         if let (true, Some(node), Some(&wanted)) = (found.is_empty(), other_node, own_nodes.first())
         {
-            return Err(MemoryError::OtherSocket { size, node, wanted });
+            return Err(ProbeMemoryError::OtherSocket { size, node, wanted });
         }
         if found.is_empty() {
-            return Err(MemoryError::NoPages { size, free: free_pages(&self.0, size) });
+            return Err(ProbeMemoryError::NoPages { size, free: free_pages(&self.0, size) });
         }
         found.sort_by_key(|(page, _)| page.start);
         (mapped.pages, mapped.maps) = found.into_iter().unzip();
@@ -61,10 +61,10 @@ impl MemorySource for HugePages {
     }
 }
 
-fn pin(cpu: CpuId) -> Result<(), MemoryError> {
+fn pin(cpu: CpuId) -> Result<(), ProbeMemoryError> {
     let mut set = CpuSet::new();
     set.set(cpu.0 as usize);
-    sched_setaffinity(None, &set).map_err(|errno| MemoryError::NotPinned {
+    sched_setaffinity(None, &set).map_err(|errno| ProbeMemoryError::NotPinned {
         cpu,
         reason: std::io::Error::from(errno).to_string(),
     })
@@ -76,21 +76,21 @@ fn physical_start(
     root: &Root,
     virtual_start: u64,
     size: ProbePageSize,
-) -> Result<u64, MemoryError> {
-    let physical = |virtual_address: u64| -> Result<u64, MemoryError> {
+) -> Result<u64, ProbeMemoryError> {
+    let physical = |virtual_address: u64| -> Result<u64, ProbeMemoryError> {
         let mut entry = [0; 8];
         root.read_at(PAGEMAP, virtual_address / GRANULE_BYTES * 8, &mut entry)?;
-        frame(u64::from_le_bytes(entry)).ok_or(MemoryError::Hidden)
+        frame_address(u64::from_le_bytes(entry)).ok_or(ProbeMemoryError::Hidden)
     };
     let start = physical(virtual_start)?;
     let last = physical(virtual_start + size.bytes() - GRANULE_BYTES)?;
     let whole = start.is_multiple_of(size.bytes()) && last == start + size.bytes() - GRANULE_BYTES;
-    if whole { Ok(start) } else { Err(MemoryError::NotHuge(virtual_start)) }
+    if whole { Ok(start) } else { Err(ProbeMemoryError::NotHuge(virtual_start)) }
 }
 
 /// The physical address in an entry of the page map: bits 54:0 are the page's number, which is zero
 /// for processes without privilege.
-fn frame(entry: u64) -> Option<u64> {
+fn frame_address(entry: u64) -> Option<u64> {
     let number = entry & ((1 << 55) - 1);
     (number != 0).then_some(number * GRANULE_BYTES)
 }
@@ -117,7 +117,7 @@ const SET_STRIDE_BYTES: u64 = 2048 * units::LINE_BYTES;
 const EVICTION_LINES: usize = 48;
 
 impl MappedPages {
-    fn byte(&self, physical_address: u64) -> &u8 {
+    fn byte_at(&self, physical_address: u64) -> &u8 {
         let after = self.pages.partition_point(|page| page.start <= physical_address);
         let index = after.checked_sub(1).expect("the address is in a page");
         let page = self.pages[index];
@@ -126,7 +126,7 @@ impl MappedPages {
     }
 
     /// Lines that share the set of this one in L1 and L2, in its page and those after it.
-    fn rivals(&self, physical_address: u64) -> impl Iterator<Item = &u8> {
+    fn conflicting_lines(&self, physical_address: u64) -> impl Iterator<Item = &u8> {
         let in_set = physical_address % SET_STRIDE_BYTES;
         let first = self.pages.partition_point(|page| page.start <= physical_address) - 1;
         let pages = self.pages.iter().cycle().skip(first).take(self.pages.len());
@@ -137,7 +137,7 @@ impl MappedPages {
         lines
             .filter(move |address| *address != physical_address)
             .take(EVICTION_LINES)
-            .map(|address| self.byte(address))
+            .map(|address| self.byte_at(address))
     }
 }
 
@@ -146,19 +146,19 @@ impl ProbeMemory for MappedPages {
         &self.pages
     }
 
-    fn go_to(&mut self, cpu: CpuId) -> Result<(), MemoryError> {
+    fn move_to(&mut self, cpu: CpuId) -> Result<(), ProbeMemoryError> {
         pin(cpu)
     }
 
     fn load_and_flush(&mut self, physical_address: u64, times: u32) {
-        loads::load_and_flush(self.byte(physical_address), times);
+        loads::load_and_flush(self.byte_at(physical_address), times);
     }
 
     fn llc_load_cycles(&mut self, physical_address: u64) -> f64 {
-        let byte = self.byte(physical_address);
+        let byte = self.byte_at(physical_address);
         loads::load(byte);
         for _ in 0..2 {
-            self.rivals(physical_address).for_each(loads::load);
+            self.conflicting_lines(physical_address).for_each(loads::load);
         }
         loads::cycles_of_load(Some(byte)).saturating_sub(self.overhead) as f64
     }
@@ -179,21 +179,21 @@ mod tests {
 
     #[test]
     fn an_entry_without_a_number_is_hidden() {
-        assert_eq!(frame(1 << 63 | 1 << 61 | 0x1234_5600), Some(0x0123_4560_0000));
-        assert_eq!(frame(1 << 63), None);
+        assert_eq!(frame_address(1 << 63 | 1 << 61 | 0x1234_5600), Some(0x0123_4560_0000));
+        assert_eq!(frame_address(1 << 63), None);
     }
 
     #[test]
     fn this_machine_gives_huge_pages_or_says_what_helps() {
         let root = Arc::new(Root::real().expect("a machine"));
-        match HugePages(root).map(ProbePageSize::TwoMiB, 2, CpuId(0)) {
+        match HugePageSource(root).map(ProbePageSize::TwoMiB, 2, CpuId(0)) {
             Ok(mut memory) => {
                 let pages = memory.pages().to_vec();
                 assert!(pages.iter().all(|page| page.start.is_multiple_of(2 << 20)));
                 memory.load_and_flush(pages[0].start + 4096, 10);
                 assert!(memory.llc_load_cycles(pages[0].start + 4096) >= 0.0);
             }
-            Err(error @ (MemoryError::NoPages { .. } | MemoryError::Hidden)) => {
+            Err(error @ (ProbeMemoryError::NoPages { .. } | ProbeMemoryError::Hidden)) => {
                 assert!(error.to_string().contains("remedy"), "{error}");
             }
             Err(error) => panic!("{error}"),

@@ -38,7 +38,7 @@ impl MaskLine {
 
     /// The mask of a domain.
     #[must_use]
-    pub fn of(&self, domain: u32) -> Option<u64> {
+    pub fn mask(&self, domain: u32) -> Option<u64> {
         self.masks.iter().find(|(number, _)| *number == domain).map(|(_, mask)| *mask)
     }
 }

@@ -1,15 +1,15 @@
 //! Which counters of slices this machine has, and how they are read: through perf where the kernel
 //! offers the boxes as event sources, else through their registers.
 
-use super::programmed::{BoxPlan, ProgramError};
-use super::socket::asked_socket;
+use super::box_programming::{BoxPlan, ProgramError};
+use super::socket::select_socket;
 use crate::controls::{BoxUnit, COUNTER_BITS, check_server, check_slices_of_one_die};
-use crate::cpu::{CpuId, CpuModel, Generation, Generations, PackageId, Socket, sockets};
+use crate::cpu::{CpuId, CpuModel, CpuSocket, Generation, Generations, PackageId, sockets};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::registers::Registers;
+use crate::unavailable::remedy;
 use crate::uncore::{CounterRequest, EventWords, Formats, RunningCounters, boxes};
-use crate::unread::remedy;
 use units::narrow::fit;
 
 /// A socket whose slices can be asked about.
@@ -20,7 +20,7 @@ pub struct SliceMachine {
     /// Its generation, if it is known.
     pub generation: Option<Generation>,
     /// The socket.
-    pub socket: Socket,
+    pub socket: CpuSocket,
     /// The processor that does the accesses.
     pub cpu: CpuId,
     /// The boxes of its slices, if they are known.
@@ -29,7 +29,7 @@ pub struct SliceMachine {
 
 /// Why look-ups of slices cannot be counted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoCounters {
+pub enum CountersError {
     /// no counters of this machine's slices are known
     #[error("{0}")]
     NotHere(String),
@@ -61,13 +61,13 @@ pub enum NoCounters {
     BadRequest(String),
 }
 
-impl From<FileError> for NoCounters {
+impl From<FileError> for CountersError {
     fn from(error: FileError) -> Self {
         Self::Refused { error }
     }
 }
 
-impl From<ProgramError> for NoCounters {
+impl From<ProgramError> for CountersError {
     fn from(error: ProgramError) -> Self {
         match error {
             ProgramError::File { error } => Self::Refused { error },
@@ -78,7 +78,7 @@ impl From<ProgramError> for NoCounters {
 
 /// Why the number of slices does not follow from the size of the cache.
 #[derive(Debug, thiserror::Error)]
-enum UncertainCount {
+enum SliceCountError {
     /// more than one cache, or none
     #[error("the kernel describes {0} last-level caches of this socket, not one")]
     Caches(usize),
@@ -94,7 +94,7 @@ enum UncertainCount {
 }
 
 /// How look-ups can be counted.
-pub enum Counting {
+pub enum CountingMethod {
     /// The kernel counts, in as many boxes: nothing has to be written.
     Perf(u32, Box<dyn RunningCounters>),
     /// Registers count, once these are written.
@@ -125,7 +125,7 @@ impl BoxReaders<'_> {
 
     /// Counts since an earlier reading.
     #[must_use]
-    pub fn since(before: u64, now: u64) -> u64 {
+    pub fn difference(before: u64, now: u64) -> u64 {
         now.wrapping_sub(before) & ((1 << COUNTER_BITS) - 1)
     }
 }
@@ -140,49 +140,56 @@ impl SliceMachine {
         host: &Host,
         cpu: Option<CpuId>,
         socket: Option<PackageId>,
-    ) -> Result<Self, NoCounters> {
+    ) -> Result<Self, CountersError> {
         let model = CpuModel::read(&host.root)?;
-        let socket = asked_socket(sockets(&host.root)?, cpu, socket)?;
-        let generation = Generations::built_in().of(&model).cloned();
+        let socket = select_socket(sockets(&host.root)?, cpu, socket)?;
+        let generation = Generations::built_in().find(&model).cloned();
         // Core complexes of AMD have a cache each, and no boxes that are counted.
         if generation.as_ref().is_some_and(Generation::is_intel) {
-            check_slices_of_one_die(&socket).map_err(NoCounters::SeveralDies)?;
+            check_slices_of_one_die(&socket).map_err(CountersError::SeveralDies)?;
         }
         let unit =
-            generation.as_ref().and_then(|known| BoxUnit::of_events(known.events.as_deref()?));
+            generation.as_ref().and_then(|known| BoxUnit::for_events(known.events.as_deref()?));
         let cpu = cpu.unwrap_or(socket.first_cpu());
         Ok(Self { model, generation, socket, cpu, unit })
     }
 
     /// Slices of the socket: the boxes that the kernel lists, else what the size of its cache says.
     #[must_use]
-    pub fn slices(&self, host: &Host) -> Option<u32> {
+    pub fn slice_count(&self, host: &Host) -> Option<u32> {
         let unit = self.unit.as_ref()?;
         let listed = fit(crate::uncore::count_boxes(&host.root, &unit.unit));
-        if listed > 0 { Some(listed) } else { self.slices_by_size(unit).ok() }
+        if listed > 0 { Some(listed) } else { self.slices_from_size(unit).ok() }
     }
 
-    fn slices_by_size(&self, unit: &BoxUnit) -> Result<u32, UncertainCount> {
+    fn slices_from_size(&self, unit: &BoxUnit) -> Result<u32, SliceCountError> {
         let [cache] = self.socket.caches.as_slice() else {
-            return Err(UncertainCount::Caches(self.socket.caches.len()));
+            return Err(SliceCountError::Caches(self.socket.caches.len()));
         };
         let (bytes, slice_kib) = (cache.size_bytes, unit.slice_kib);
         let (cache_kib, slice_bytes) = (bytes >> 10, slice_kib << 10);
         if bytes == 0 || !bytes.is_multiple_of(slice_bytes) {
-            return Err(UncertainCount::NoMultiple { cache_kib, slice_kib });
+            return Err(SliceCountError::NoMultiple { cache_kib, slice_kib });
         }
         let (count, most) = (bytes / slice_bytes, unit.registers.boxes());
         let known = u32::try_from(count).ok().filter(|count| *count <= most);
-        known.ok_or(UncertainCount::TooMany { cache_kib, slice_kib, count, most })
+        known.ok_or(SliceCountError::TooMany { cache_kib, slice_kib, count, most })
     }
 
     /// How look-ups can be counted here. `slices` overrides how many boxes have registers.
     ///
     /// # Errors
     /// If they cannot, with the reason and what helps.
-    pub fn counting(&self, host: &Host, slices: Option<u32>) -> Result<Counting, NoCounters> {
-        let unit = self.unit.as_ref().ok_or_else(|| NoCounters::NotHere(self.no_boxes()))?;
-        let refused = match self.through_perf(host, unit) {
+    pub fn counting_method(
+        &self,
+        host: &Host,
+        slices: Option<u32>,
+    ) -> Result<CountingMethod, CountersError> {
+        let unit = self
+            .unit
+            .as_ref()
+            .ok_or_else(|| CountersError::NotHere(self.describe_missing_boxes()))?;
+        let refused = match self.count_by_perf(host, unit) {
             Ok(Some(counting)) => return Ok(counting),
             Ok(None) => None,
             // An error other than a refusal means that the kernel uses the boxes itself.
@@ -190,21 +197,23 @@ impl SliceMachine {
             Err(error) => return Err(error.into()),
         };
         let through_registers = self
-            .known_registers(unit)
+            .check_addresses_known(unit)
             .and_then(|()| Ok(host.registers.detect(self.cpu)?))
             .and_then(|()| self.check_registers(host))
-            .and_then(|()| self.through_registers(host, unit, slices));
+            .and_then(|()| self.count_by_registers(host, unit, slices));
         through_registers.map_err(|error| match (refused, error) {
-            (Some(error), _) => NoCounters::Refused { error },
-            (None, NoCounters::Refused { error }) if self.model.virtual_machine => {
-                hidden(unit, &format!("; {error}"))
+            (Some(error), _) => CountersError::Refused { error },
+            (None, CountersError::Refused { error }) if self.model.virtual_machine => {
+                hidden_by_hypervisor(unit, &format!("; {error}"))
             }
-            (None, NoCounters::OnlyPerf { .. }) if self.model.virtual_machine => hidden(unit, ""),
+            (None, CountersError::OnlyPerf { .. }) if self.model.virtual_machine => {
+                hidden_by_hypervisor(unit, "")
+            }
             (None, error) => error,
         })
     }
 
-    fn no_boxes(&self) -> String {
+    fn describe_missing_boxes(&self) -> String {
         let machine = if self.model.virtual_machine { " (a virtual machine)" } else { "" };
         let name = &self.model.name;
         match &self.generation {
@@ -224,7 +233,11 @@ impl SliceMachine {
         }
     }
 
-    fn through_perf(&self, host: &Host, unit: &BoxUnit) -> Result<Option<Counting>, FileError> {
+    fn count_by_perf(
+        &self,
+        host: &Host,
+        unit: &BoxUnit,
+    ) -> Result<Option<CountingMethod>, FileError> {
         let listed = match boxes(&host.root, &unit.unit) {
             Ok(listed) => listed,
             Err(error) if error.problem == Problem::Missing => Vec::new(),
@@ -245,23 +258,29 @@ impl SliceMachine {
             return Ok(None);
         }
         let running = host.counters.open(&requests)?;
-        Ok(Some(Counting::Perf(fit(requests.len()), running)))
+        Ok(Some(CountingMethod::Perf(fit(requests.len()), running)))
     }
 
-    fn through_registers(
+    fn count_by_registers(
         &self,
         host: &Host,
         unit: &BoxUnit,
         slices: Option<u32>,
-    ) -> Result<Counting, NoCounters> {
-        let count = self.count_of_registers(host, unit, slices).map_err(NoCounters::BadRequest)?;
-        Ok(Counting::Registers(BoxPlan::of(host, unit, &self.socket, self.cpu, count)?))
+    ) -> Result<CountingMethod, CountersError> {
+        let count = self.boxes_to_program(host, unit, slices).map_err(CountersError::BadRequest)?;
+        Ok(CountingMethod::Registers(BoxPlan::for_socket(
+            host,
+            unit,
+            &self.socket,
+            self.cpu,
+            count,
+        )?))
     }
 
     /// Whether the register addresses are known. Checked before privilege, which would not help.
-    fn known_registers(&self, unit: &BoxUnit) -> Result<(), NoCounters> {
+    fn check_addresses_known(&self, unit: &BoxUnit) -> Result<(), CountersError> {
         match &self.generation {
-            Some(known) if !unit.has_registers_of(&known.name) => Err(NoCounters::OnlyPerf {
+            Some(known) if !unit.has_registers_of(&known.name) => Err(CountersError::OnlyPerf {
                 generation: known.name.clone(),
                 unit: unit.unit.clone(),
             }),
@@ -270,27 +289,27 @@ impl SliceMachine {
     }
 
     /// Refuses registers of a virtual machine, and of a part that only has a server's model number.
-    fn check_registers(&self, host: &Host) -> Result<(), NoCounters> {
+    fn check_registers(&self, host: &Host) -> Result<(), CountersError> {
         let Some(known) = &self.generation else { return Ok(()) };
-        check_server(host, &self.model, known).map_err(NoCounters::NotHere)
+        check_server(host, &self.model, known).map_err(CountersError::NotHere)
     }
 
     /// How many boxes to count with, or why that number is not possible.
-    fn count_of_registers(
+    fn boxes_to_program(
         &self,
         host: &Host,
         unit: &BoxUnit,
         slices: Option<u32>,
     ) -> Result<u32, String> {
         let (name, most) = (&unit.unit, unit.registers.boxes());
-        match slices.or_else(|| self.slices(host)) {
+        match slices.or_else(|| self.slice_count(host)) {
             Some(count) if (1..=most).contains(&count) => Ok(count),
             Some(count) => {
                 let said = if slices.is_some() { "--slices " } else { "" };
                 Err(format!("{said}{count}: registers of 1 to {most} {name} are known"))
             }
             None => {
-                let reason = self.slices_by_size(unit).err();
+                let reason = self.slices_from_size(unit).err();
                 let reason = reason.map(|reason| reason.to_string()).unwrap_or_default();
                 Err(format!(
                     "how many slices this part has is not known: the kernel lists no {name}, and {reason}; \
@@ -301,8 +320,8 @@ impl SliceMachine {
     }
 }
 
-fn hidden(unit: &BoxUnit, besides: &str) -> NoCounters {
-    NoCounters::NotHere(format!(
+fn hidden_by_hypervisor(unit: &BoxUnit, besides: &str) -> CountersError {
+    CountersError::NotHere(format!(
         "this is a virtual machine, whose hypervisor hides the counters of slices (no event source \
          {}{besides}): run it on the host itself",
         unit.unit

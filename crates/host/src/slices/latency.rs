@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use serde::Serialize;
 
 use crate::cpu::CpuId;
-use crate::probe_memory::{MemoryError, ProbeMemory};
+use crate::probe_memory::{ProbeMemory, ProbeMemoryError};
 use units::narrow::fit;
 
 /// What is measured.
@@ -21,7 +21,7 @@ pub struct LatencyPlan {
 
 /// From one processor to one slice, in cycles of the time stamp counter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct SliceLatency {
+pub struct CoreToSliceLatency {
     /// The processor.
     pub cpu: CpuId,
     /// The slice.
@@ -43,10 +43,10 @@ pub fn measure_latencies(
     memory: &mut dyn ProbeMemory,
     plan: &LatencyPlan,
     mut watch: impl FnMut(usize) -> ControlFlow<()>,
-) -> Result<Vec<SliceLatency>, MemoryError> {
+) -> Result<Vec<CoreToSliceLatency>, ProbeMemoryError> {
     let mut latencies = Vec::new();
     for (done, &cpu) in plan.cpus.iter().enumerate() {
-        memory.go_to(cpu)?;
+        memory.move_to(cpu)?;
         let mut of_slices = vec![Vec::new(); plan.lines.len()];
         for _ in 0..plan.samples {
             if watch(done).is_break() {
@@ -57,10 +57,10 @@ pub fn measure_latencies(
             }
         }
         let summary = |(slice, mut cycles): (usize, Vec<f64>)| {
-            let median = typical(&mut cycles);
+            let median = median(&mut cycles);
             let quarter = |part: usize| cycles[(cycles.len() - 1) * part / 4];
             let (low_cycles, high_cycles) = (quarter(1), quarter(3));
-            SliceLatency { cpu, slice: fit(slice), cycles: median, low_cycles, high_cycles }
+            CoreToSliceLatency { cpu, slice: fit(slice), cycles: median, low_cycles, high_cycles }
         };
         latencies.extend(of_slices.into_iter().enumerate().map(summary));
     }
@@ -68,7 +68,7 @@ pub fn measure_latencies(
 }
 
 /// The median; sorts the values. Zero without any.
-pub fn typical(values: &mut [f64]) -> f64 {
+pub fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {
         0 => 0.0,
@@ -83,8 +83,8 @@ mod tests {
 
     #[test]
     fn the_typical_value_is_the_median() {
-        assert_eq!(typical(&mut [5.0, 1.0, 900.0]), 5.0);
-        assert_eq!(typical(&mut [4.0, 1.0, 2.0, 900.0]), 3.0);
-        assert_eq!(typical(&mut []), 0.0);
+        assert_eq!(median(&mut [5.0, 1.0, 900.0]), 5.0);
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 900.0]), 3.0);
+        assert_eq!(median(&mut []), 0.0);
     }
 }

@@ -1,22 +1,22 @@
 //! Which socket is meant, and whether a published slice function can be that socket's: slice numbers
 //! belong to a socket.
 
-use super::counters::{NoCounters, SliceMachine};
-use crate::cpu::{CpuId, PackageId, Socket, as_list};
+use super::counters::{CountersError, SliceMachine};
+use crate::cpu::{CpuId, CpuSocket, PackageId, format_list};
 use crate::machine::Host;
 use crate::numa::nodes_of_socket;
 
 /// The socket of a processor, or the one with a number; without either, the first.
-pub(super) fn asked_socket(
-    all: Vec<Socket>,
+pub(super) fn select_socket(
+    all: Vec<CpuSocket>,
     cpu: Option<CpuId>,
     id: Option<PackageId>,
-) -> Result<Socket, NoCounters> {
-    let bad = |message| Err(NoCounters::BadRequest(message));
-    let with_cpu = |socket: &&Socket| cpu.is_none_or(|cpu| socket.cpus.contains(&cpu));
+) -> Result<CpuSocket, CountersError> {
+    let bad = |message| Err(CountersError::BadRequest(message));
+    let with_cpu = |socket: &&CpuSocket| cpu.is_none_or(|cpu| socket.cpus.contains(&cpu));
     let Some(home) = all.iter().find(with_cpu) else {
         let online: Vec<CpuId> = all.iter().flat_map(|socket| socket.cpus.clone()).collect();
-        let (asked, online) = (cpu.unwrap_or_default(), as_list(&online));
+        let (asked, online) = (cpu.unwrap_or_default(), format_list(&online));
         return bad(format!(
             "--cpu {asked}: there is no such processor online; there are {online}"
         ));
@@ -30,8 +30,10 @@ pub(super) fn asked_socket(
     }
     let known: Vec<u32> = all.iter().map(|socket| socket.id.0).collect();
     all.into_iter().find(|socket| socket.id == id).ok_or_else(|| {
-        let known = as_list(&known);
-        NoCounters::BadRequest(format!("--socket {id}: there is no such socket; there are {known}"))
+        let known = format_list(&known);
+        CountersError::BadRequest(format!(
+            "--socket {id}: there is no such socket; there are {known}"
+        ))
     })
 }
 
@@ -40,7 +42,7 @@ impl SliceMachine {
     ///
     /// # Errors
     /// Says why not: nothing is published for virtual machines, other parts and sub-NUMA clustering.
-    pub fn is_as_published(&self, host: &Host) -> Result<(), String> {
+    pub fn check_published_function(&self, host: &Host) -> Result<(), String> {
         let name = &self.model.name;
         if self.model.virtual_machine {
             return Err("in a virtual machine physical addresses are the guest's".into());

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Notes;
 use crate::control_files::RESCTRL_MOUNT;
-use crate::cpu::{CpuId, Generation, Socket};
+use crate::cpu::{CpuId, CpuSocket, Generation};
 use crate::error::Problem;
 use crate::machine::Host;
 use crate::monitor::Monitor;
@@ -30,11 +30,11 @@ pub struct Backend {
 pub(super) fn detect(
     host: &Host,
     tree: &Tree,
-    sockets: &[Socket],
+    sockets: &[CpuSocket],
     generation: Option<&Generation>,
     notes: &mut Notes,
 ) -> Vec<Backend> {
-    let cpu = sockets.first().map_or(CpuId(0), Socket::first_cpu);
+    let cpu = sockets.first().map_or(CpuId(0), CpuSocket::first_cpu);
     let registers = notes.take("registers (msr)", host.registers.detect(cpu)).is_some();
     let config = tree.functions().next().is_some_and(|function| {
         let read = host.config.read(function.bdf, PRIVILEGED_OFFSET);
@@ -54,7 +54,7 @@ pub(super) fn detect(
 /// Whether an event outside the cores can be opened.
 fn events(
     host: &Host,
-    sockets: &[Socket],
+    sockets: &[CpuSocket],
     generation: Option<&Generation>,
     notes: &mut Notes,
 ) -> bool {

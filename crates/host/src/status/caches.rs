@@ -5,15 +5,15 @@ use serde::Serialize;
 use super::Notes;
 use crate::error::Problem;
 use crate::machine::Host;
-use crate::resctrl::{Group, Resctrl, Resource, absence};
-use crate::unread::Unread;
+use crate::resctrl::{CacheResource, ControlGroup, Resctrl, absence};
+use crate::unavailable::Unavailable;
 
 /// A control group and its overlap with I/O.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupStatus {
     /// The group.
     #[serde(flatten)]
-    pub group: Group,
+    pub group: ControlGroup,
     /// For each cache the ways that it shares with I/O.
     #[serde(serialize_with = "crate::hex::by_domain")]
     pub shared_with_io: Vec<(u32, u64)>,
@@ -23,7 +23,7 @@ pub struct GroupStatus {
 #[derive(Clone, Debug, Serialize)]
 pub struct CacheStatus {
     /// Resources of the last-level cache.
-    pub resources: Vec<Resource>,
+    pub resources: Vec<CacheResource>,
     /// Control groups.
     pub groups: Vec<GroupStatus>,
 }
@@ -36,11 +36,11 @@ pub(super) fn read(host: &Host, notes: &mut Notes) -> Option<CacheStatus> {
             return None;
         }
         Err(error) => {
-            notes.add(Unread::of("cache allocation groups", &error));
+            notes.add(Unavailable::from_error("cache allocation groups", &error));
             return None;
         }
     };
-    let with_overlap = |group: Group| {
+    let with_overlap = |group: ControlGroup| {
         let lines = group.masks.iter().flat_map(|line| &line.masks);
         let mut shared: Vec<(u32, u64)> = lines
             .map(|(cache, mask)| (*cache, mask & resctrl.io_ways(*cache)))

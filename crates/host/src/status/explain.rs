@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 
-use super::{DdioState, IoWays, Status};
-use crate::controls::ways_in_words;
-use crate::cpu::{PackageId, Proof, WritesGoTo};
+use super::{DdioState, HostStatus, IoWays};
+use crate::controls::describe_ways;
+use crate::cpu::{PackageId, Proof, WriteDestination};
 use crate::resctrl::IoAlloc;
 
 /// A question and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Answer {
+pub struct Explanation {
     /// What people ask.
     pub question: &'static str,
     /// The answer here.
@@ -18,8 +18,8 @@ pub struct Answer {
 
 /// Answers for this machine.
 #[must_use]
-pub fn explain(status: &Status) -> Vec<Answer> {
-    let answer = |question, answer| Answer { question, answer };
+pub fn explain(status: &HostStatus) -> Vec<Explanation> {
+    let answer = |question, answer| Explanation { question, answer };
     vec![
         answer("How does I/O data reach the cache here?", path(status)),
         answer("Why does a control do nothing?", no_effect(status)),
@@ -37,12 +37,12 @@ fn unknown() -> String {
         .into()
 }
 
-fn path(status: &Status) -> String {
+fn path(status: &HostStatus) -> String {
     let Some(generation) = &status.generation else { return unknown() };
     format!("{}: {}. (Source: {})", generation.name, generation.io_path, generation.source)
 }
 
-fn no_effect(status: &Status) -> String {
+fn no_effect(status: &HostStatus) -> String {
     let Some(generation) = &status.generation else { return unknown() };
     let rule = if generation.is_intel() {
         "A control counts as effective only after it reads back as written and the hit rate of device \
@@ -83,19 +83,19 @@ fn no_effect(status: &Status) -> String {
     )
 }
 
-fn io_alloc(status: &Status) -> Option<&IoAlloc> {
+fn io_alloc(status: &HostStatus) -> Option<&IoAlloc> {
     status.caches.as_ref()?.resources.iter().find_map(|resource| resource.io_alloc.as_ref())
 }
 
-fn writes_go_to(status: &Status) -> Option<WritesGoTo> {
+fn writes_go_to(status: &HostStatus) -> Option<WriteDestination> {
     status.generation.as_ref().map(|generation| generation.writes_go_to)
 }
 
-fn ways(status: &Status) -> String {
+fn ways(status: &HostStatus) -> String {
     if status.generation.is_none() {
         return unknown();
     }
-    if writes_go_to(status) == Some(WritesGoTo::Memory) {
+    if writes_go_to(status) == Some(WriteDestination::Memory) {
         return "None: writes of devices do not allocate in the L3 of this CPU, so its CAT groups and \
                 I/O do not meet."
             .into();
@@ -107,7 +107,7 @@ fn ways(status: &Status) -> String {
             Proof::ExpectedNoEffect => ", a register without effect on the generation before",
             Proof::Unknown => ", whether it has an effect here is not published",
         };
-        let words = ways_in_words(ways.mask, ways.of_ways);
+        let words = describe_ways(ways.mask, ways.of_ways);
         format!("socket {id}: {words} (mask {:#x}{doubt})", ways.mask)
     };
     let known = status.sockets.iter().filter_map(|s| s.io_ways.as_ref().map(|ways| (s.id, ways)));
@@ -140,7 +140,7 @@ fn ways(status: &Status) -> String {
             .groups
             .iter()
             .filter(|group| !group.shared_with_io.is_empty())
-            .map(|group| group.group.shown())
+            .map(|group| group.group.display_name())
             .collect();
         if !overlapping.is_empty() {
             parts.push(format!("groups in these ways: {}", overlapping.join(", ")));
@@ -152,7 +152,7 @@ fn ways(status: &Status) -> String {
     format!("{}. {obeys}.", parts.join("; "))
 }
 
-fn events(status: &Status) -> String {
+fn events(status: &HostStatus) -> String {
     if status.generation.is_none() {
         return unknown();
     }
@@ -169,7 +169,7 @@ fn events(status: &Status) -> String {
         .into()
 }
 
-fn counts(status: &Status) -> String {
+fn counts(status: &HostStatus) -> String {
     if status.generation.is_none() {
         return unknown();
     }
@@ -187,7 +187,7 @@ fn counts(status: &Status) -> String {
         + filter_trap(status)
 }
 
-fn filter_trap(status: &Status) -> &'static str {
+fn filter_trap(status: &HostStatus) -> &'static str {
     let filtered = ["Skylake", "Cascade Lake", "Cooper Lake"];
     match &status.generation {
         Some(generation) if filtered.contains(&generation.name.as_str()) => {
@@ -198,16 +198,16 @@ fn filter_trap(status: &Status) -> &'static str {
     }
 }
 
-fn memory(status: &Status) -> String {
+fn memory(status: &HostStatus) -> String {
     if status.generation.is_none() {
         return unknown();
     }
-    if writes_go_to(status) == Some(WritesGoTo::Memory) {
+    if writes_go_to(status) == Some(WriteDestination::Memory) {
         return "It should not be: writes of devices go to memory here, so DRAM sees at least the traffic \
                 of the NIC. Reads by devices can still come out of the CPU's caches."
             .into();
     }
-    if writes_go_to(status) == Some(WritesGoTo::Steered) {
+    if writes_go_to(status) == Some(WriteDestination::SteeringStep) {
         return "Writes with a steering tag stay in the L3 until its ways for I/O are full; all other \
                 writes of devices go to memory, and DRAM shows them."
             .into();
@@ -226,7 +226,7 @@ fn memory(status: &Status) -> String {
     )
 }
 
-fn slices(status: &Status) -> String {
+fn slices(status: &HostStatus) -> String {
     if status.generation.as_ref().is_some_and(|generation| !generation.is_intel()) {
         let caches: usize = status.sockets.iter().map(|socket| socket.caches.len()).sum();
         return format!(
@@ -247,7 +247,7 @@ fn slices(status: &Status) -> String {
     )
 }
 
-fn off(status: &Status) -> String {
+fn off(status: &HostStatus) -> String {
     let Some(generation) = &status.generation else { return unknown() };
     let device =
         status.ports().filter(|port| port.ddio.is_some()).find_map(|port| port.devices.first());
@@ -267,18 +267,18 @@ fn off(status: &Status) -> String {
         (Some(_), None) => "No device is below a root port that has the switch. ".to_owned(),
         (None, _) => "There is no known switch at root ports. ".to_owned(),
     };
-    let whole = format!("For the whole machine: {}.", generation.firmware_switch_in_words());
+    let whole = format!("For the whole machine: {}.", generation.describe_firmware_switch());
     match (generation.writes_go_to, io_alloc(status)) {
-        (WritesGoTo::Memory, _) => {
+        (WriteDestination::Memory, _) => {
             "There is nothing to turn off: writes of devices go to memory here.".into()
         }
-        (WritesGoTo::Steered, _) => format!(
+        (WriteDestination::SteeringStep, _) => format!(
             "Only writes with a steering tag reach the L3, and `skipline-host tune io-alloc 0x1 --apply` \
              confines them to one way where the kernel has io_alloc. {whole}"
         ),
-        (WritesGoTo::Llc, Some(IoAlloc::On { .. } | IoAlloc::Off)) => format!(
+        (WriteDestination::Llc, Some(IoAlloc::On { .. } | IoAlloc::Off)) => format!(
             "{per_port}`skipline-host tune io-alloc 0x1 --apply` confines them to one way. {whole}"
         ),
-        (WritesGoTo::Llc, _) => format!("{per_port}{whole}"),
+        (WriteDestination::Llc, _) => format!("{per_port}{whole}"),
     }
 }

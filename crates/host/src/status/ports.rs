@@ -3,14 +3,14 @@
 use serde::Serialize;
 
 use super::Notes;
-use crate::controls::{NoSwitch, Target, check_switch, is_listed};
+use crate::controls::{ControlTarget, SwitchError, check_switch, is_listed};
 use crate::cpu::{Generation, Proof};
 use crate::error::Problem;
 use crate::machine::Host;
-use crate::pci::{Function, Kind, Link, Tree, device_names, express};
+use crate::pci::{Function, FunctionKind, LinkStatus, Tree, device_names, express};
 use crate::pci_address::Bdf;
 use crate::rings::Rings;
-use crate::unread::Unread;
+use crate::unavailable::Unavailable;
 
 /// What a root port's switch says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -47,7 +47,7 @@ pub struct DeviceStatus {
     /// Its address.
     pub bdf: Bdf,
     /// What it is.
-    pub kind: Kind,
+    pub kind: FunctionKind,
     /// Vendor and device number, as lspci -n shows them.
     pub id: String,
     /// Its driver.
@@ -57,7 +57,7 @@ pub struct DeviceStatus {
     /// Bridges between it and the root port, nearest first.
     pub through: Vec<Bdf>,
     /// Its link and transfer sizes.
-    pub link: Option<Link>,
+    pub link: Option<LinkStatus>,
     /// Rings of its interfaces.
     pub rings: Vec<(String, Rings)>,
 }
@@ -71,11 +71,12 @@ pub(super) fn read(
 ) -> Vec<PortStatus> {
     let mut ports: Vec<PortStatus> = Vec::new();
     for function in tree.functions() {
-        let wanted = matches!(function.kind, Kind::Nic | Kind::Ssd | Kind::Storage);
+        let wanted =
+            matches!(function.kind, FunctionKind::Nic | FunctionKind::Ssd | FunctionKind::Storage);
         if !wanted {
             continue;
         }
-        let path = match tree.way_up(host.config.as_ref(), function.bdf) {
+        let path = match tree.bridges_to_root(host.config.as_ref(), function.bdf) {
             Ok(path) => path,
             Err(unread) => {
                 notes.add(unread);
@@ -135,12 +136,12 @@ fn ddio(
 ) -> Option<DdioState> {
     let switch = generation?.port_switch.as_ref().filter(|switch| is_listed(port, switch))?;
     let what = format!("DDIO switch of port {}", port.bdf);
-    let target = Target::Port { function: port.bdf, offset: switch.offset };
+    let target = ControlTarget::Port { function: port.bdf, offset: switch.offset };
     let value = match check_switch(host, port.bdf, switch) {
         Ok(()) => target.read(host),
-        Err(NoSwitch::File(error)) => Err(error),
+        Err(SwitchError::File(error)) => Err(error),
         Err(other) => {
-            notes.add(Unread::absent(what, other.to_string()));
+            notes.add(Unavailable::absent(what, other.to_string()));
             return None;
         }
     };
@@ -159,11 +160,13 @@ fn device(host: &Host, function: &Function, path: &[&Function], notes: &mut Note
     let link = express(host.config.as_ref(), function.bdf);
     let link = notes.take(&format!("link of {}", function.bdf), link).flatten();
     let mut rings = Vec::new();
-    if function.kind == Kind::Nic {
+    if function.kind == FunctionKind::Nic {
         for name in &names {
             match host.rings.rings(name) {
                 Ok(found) => rings.push((name.clone(), found)),
-                Err(error) => notes.add(Unread::of(format!("rings of {name}"), &error)),
+                Err(error) => {
+                    notes.add(Unavailable::from_error(format!("rings of {name}"), &error))
+                }
             }
         }
     }

@@ -3,15 +3,15 @@
 use serde::Serialize;
 
 use super::{Notes, PortStatus};
-use crate::controls::{Target, check_one_die};
-use crate::cpu::{CpuId, Generation, LastLevelCache, PackageId, Proof, Socket};
+use crate::controls::{ControlTarget, check_one_die};
+use crate::cpu::{CpuId, CpuSocket, Generation, LastLevelCache, PackageId, Proof};
 use crate::error::Problem;
 use crate::machine::Host;
 use crate::numa::{node_cpus, nodes_of_socket};
 use crate::registers::Registers;
 use crate::root::Root;
-use crate::uncore::{EventTable, FrequencyRange, NoClock, count_boxes, frequency};
-use crate::unread::Unread;
+use crate::unavailable::Unavailable;
+use crate::uncore::{ClockError, EventTable, FrequencyRange, count_boxes, frequency};
 
 /// The ways that I/O allocates in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -29,7 +29,7 @@ pub struct IoWays {
 
 /// Huge pages of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct HugePages {
+pub struct HugePageCounts {
     /// Size in KiB.
     pub size_kib: u64,
     /// Pages.
@@ -56,20 +56,20 @@ pub struct SocketStatus {
     /// The clock of the uncore.
     pub uncore: Option<FrequencyRange>,
     /// Huge pages of its memory.
-    pub hugepages: Vec<HugePages>,
+    pub hugepages: Vec<HugePageCounts>,
     /// Its root ports with what is below them.
     pub ports: Vec<PortStatus>,
 }
 
 pub(super) fn read(
     host: &Host,
-    socket: &Socket,
+    socket: &CpuSocket,
     generation: Option<&Generation>,
     controls: Option<&Generation>,
     notes: &mut Notes,
 ) -> SocketStatus {
     if socket.caches.is_empty() {
-        notes.add(Unread::absent(
+        notes.add(Unavailable::absent(
             format!("the last-level cache of socket {}", socket.id),
             "the kernel does not describe it (/sys/devices/system/cpu/cpuN/cache)",
         ));
@@ -94,7 +94,7 @@ fn slices(root: &Root, generation: Option<&Generation>, notes: &mut Notes) -> Op
     let boxes = count_boxes(root, &unit);
     if boxes == 0 {
         let reason = format!("this kernel offers no event source {unit}");
-        notes.add(Unread::new(
+        notes.add(Unavailable::new(
             "number of slices",
             reason,
             "modprobe intel_uncore; hypervisors hide it",
@@ -105,16 +105,17 @@ fn slices(root: &Root, generation: Option<&Generation>, notes: &mut Notes) -> Op
 
 fn io_ways(
     host: &Host,
-    socket: &Socket,
+    socket: &CpuSocket,
     generation: Option<&Generation>,
     notes: &mut Notes,
 ) -> Option<IoWays> {
     let register = generation?.ways_register.as_ref()?;
     if let Err(reason) = check_one_die(socket) {
-        notes.add(Unread::absent(format!("ways of I/O on socket {}", socket.id), reason));
+        notes.add(Unavailable::absent(format!("ways of I/O on socket {}", socket.id), reason));
         return None;
     }
-    let target = Target::Msr { socket: socket.id, cpu: socket.first_cpu(), address: register.msr };
+    let target =
+        ControlTarget::Msr { socket: socket.id, cpu: socket.first_cpu(), address: register.msr };
     let mask = notes.take(&format!("ways of I/O on socket {}", socket.id), target.read(host))?;
     let of_ways = socket.caches.first()?.ways;
     Some(IoWays { mask, of_ways, msr: register.msr, proof: register.proof })
@@ -122,7 +123,7 @@ fn io_ways(
 
 fn uncore(
     host: &Host,
-    socket: &Socket,
+    socket: &CpuSocket,
     (generation, controls): (Option<&Generation>, Option<&Generation>),
     notes: &mut Notes,
 ) -> Option<FrequencyRange> {
@@ -140,21 +141,22 @@ fn uncore(
     }
 }
 
-fn uncore_unread(socket: PackageId, error: &NoClock) -> Unread {
+fn uncore_unread(socket: PackageId, error: &ClockError) -> Unavailable {
     let what = format!("uncore frequency of socket {socket}");
     match error {
-        NoClock::File(file) if file.problem == Problem::Missing => Unread::new(
+        ClockError::File(file) if file.problem == Problem::Missing => Unavailable::new(
             what,
             file.to_string(),
             "modprobe intel_uncore_frequency (Linux 5.6 or newer), or modprobe msr",
         ),
-        NoClock::File(file) => Unread::of(what, file),
-        NoClock::NotTold(reason) => Unread::absent(what, reason),
+        ClockError::File(file) => Unavailable::from_error(what, file),
+        ClockError::NotTold(reason) => Unavailable::absent(what, reason),
     }
 }
 
-fn hugepages(root: &Root, socket: &Socket) -> Vec<HugePages> {
-    let mut sums: std::collections::BTreeMap<u64, HugePages> = std::collections::BTreeMap::new();
+fn hugepages(root: &Root, socket: &CpuSocket) -> Vec<HugePageCounts> {
+    let mut sums: std::collections::BTreeMap<u64, HugePageCounts> =
+        std::collections::BTreeMap::new();
     for node in nodes_of_socket(root, socket) {
         let folder = format!("sys/devices/system/node/node{node}/hugepages");
         for name in root.list(&folder).unwrap_or_default() {
@@ -164,7 +166,8 @@ fn hugepages(root: &Root, socket: &Socket) -> Vec<HugePages> {
             let (Ok(pages), Ok(free)) = (number("nr_hugepages"), number("free_hugepages")) else {
                 continue;
             };
-            let sum = sums.entry(size_kib).or_insert(HugePages { size_kib, pages: 0, free: 0 });
+            let sum =
+                sums.entry(size_kib).or_insert(HugePageCounts { size_kib, pages: 0, free: 0 });
             sum.pages = sum.pages.saturating_add(pages);
             sum.free = sum.free.saturating_add(free);
         }

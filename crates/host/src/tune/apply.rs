@@ -2,18 +2,18 @@
 
 use serde::Serialize;
 
-use super::journal::{Entry, StateDirectory, StateError, boot_id, now_unix_s};
-use super::plan::{Change, Plan};
-use super::{Step, Watch};
-use crate::controls::Target;
+use super::journal::{ChangeRecord, StateDirectory, StateError, boot_id, now_unix_s};
+use super::plan::{PlannedChange, TunePlan};
+use super::{ChangeStep, Watch};
+use crate::controls::ControlTarget;
 use crate::error::FileError;
 use crate::machine::Host;
-use crate::unread::remedy;
+use crate::unavailable::remedy;
 
 /// What became of one change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "result")]
-pub enum Outcome {
+pub enum ChangeOutcome {
     /// It had this value before.
     AlreadySo,
     /// The old value is in the journal, because another change loses it.
@@ -46,7 +46,7 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl ChangeOutcome {
     /// Whether something was written, taken or not.
     #[must_use]
     pub fn was_written(&self) -> bool {
@@ -55,16 +55,16 @@ impl Outcome {
 
     /// Whether the control holds what was asked for.
     #[must_use]
-    pub fn is_as_asked(&self) -> bool {
+    pub fn is_as_requested(&self) -> bool {
         matches!(self, Self::AlreadySo | Self::Kept | Self::Set)
     }
 }
 
 /// One change that was tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Applied {
+pub struct AppliedChange {
     /// The control.
-    pub target: Target,
+    pub target: ControlTarget,
     /// Its name in messages.
     pub place: String,
     /// The value before.
@@ -75,12 +75,12 @@ pub struct Applied {
     pub asked: u64,
     /// What became of it.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: ChangeOutcome,
 }
 
 /// Nothing more was written because of this.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ApplyError {
+pub enum TuneApplyError {
     /// state directory or journal
     #[error("{0}")]
     State(#[from] StateError),
@@ -99,7 +99,7 @@ pub enum ApplyError {
     },
     /// the watcher stopped it
     #[error("stopped after the step {0:?}")]
-    Stopped(Step),
+    Stopped(ChangeStep),
 }
 
 /// Writes the changes of a plan in their order and reads each back. Stops at the first that is
@@ -110,18 +110,20 @@ pub enum ApplyError {
 pub fn apply(
     host: &Host,
     state: &StateDirectory<'_>,
-    plan: &Plan,
-    done: &mut Vec<Applied>,
+    plan: &TunePlan,
+    done: &mut Vec<AppliedChange>,
     watch: Watch<'_>,
-) -> Result<(), ApplyError> {
-    let is_of_kernel = plan.changes.iter().any(|change| change.target.is_of_kernel());
+) -> Result<(), TuneApplyError> {
+    let is_of_kernel = plan.changes.iter().any(|change| change.target.is_kernel_file());
     let _lock = if is_of_kernel { state.lock_resctrl()? } else { None };
     state.compact(host)?;
     for change in &plan.changes {
         apply_one(host, state, &plan.command, change, done, watch)?;
         match done.last().map(|last| &last.outcome) {
-            Some(Outcome::Refused { .. } | Outcome::Ignored) => return drop_kept(state, plan),
-            Some(Outcome::NotReadBack { .. }) => return Ok(()),
+            Some(ChangeOutcome::Refused { .. } | ChangeOutcome::Ignored) => {
+                return drop_unneeded_records(state, plan);
+            }
+            Some(ChangeOutcome::NotReadBack { .. }) => return Ok(()),
             _ => {}
         }
     }
@@ -129,10 +131,14 @@ pub fn apply(
 }
 
 /// Drops values from the journal that were kept for a change which was not made.
-fn drop_kept(state: &StateDirectory<'_>, plan: &Plan) -> Result<(), ApplyError> {
+fn drop_unneeded_records(
+    state: &StateDirectory<'_>,
+    plan: &TunePlan,
+) -> Result<(), TuneApplyError> {
     let mut journal = state.read()?;
     for change in plan.changes.iter().filter(|change| change.only_kept) {
-        let kept = |entry: &Entry| entry.is_only_kept() && entry.target == change.target;
+        let kept =
+            |entry: &ChangeRecord| entry.is_only_journalled() && entry.target == change.target;
         if let Some(last) = journal.entries.iter().rposition(kept) {
             drop(journal.entries.remove(last));
         }
@@ -144,65 +150,70 @@ fn apply_one(
     host: &Host,
     state: &StateDirectory<'_>,
     command: &str,
-    change: &Change,
-    done: &mut Vec<Applied>,
+    change: &PlannedChange,
+    done: &mut Vec<AppliedChange>,
     watch: Watch<'_>,
-) -> Result<(), ApplyError> {
+) -> Result<(), TuneApplyError> {
     let target = &change.target;
     target.check().map_err(|error| StateError::NotAllowed { path: "the plan".into(), error })?;
     let old = target.read(host)?;
     if let Some(planned) = change.old.filter(|planned| *planned != old) {
-        return Err(ApplyError::Moved { control: target.to_string(), planned, now: old });
+        return Err(TuneApplyError::Moved { control: target.to_string(), planned, now: old });
     }
     // The other bits stay as they are now, whatever they were when the plan was made: a repeated plan,
     // or one that puts back, may be older than what hardware or another program has made of them.
     let asked = (old & !change.owned) | (change.asked & change.owned);
-    let change = &Change { asked, ..change.clone() };
+    let change = &PlannedChange { asked, ..change.clone() };
     let mut tell = |outcome| {
         let (target, place) = (target.clone(), target.to_string());
-        done.push(Applied { target, place, old, asked: change.asked, outcome });
+        done.push(AppliedChange { target, place, old, asked: change.asked, outcome });
     };
     if old == change.asked && !change.only_kept {
-        tell(Outcome::AlreadySo);
+        tell(ChangeOutcome::AlreadySo);
         return Ok(());
     }
     let mut journal = state.read()?;
-    journal.entries.push(journalled(host, command, change, old)?);
+    journal.entries.push(new_record(host, command, change, old)?);
     state.write_before_change(&journal)?;
-    at(watch, Step::Journalled)?;
-    if let Err(error) = still(host, change, old) {
+    report_step(watch, ChangeStep::Journalled)?;
+    if let Err(error) = check_unchanged(host, change, old) {
         drop(journal.entries.pop());
         state.write(&journal)?;
         return Err(error);
     }
     if change.only_kept {
-        tell(Outcome::Kept);
+        tell(ChangeOutcome::Kept);
         return Ok(());
     }
     let written = target.write(host, change.asked);
-    at(watch, Step::Written)?;
+    report_step(watch, ChangeStep::Written)?;
     // Also after a refused write: it may have done something all the same.
     let holds = match target.read(host) {
         Ok(holds) => holds,
         Err(error) => {
-            tell(Outcome::NotReadBack { reason: with_remedy(&error) });
+            tell(ChangeOutcome::NotReadBack { reason: with_remedy(&error) });
             return Ok(());
         }
     };
     tell(outcome([old, change.asked, holds].map(|value| value & change.owned), holds, written));
-    at(watch, Step::ReadBack)?;
+    report_step(watch, ChangeStep::ReadBack)?;
     if holds == old {
         drop(journal.entries.pop());
     } else if let Some(last) = journal.entries.last_mut() {
         last.read_back = Some(holds);
     }
     state.write(&journal)?;
-    at(watch, Step::Recorded)
+    report_step(watch, ChangeStep::Recorded)
 }
 
 /// The entry of a change that is about to be made.
-fn journalled(host: &Host, command: &str, change: &Change, old: u64) -> Result<Entry, FileError> {
-    Ok(Entry {
+fn new_record(
+    host: &Host,
+    command: &str,
+    change: &PlannedChange,
+    old: u64,
+) -> Result<ChangeRecord, FileError> {
+    Ok(ChangeRecord {
         time_unix_s: now_unix_s(),
         boot_id: boot_id(host)?,
         command: command.to_owned(),
@@ -216,15 +227,15 @@ fn journalled(host: &Host, command: &str, change: &Change, old: u64) -> Result<E
 
 /// Checks that a control still holds what the journal has as its old value: the rest of the register
 /// is written with the change, and restoring would give it the journalled one.
-fn still(host: &Host, change: &Change, old: u64) -> Result<(), ApplyError> {
+fn check_unchanged(host: &Host, change: &PlannedChange, old: u64) -> Result<(), TuneApplyError> {
     match change.target.read(host)? {
         now if now == old => Ok(()),
-        now => Err(ApplyError::Moved { control: change.target.to_string(), planned: old, now }),
+        now => Err(TuneApplyError::Moved { control: change.target.to_string(), planned: old, now }),
     }
 }
 
-pub(super) fn at(watch: Watch<'_>, step: Step) -> Result<(), ApplyError> {
-    if watch(step).is_break() { Err(ApplyError::Stopped(step)) } else { Ok(()) }
+pub(super) fn report_step(watch: Watch<'_>, step: ChangeStep) -> Result<(), TuneApplyError> {
+    if watch(step).is_break() { Err(TuneApplyError::Stopped(step)) } else { Ok(()) }
 }
 
 fn with_remedy(error: &FileError) -> String {
@@ -235,12 +246,16 @@ fn with_remedy(error: &FileError) -> String {
 }
 
 /// What became of a write, by the bits that it changes: old, asked and held ones.
-fn outcome([old, asked, held]: [u64; 3], holds: u64, written: Result<(), FileError>) -> Outcome {
+fn outcome(
+    [old, asked, held]: [u64; 3],
+    holds: u64,
+    written: Result<(), FileError>,
+) -> ChangeOutcome {
     match written {
-        Err(error) if held == old => Outcome::Refused { reason: with_remedy(&error) },
-        _ if held == asked => Outcome::Set,
-        _ if held == old => Outcome::Ignored,
-        _ if held & asked == asked => Outcome::Widened { holds },
-        _ => Outcome::Different { holds },
+        Err(error) if held == old => ChangeOutcome::Refused { reason: with_remedy(&error) },
+        _ if held == asked => ChangeOutcome::Set,
+        _ if held == old => ChangeOutcome::Ignored,
+        _ if held & asked == asked => ChangeOutcome::Widened { holds },
+        _ => ChangeOutcome::Different { holds },
     }
 }

@@ -6,8 +6,8 @@
 
 mod chain;
 mod compact;
-mod elsewhere;
 mod errors;
+mod other_directories;
 
 use std::os::fd::OwnedFd;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,13 +16,13 @@ use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
 use crate::control_files::RESCTRL_MOUNT;
-use crate::controls::Target;
+use crate::controls::ControlTarget;
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::root::Root;
 
-pub use elsewhere::journals_elsewhere;
 pub use errors::StateError;
+pub use other_directories::other_journal_directories;
 
 /// Where the journal is, below the root.
 pub const DEFAULT_STATE: &str = "var/lib/skipline-host";
@@ -36,12 +36,12 @@ const READ_LIMIT_BYTES: u64 = 256 << 20;
 const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
 
 /// Where an entry stood in the journal, and the entry.
-type Numbered = (usize, Entry);
+type NumberedRecord = (usize, ChangeRecord);
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct ChangeRecord {
     /// Seconds since 1970.
     pub time_unix_s: u64,
     /// The kernel's identifier of this boot.
@@ -49,7 +49,7 @@ pub struct Entry {
     /// What the user asked for.
     pub command: String,
     /// The control.
-    pub target: Target,
+    pub target: ControlTarget,
     /// The value before.
     pub old: u64,
     /// The value that was asked for.
@@ -65,12 +65,12 @@ fn all_bits() -> u64 {
     u64::MAX
 }
 
-impl Entry {
+impl ChangeRecord {
     /// Whether nothing was to be written: another change loses this value.
     #[must_use]
-    pub fn is_only_kept(&self) -> bool {
+    pub fn is_only_journalled(&self) -> bool {
         // Only masks for I/O are kept; a chain of other changes may end with the value it began with.
-        let is_mask = matches!(self.target, Target::Mask { .. });
+        let is_mask = matches!(self.target, ControlTarget::Mask { .. });
         let of_io = is_mask && self.target.io_alloc_folder().is_some();
         of_io && self.old == self.asked && self.read_back.is_none()
     }
@@ -81,7 +81,7 @@ impl Entry {
 #[serde(deny_unknown_fields)]
 pub struct Journal {
     /// The changes.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ChangeRecord>,
 }
 
 /// The directory of the journal, and the machine locked.
@@ -113,7 +113,7 @@ impl<'a> StateDirectory<'a> {
 
     /// The same, but another program's lock of resctrl is waited for.
     #[must_use]
-    pub fn waiting_for_resctrl(self, waits: bool) -> Self {
+    pub fn wait_for_resctrl(self, waits: bool) -> Self {
         Self { waits, ..self }
     }
 
@@ -124,9 +124,9 @@ impl<'a> StateDirectory<'a> {
         match rustix::fs::flock(&lock, how) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(StateError::Locked(root.shown(LOCK).display().to_string()));
+                return Err(StateError::Locked(root.display_path(LOCK).display().to_string()));
             }
-            Err(errno) => return Err(root.error(LOCK, Problem::of_errno(errno)).into()),
+            Err(errno) => return Err(root.error(LOCK, Problem::from_errno(errno)).into()),
         }
         // Nothing is made where another user could put something else in its place.
         check_trust(root, path)?;
@@ -181,10 +181,11 @@ impl<'a> StateDirectory<'a> {
     pub(super) fn write_before_change(&self, journal: &Journal) -> Result<(), StateError> {
         let bytes = self.text(journal)?.len();
         if bytes > MOST_BYTES {
-            let path = self.root.shown(&format!("{}/{JOURNAL}", self.path)).display().to_string();
+            let path =
+                self.root.display_path(&format!("{}/{JOURNAL}", self.path)).display().to_string();
             return Err(StateError::Full { path, limit_bytes: MOST_BYTES });
         }
-        elsewhere::remember(self.root, &self.path)?;
+        other_directories::remember(self.root, &self.path)?;
         self.write(journal)
     }
 
@@ -197,7 +198,8 @@ impl<'a> StateDirectory<'a> {
         if journal.entries.len() < 2 {
             return Ok(());
         }
-        let compacted = journal.compacted(&boot_id(host)?, &|target| all_io_ways(host, target));
+        let compacted =
+            journal.compact_for_boot(&boot_id(host)?, &|target| all_io_ways(host, target));
         if compacted.entries.len() == journal.entries.len() {
             return Ok(());
         }
@@ -223,10 +225,10 @@ impl<'a> StateDirectory<'a> {
         };
         match rustix::fs::flock(&directory, how) {
             Ok(()) => Ok(Some(directory)),
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                Err(StateError::ResctrlLocked(self.root.shown(RESCTRL_MOUNT).display().to_string()))
-            }
-            Err(errno) => Err(self.root.error(RESCTRL_MOUNT, Problem::of_errno(errno)).into()),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(StateError::ResctrlLocked(
+                self.root.display_path(RESCTRL_MOUNT).display().to_string(),
+            )),
+            Err(errno) => Err(self.root.error(RESCTRL_MOUNT, Problem::from_errno(errno)).into()),
         }
     }
 
@@ -256,7 +258,7 @@ fn directory(path: &str) -> Result<&str, StateError> {
 /// Checks owner, mode and kind of the directory, the journal in it and what lies above, those that there
 /// are.
 fn check_trust(root: &Root, directory: &str) -> Result<(), StateError> {
-    if let Some((path, what)) = root.distrust_above(directory) {
+    if let Some((path, what)) = root.distrusted_ancestor(directory) {
         return Err(StateError::Distrusted { path: path.display().to_string(), what });
     }
     check_trusted(root, directory)?;
@@ -264,9 +266,9 @@ fn check_trust(root: &Root, directory: &str) -> Result<(), StateError> {
 }
 
 fn check_trusted(root: &Root, path: &str) -> Result<(), StateError> {
-    match root.distrust(path)? {
+    match root.distrust_reason(path)? {
         Some(what) => {
-            let path = root.shown(path).display().to_string();
+            let path = root.display_path(path).display().to_string();
             Err(StateError::Distrusted { path, what })
         }
         None => Ok(()),
@@ -276,7 +278,7 @@ fn check_trusted(root: &Root, path: &str) -> Result<(), StateError> {
 fn read(root: &Root, directory: &str) -> Result<Journal, StateError> {
     check_trust(root, directory)?;
     let path = format!("{directory}/{JOURNAL}");
-    let shown = || root.shown(&path).display().to_string();
+    let shown = || root.display_path(&path).display().to_string();
     let text = match root.read_text_up_to(&path, READ_LIMIT_BYTES) {
         Ok(text) => text,
         Err(error) if error.problem == Problem::Missing => return Ok(Journal::default()),
@@ -299,7 +301,7 @@ pub(super) fn boot_id(host: &Host) -> Result<String, FileError> {
 }
 
 /// The mask for I/O that the kernel gives when allocation is switched on.
-pub(super) fn all_io_ways(host: &Host, target: &Target) -> Option<u64> {
+pub(super) fn all_io_ways(host: &Host, target: &ControlTarget) -> Option<u64> {
     let folder = target.io_alloc_folder()?;
     let text = host.root.read_line(&format!("{folder}/cbm_mask")).ok()?;
     u64::from_str_radix(&text, 16).ok()

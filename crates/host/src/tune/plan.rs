@@ -8,21 +8,21 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::controls::{Target, check_server};
-use crate::cpu::{CpuModel, Generation, Generations, PackageId, Socket, sockets};
+use crate::controls::{ControlTarget, check_server};
+use crate::cpu::{CpuModel, CpuSocket, Generation, Generations, PackageId, sockets};
 use crate::error::FileError;
-use crate::kernel::KernelRules;
+use crate::kernel_rules::KernelRules;
 use crate::machine::Host;
 use crate::root::Root;
-use crate::unread::remedy;
+use crate::unavailable::remedy;
 
 pub use cache::IoAllocRequest;
 
 /// One register with its old and new value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
+pub struct PlannedChange {
     /// The control.
-    pub target: Target,
+    pub target: ControlTarget,
     /// Its name in messages.
     pub place: String,
     /// The value now; nothing if it cannot be read before an earlier change of the plan.
@@ -45,38 +45,38 @@ pub struct Change {
 
 /// What would be written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Plan {
+pub struct TunePlan {
     /// The request, as the user gave it.
     pub command: String,
     /// The changes, in the order in which they are written.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PlannedChange>,
     /// What the user should know first.
     pub warnings: Vec<String>,
     /// Controls that the request is about and that cannot be reached: they keep their settings.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedControl>,
 }
 
 /// A control that a change does not reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
+pub struct OmittedControl {
     /// Its name in messages.
     pub place: String,
     /// Why.
     pub reason: String,
 }
 
-impl fmt::Display for LeftOut {
+impl fmt::Display for OmittedControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} is left out: {}", self.place, self.reason)
     }
 }
 
-impl Plan {
+impl TunePlan {
     /// A plan, with what the kernel's rules mean for it said last.
     pub(crate) fn new(
         root: &Root,
         command: String,
-        changes: Vec<Change>,
+        changes: Vec<PlannedChange>,
         mut warnings: Vec<String>,
     ) -> Self {
         let writes = changes.iter().filter(|change| change.old != Some(change.asked));
@@ -87,7 +87,7 @@ impl Plan {
 
     /// Several plans as one, in their order; nothing for none.
     #[must_use]
-    pub fn joined(plans: Vec<Self>) -> Option<Self> {
+    pub fn join(plans: Vec<Self>) -> Option<Self> {
         plans.into_iter().reduce(|mut all, next| {
             all.command += &format!(", {}", next.command);
             all.changes.extend(next.changes);
@@ -101,7 +101,7 @@ impl Plan {
 
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PlanError {
+pub enum TunePlanError {
     /// the request is out of range or names something that does not exist
     #[error("{0}")]
     BadRequest(String),
@@ -118,7 +118,7 @@ pub enum PlanError {
     },
 }
 
-impl From<FileError> for PlanError {
+impl From<FileError> for TunePlanError {
     fn from(error: FileError) -> Self {
         let remedy = remedy(&error);
         Self::Unreadable { error, remedy }
@@ -126,53 +126,53 @@ impl From<FileError> for PlanError {
 }
 
 /// Knows the machine and makes plans.
-pub struct Planner<'a> {
+pub struct TunePlanner<'a> {
     host: &'a Host,
     cpu: CpuModel,
     generation: Option<Generation>,
-    sockets: Vec<Socket>,
-    keeps_unknown_bits: bool,
-    takes_any_mask: bool,
-    takes_unmeasured: bool,
+    sockets: Vec<CpuSocket>,
+    allows_unknown_bits: bool,
+    allows_any_mask: bool,
+    allows_unmeasured: bool,
 }
 
-impl<'a> Planner<'a> {
+impl<'a> TunePlanner<'a> {
     /// Finds out which machine this is.
     ///
     /// # Errors
     /// If the CPU's model or its sockets cannot be read.
-    pub fn new(host: &'a Host) -> Result<Self, PlanError> {
+    pub fn new(host: &'a Host) -> Result<Self, TunePlanError> {
         let cpu = CpuModel::read(&host.root)?;
-        let generation = Generations::built_in().of(&cpu).cloned();
+        let generation = Generations::built_in().find(&cpu).cloned();
         let sockets = sockets(&host.root)?;
         Ok(Self {
             host,
             cpu,
             generation,
             sockets,
-            keeps_unknown_bits: false,
-            takes_any_mask: false,
-            takes_unmeasured: false,
+            allows_unknown_bits: false,
+            allows_any_mask: false,
+            allows_unmeasured: false,
         })
     }
 
     /// The same, but MSR 0xc8b is changed also if bits beside its ways are set, which no source describes.
     /// These bits keep their values.
     #[must_use]
-    pub fn keeping_unknown_bits(self, keeps_unknown_bits: bool) -> Self {
-        Self { keeps_unknown_bits, ..self }
+    pub fn keep_unknown_bits(self, allows_unknown_bits: bool) -> Self {
+        Self { allows_unknown_bits, ..self }
     }
 
     /// The same, but MSR 0xc8b takes masks of ways that no public source has tried.
     #[must_use]
-    pub fn taking_any_mask(self, takes_any_mask: bool) -> Self {
-        Self { takes_any_mask, ..self }
+    pub fn allow_any_mask(self, allows_any_mask: bool) -> Self {
+        Self { allows_any_mask, ..self }
     }
 
     /// The same, but root ports are switched also where no measurement of their switch is published.
     #[must_use]
-    pub fn taking_unmeasured(self, takes_unmeasured: bool) -> Self {
-        Self { takes_unmeasured, ..self }
+    pub fn allow_unmeasured(self, allows_unmeasured: bool) -> Self {
+        Self { allows_unmeasured, ..self }
     }
 
     /// The generation, if it is known.
@@ -183,15 +183,15 @@ impl<'a> Planner<'a> {
 
     /// The sockets.
     #[must_use]
-    pub fn sockets(&self) -> &[Socket] {
+    pub fn sockets(&self) -> &[CpuSocket] {
         &self.sockets
     }
 
     /// The generation, or a refusal that names the model and what is missing.
-    fn known(&self, control: &str) -> Result<&Generation, PlanError> {
+    fn known_generation(&self, control: &str) -> Result<&Generation, TunePlanError> {
         let machine = if self.cpu.virtual_machine { " (a virtual machine)" } else { "" };
         let known = self.generation.as_ref().ok_or_else(|| {
-            PlanError::NoControl(format!(
+            TunePlanError::NoControl(format!(
                 "{control} is refused: \"{}\"{machine}, {} family {:#x} model {:#x} stepping {}, is not in \
                  the table of generations; what is missing is a public source for its registers",
                 self.cpu.name, self.cpu.vendor, self.cpu.family, self.cpu.model, self.cpu.stepping,
@@ -199,17 +199,20 @@ impl<'a> Planner<'a> {
         })?;
         match check_server(self.host, &self.cpu, known) {
             Ok(()) => Ok(known),
-            Err(reason) => Err(PlanError::NoControl(format!("{control} is refused: {reason}"))),
+            Err(reason) => Err(TunePlanError::NoControl(format!("{control} is refused: {reason}"))),
         }
     }
 
-    fn wanted_sockets(&self, socket: Option<PackageId>) -> Result<Vec<&Socket>, PlanError> {
+    fn selected_sockets(
+        &self,
+        socket: Option<PackageId>,
+    ) -> Result<Vec<&CpuSocket>, TunePlanError> {
         let wanted: Vec<_> =
             self.sockets.iter().filter(|s| socket.is_none_or(|wanted| s.id == wanted)).collect();
         if wanted.is_empty() {
             let known: Vec<_> = self.sockets.iter().map(|socket| socket.id.to_string()).collect();
             let asked = socket.unwrap_or_default();
-            return Err(PlanError::BadRequest(format!(
+            return Err(TunePlanError::BadRequest(format!(
                 "--socket {asked}: there is no such socket; this machine has {}",
                 known.join(", ")
             )));

@@ -5,20 +5,20 @@ mod preview;
 
 use serde::{Serialize, Serializer};
 
-use super::apply::{ApplyError, at};
-use super::journal::{Entry, Journal, StateDirectory, StateError, all_io_ways, boot_id};
-use super::{Step, Watch, never};
-use crate::controls::Target;
+use super::apply::{TuneApplyError, report_step};
+use super::journal::{ChangeRecord, Journal, StateDirectory, StateError, all_io_ways, boot_id};
+use super::{ChangeStep, Watch, ignore_steps};
+use crate::controls::ControlTarget;
 use crate::error::FileError;
 use crate::machine::Host;
 
-use decision::{Context, below_kept};
+use decision::{Context, blocked_by_later};
 pub use preview::preview;
 
 /// What became of one entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "result")]
-pub enum Restoring {
+pub enum RestoreOutcome {
     /// The old value was written and reads back.
     PutBack {
         /// What was written: the old bits of the tool, and all others as they are.
@@ -48,7 +48,7 @@ pub enum Restoring {
     },
 }
 
-impl Restoring {
+impl RestoreOutcome {
     /// Whether the entry is settled, and leaves the journal.
     #[must_use]
     pub fn is_settled(&self) -> bool {
@@ -61,24 +61,24 @@ impl Restoring {
 
 /// One entry that was tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Restored {
+pub struct RestoredControl {
     /// The entry.
-    #[serde(serialize_with = "shown")]
-    pub entry: Entry,
+    #[serde(serialize_with = "serialize_record")]
+    pub entry: ChangeRecord,
     /// The control's name in messages.
     pub place: String,
     /// What became of it.
     #[serde(flatten)]
-    pub result: Restoring,
+    pub result: RestoreOutcome,
 }
 
 /// An entry with its values as JSON has them elsewhere; the journal itself has numbers.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct RecordJson<'a> {
     time_unix_s: u64,
     boot_id: &'a str,
     command: &'a str,
-    target: &'a Target,
+    target: &'a ControlTarget,
     #[serde(serialize_with = "crate::hex::value")]
     old: u64,
     #[serde(serialize_with = "crate::hex::value")]
@@ -89,11 +89,12 @@ struct Shown<'a> {
     read_back: Option<u64>,
 }
 
-fn shown<S: Serializer>(entry: &Entry, serializer: S) -> Result<S::Ok, S::Error> {
-    let Entry { time_unix_s, boot_id, command, target, old, asked, owned, read_back } = entry;
+fn serialize_record<S: Serializer>(entry: &ChangeRecord, serializer: S) -> Result<S::Ok, S::Error> {
+    let ChangeRecord { time_unix_s, boot_id, command, target, old, asked, owned, read_back } =
+        entry;
     let (time_unix_s, old, asked) = (*time_unix_s, *old, *asked);
     let (owned, read_back) = (*owned, *read_back);
-    Shown { time_unix_s, boot_id, command, target, old, asked, owned, read_back }
+    RecordJson { time_unix_s, boot_id, command, target, old, asked, owned, read_back }
         .serialize(serializer)
 }
 
@@ -117,42 +118,48 @@ pub fn restore(
     host: &Host,
     state: &StateDirectory<'_>,
     options: RestoreOptions,
-    done: &mut Vec<Restored>,
+    done: &mut Vec<RestoredControl>,
     watch: Watch<'_>,
-) -> Result<(), ApplyError> {
+) -> Result<(), TuneApplyError> {
     let boot = boot_id(host)?;
     let whole = state.read()?;
-    let journal = whole.compacted(&boot, &|target| all_io_ways(host, target));
-    let is_of_kernel = |entry: &Entry| entry.target.is_of_kernel() && entry.boot_id == boot;
+    let journal = whole.compact_for_boot(&boot, &|target| all_io_ways(host, target));
+    let is_of_kernel =
+        |entry: &ChangeRecord| entry.target.is_kernel_file() && entry.boot_id == boot;
     let _lock = if journal.entries.iter().any(is_of_kernel) { state.lock_resctrl()? } else { None };
     let mut unrecorded: Option<StateError> = None;
     if journal != whole {
         unrecorded = state.write(&journal).err();
     }
     let context = Context::new(host, boot, options.all, &journal.entries);
-    let mut kept: Vec<Entry> = Vec::new();
+    let mut kept: Vec<ChangeRecord> = Vec::new();
     for (index, entry) in journal.entries.iter().enumerate().rev() {
-        let mut mark = |marked: Entry| {
+        let mut mark = |marked: ChangeRecord| {
             let staying = kept.iter().rev().cloned();
             let entries = journal.entries[..index].iter().cloned().chain([marked]).chain(staying);
             unrecorded = state.write(&Journal { entries: entries.collect() }).err();
         };
-        let (result, left) = match below_kept(entry, &kept) {
+        let (result, left) = match blocked_by_later(entry, &kept) {
             Some(waits) => (waits, None),
-            None => put_back(&context, entry, &mut mark, watch)?,
+            None => restore_record(&context, entry, &mut mark, watch)?,
         };
         if !result.is_settled() {
-            kept.push(with_left(entry, left));
+            kept.push(with_read_back(entry, left));
         }
         // What was found without writing is found again; the journal may be long.
-        let is_new = matches!(result, Restoring::PutBack { .. }) || left.is_some() || index == 0;
-        done.push(Restored { place: entry.target.to_string(), entry: entry.clone(), result });
+        let is_new =
+            matches!(result, RestoreOutcome::PutBack { .. }) || left.is_some() || index == 0;
+        done.push(RestoredControl {
+            place: entry.target.to_string(),
+            entry: entry.clone(),
+            result,
+        });
         if is_new {
             let staying = kept.iter().rev().filter(|_| !options.forget);
             let remaining = journal.entries[..index].iter().chain(staying).cloned().collect();
             unrecorded = state.write(&Journal { entries: remaining }).err();
         }
-        at(watch, Step::Recorded)?;
+        report_step(watch, ChangeStep::Recorded)?;
     }
     unrecorded.map_or(Ok(()), |error| Err(error.into()))
 }
@@ -166,7 +173,7 @@ pub(crate) fn restore_command(
     host: &Host,
     state: &StateDirectory<'_>,
     command: &str,
-) -> Result<Vec<Restored>, ApplyError> {
+) -> Result<Vec<RestoredControl>, TuneApplyError> {
     let entries = state.read()?.entries;
     let context = Context::new(host, boot_id(host)?, false, &entries);
     let (mut done, mut kept) = (Vec::new(), Vec::new());
@@ -175,17 +182,21 @@ pub(crate) fn restore_command(
             kept.push(entry.clone());
             continue;
         }
-        let mut mark = |marked: Entry| {
+        let mut mark = |marked: ChangeRecord| {
             let staying = kept.iter().rev().cloned();
             let entries = entries[..index].iter().cloned().chain([marked]).chain(staying);
             // One that cannot be rewritten stops nothing.
             drop(state.write(&Journal { entries: entries.collect() }));
         };
-        let (result, left) = put_back(&context, entry, &mut mark, &mut never)?;
+        let (result, left) = restore_record(&context, entry, &mut mark, &mut ignore_steps)?;
         if !result.is_settled() {
-            kept.push(with_left(entry, left));
+            kept.push(with_read_back(entry, left));
         }
-        done.push(Restored { place: entry.target.to_string(), entry: entry.clone(), result });
+        done.push(RestoredControl {
+            place: entry.target.to_string(),
+            entry: entry.clone(),
+            result,
+        });
     }
     kept.reverse();
     state.write(&Journal { entries: kept })?;
@@ -194,29 +205,29 @@ pub(crate) fn restore_command(
 
 /// An entry that stays, with what this program's last write has left: the control's next reader has to
 /// know that no other program set it.
-fn with_left(entry: &Entry, left: Option<u64>) -> Entry {
-    Entry { read_back: left.or(entry.read_back), ..entry.clone() }
+fn with_read_back(entry: &ChangeRecord, left: Option<u64>) -> ChangeRecord {
+    ChangeRecord { read_back: left.or(entry.read_back), ..entry.clone() }
 }
 
 /// What became of an entry, and what its control holds if a write was not taken as asked. `mark` records
 /// before the write that what the control holds may be this program's from then on, whatever it is.
-fn put_back(
+fn restore_record(
     context: &Context<'_>,
-    entry: &Entry,
-    mark: &mut dyn FnMut(Entry),
+    entry: &ChangeRecord,
+    mark: &mut dyn FnMut(ChangeRecord),
     watch: Watch<'_>,
-) -> Result<(Restoring, Option<u64>), ApplyError> {
+) -> Result<(RestoreOutcome, Option<u64>), TuneApplyError> {
     let host = context.host;
-    let value = match context.decided(entry, &|target| target.read(host)) {
+    let value = match context.value_to_write(entry, &|target| target.read(host)) {
         Ok(value) => value,
         Err(result) => return Ok((result, None)),
     };
-    let failed = |error: FileError| (Restoring::Failed { reason: error.to_string() }, None);
+    let failed = |error: FileError| (RestoreOutcome::Failed { reason: error.to_string() }, None);
     if entry.read_back.is_some() {
-        mark(Entry { read_back: None, ..entry.clone() });
+        mark(ChangeRecord { read_back: None, ..entry.clone() });
     }
     let written = entry.target.write(host, value);
-    at(watch, Step::Written)?;
+    report_step(watch, ChangeStep::Written)?;
     if let Err(error) = written {
         return Ok(failed(error));
     }
@@ -224,10 +235,10 @@ fn put_back(
         Ok(holds) => holds,
         Err(error) => return Ok(failed(error)),
     };
-    at(watch, Step::ReadBack)?;
+    report_step(watch, ChangeStep::ReadBack)?;
     if holds == value {
-        return Ok((Restoring::PutBack { value }, None));
+        return Ok((RestoreOutcome::PutBack { value }, None));
     }
     let reason = format!("wrote {value:#x}, reads back {holds:#x}");
-    Ok((Restoring::Failed { reason }, Some(holds)))
+    Ok((RestoreOutcome::Failed { reason }, Some(holds)))
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::apply::Applied;
-use crate::controls::Target;
-use crate::cpu::{PackageId, Socket, sockets};
+use super::apply::AppliedChange;
+use crate::controls::ControlTarget;
+use crate::cpu::{CpuSocket, PackageId, sockets};
 use crate::error::FileError;
 use crate::machine::Host;
 use crate::monitor::Monitor;
@@ -99,20 +99,20 @@ fn summary(socket: PackageId, writes: u64, rates: &[f64]) -> HitRates {
 /// Sockets whose devices the written controls decide about; nothing where one of them is for all
 /// sockets, or its socket is not known.
 #[must_use]
-pub fn touched_sockets(host: &Host, applied: &[Applied]) -> Option<Vec<PackageId>> {
+pub fn affected_sockets(host: &Host, applied: &[AppliedChange]) -> Option<Vec<PackageId>> {
     let known = sockets(&host.root).ok()?;
     let written = applied.iter().filter(|one| one.outcome.was_written());
     written.map(|one| socket_of(host, &known, &one.target)).collect()
 }
 
-fn socket_of(host: &Host, known: &[Socket], target: &Target) -> Option<PackageId> {
+fn socket_of(host: &Host, known: &[CpuSocket], target: &ControlTarget) -> Option<PackageId> {
     let found = match target {
-        Target::Msr { socket, .. } => return Some(*socket),
-        Target::Switch { .. } => None,
-        Target::Mask { domain, .. } => {
+        ControlTarget::Msr { socket, .. } => return Some(*socket),
+        ControlTarget::Switch { .. } => None,
+        ControlTarget::Mask { domain, .. } => {
             known.iter().find(|socket| socket.caches.iter().any(|cache| cache.id == *domain))
         }
-        Target::Port { function, .. } => {
+        ControlTarget::Port { function, .. } => {
             let node = Tree::read(&host.root).ok()?.get(*function)?.node?;
             let cpus = node_cpus(&host.root, node);
             known.iter().find(|socket| socket.cpus.iter().any(|cpu| cpus.contains(cpu)))
@@ -123,7 +123,7 @@ fn socket_of(host: &Host, known: &[Socket], target: &Target) -> Option<PackageId
 
 /// What a socket's three measurements say.
 #[derive(Clone, Copy, PartialEq)]
-enum Side {
+enum ChangedSides {
     /// Both differences are beyond noise and of one direction.
     Both,
     /// One is, or they contradict each other: the load has changed.
@@ -142,16 +142,16 @@ pub fn verdict(before: &[HitRates], after: &[HitRates], back: &[HitRates]) -> Ve
         (writes >= LEAST_WRITES).then_some([before, after, back])
     });
     let sockets: Vec<[&HitRates; 3]> = sockets.collect();
-    let changes: Vec<(f64, Side)> = sockets.iter().map(|rates| change(*rates)).collect();
-    let largest = |wanted: Option<Side>| {
+    let changes: Vec<(f64, ChangedSides)> = sockets.iter().map(|rates| change(*rates)).collect();
+    let largest = |wanted: Option<ChangedSides>| {
         let of_kind = changes.iter().filter(|(_, side)| wanted.is_none_or(|side_| *side == side_));
         of_kind.map(|(points, _)| *points).reduce(|a, b| if b.abs() > a.abs() { b } else { a })
     };
     // Noise of one socket may be more than the effect at another.
-    if let Some(change_points) = largest(Some(Side::Both)) {
+    if let Some(change_points) = largest(Some(ChangedSides::Both)) {
         return Verdict::Effective { change_points };
     }
-    let drifted = changes.iter().position(|(_, side)| *side == Side::One);
+    let drifted = changes.iter().position(|(_, side)| *side == ChangedSides::One);
     match (drifted, largest(None)) {
         (Some(index), _) => {
             let [before, after, back] = sockets[index].map(|rates| rates.mean_percent);
@@ -172,16 +172,16 @@ pub fn verdict(before: &[HitRates], after: &[HitRates], back: &[HitRates]) -> Ve
 }
 
 /// The mean of both differences in points, and whether they are beyond the noise of the windows.
-fn change([before, after, back]: [&HitRates; 3]) -> (f64, Side) {
+fn change([before, after, back]: [&HitRates; 3]) -> (f64, ChangedSides) {
     let [rise, fall] = [before, back].map(|old| after.mean_percent - old.mean_percent);
     let is_beyond = |old: &HitRates, change: f64| {
         let variance = (old.sd_points.powi(2) + after.sd_points.powi(2)) / f64::from(WINDOWS);
         change.abs() > LEAST_CHANGE_POINTS.max(STANDARD_ERRORS * variance.sqrt())
     };
     let side = match (is_beyond(before, rise), is_beyond(back, fall)) {
-        (true, true) if rise * fall > 0.0 => Side::Both,
-        (false, false) => Side::Neither,
-        _ => Side::One,
+        (true, true) if rise * fall > 0.0 => ChangedSides::Both,
+        (false, false) => ChangedSides::Neither,
+        _ => ChangedSides::One,
     };
     (f64::midpoint(rise, fall), side)
 }

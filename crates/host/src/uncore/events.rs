@@ -29,13 +29,13 @@ pub struct EventTable {
     pub parts_are_devices: bool,
     /// What can be measured.
     #[serde(default)]
-    pub metric: Vec<Metric>,
+    pub metric: Vec<EventMetric>,
 }
 
 /// Something measured by events of one unit, in one group.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Metric {
+pub struct EventMetric {
     /// `pcie_write`, `pcie_partial_write`, `pcie_read`, `dram`, `iio`, `dsa_bytes` or `dsa_requests`.
     pub name: String,
     /// The unit, without the number of a box.
@@ -75,7 +75,7 @@ pub struct TableEvent {
 impl TableEvent {
     /// What is added to the words as it is.
     #[must_use]
-    pub fn raw(&self) -> EventWords {
+    pub fn raw_words(&self) -> EventWords {
         EventWords { config1: self.config1, ..EventWords::default() }
     }
 }
@@ -118,7 +118,7 @@ impl EventTable {
     }
 
     /// The metrics of this name.
-    pub fn metrics<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Metric> {
+    pub fn metrics<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a EventMetric> {
         self.metric.iter().filter(move |metric| metric.name == name)
     }
 }

@@ -42,7 +42,7 @@ pub enum FormatError {
 
 /// One field: the word it is in, and its bits from the lowest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Field {
+struct FormatField {
     word: usize,
     bits: Vec<u32>,
 }
@@ -51,7 +51,7 @@ struct Field {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Formats {
     unit: String,
-    fields: BTreeMap<String, Field>,
+    fields: BTreeMap<String, FormatField>,
 }
 
 impl Formats {
@@ -64,7 +64,7 @@ impl Formats {
         let mut formats = Self { unit: unit.to_owned(), fields: BTreeMap::new() };
         for name in root.list(&folder)? {
             let text = root.read_line(&format!("{folder}/{name}"))?;
-            if let Some(field) = Field::parse(&text) {
+            if let Some(field) = FormatField::parse(&text) {
                 formats.fields.insert(name, field);
             }
         }
@@ -98,7 +98,7 @@ impl Formats {
     }
 }
 
-impl Field {
+impl FormatField {
     /// `config:8-15,32-55`
     fn parse(text: &str) -> Option<Self> {
         let (word, ranges) = text.split_once(':')?;
@@ -121,7 +121,8 @@ mod tests {
     use super::*;
 
     fn formats(fields: &[(&str, &str)]) -> Formats {
-        let field = |(name, text): &(&str, &str)| Some(((*name).to_owned(), Field::parse(text)?));
+        let field =
+            |(name, text): &(&str, &str)| Some(((*name).to_owned(), FormatField::parse(text)?));
         Formats { unit: "uncore_cha_0".into(), fields: fields.iter().filter_map(field).collect() }
     }
 
@@ -144,7 +145,7 @@ mod tests {
     #[test]
     fn a_format_that_is_none_is_left_out() {
         for text in ["", "config", "config:64", "config:9-8", "config9:0-7", "config:0-63,0-63"] {
-            assert_eq!(Field::parse(text), None, "{text}");
+            assert_eq!(FormatField::parse(text), None, "{text}");
         }
     }
 }

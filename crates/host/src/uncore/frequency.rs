@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::cpu::{CpuId, Socket};
+use crate::cpu::{CpuId, CpuSocket};
 use crate::error::{FileError, Problem};
 use crate::registers::Registers;
 use crate::root::Root;
@@ -30,7 +30,7 @@ pub struct FrequencyRange {
 
 /// Why no clock of a socket can be told.
 #[derive(Debug, thiserror::Error)]
-pub enum NoClock {
+pub enum ClockError {
     /// a file or register cannot be read
     #[error("{0}")]
     File(#[from] FileError),
@@ -46,32 +46,32 @@ pub enum NoClock {
 pub fn frequency(
     root: &Root,
     registers: Option<&dyn Registers>,
-    socket: &Socket,
-) -> Result<FrequencyRange, NoClock> {
+    socket: &CpuSocket,
+) -> Result<FrequencyRange, ClockError> {
     let dies = socket.caches.len().max(1);
     let folder = |die: usize| format!("{FOLDER}/package_{:02}_die_{die:02}", socket.id);
     if root.exists(&folder(0)) {
         if let Some(die) = (0..dies).find(|die| !root.exists(&folder(*die))) {
-            return Err(NoClock::NotTold(format!("the kernel shows no clock of its die {die}")));
+            return Err(ClockError::NotTold(format!("the kernel shows no clock of its die {die}")));
         }
         let clocks: Result<Vec<_>, _> =
-            (0..dies).map(|die| of_kernel(root, &folder(die))).collect();
-        return of_all_dies(clocks?);
+            (0..dies).map(|die| read_sysfs(root, &folder(die))).collect();
+        return merge_dies(clocks?);
     }
     if dies > 1 {
-        return Err(NoClock::NotTold(format!(
+        return Err(ClockError::NotTold(format!(
             "MSR {RATIO_LIMIT:#x} is that of one of its {dies} dies; intel_uncore_frequency tells each"
         )));
     }
     let registers = registers.ok_or_else(|| {
-        NoClock::NotTold(
+        ClockError::NotTold(
             "registers are read on servers that are known, and not in virtual machines".into(),
         )
     })?;
-    of_registers(registers, socket.first_cpu())
+    read_registers(registers, socket.first_cpu())
 }
 
-fn of_kernel(root: &Root, folder: &str) -> Result<FrequencyRange, FileError> {
+fn read_sysfs(root: &Root, folder: &str) -> Result<FrequencyRange, FileError> {
     let mhz = |name: &str| Ok(root.read_number(&format!("{folder}/{name}"))? / 1000);
     Ok(FrequencyRange {
         least_mhz: mhz("min_freq_khz")?,
@@ -82,7 +82,7 @@ fn of_kernel(root: &Root, folder: &str) -> Result<FrequencyRange, FileError> {
 }
 
 /// The clock of all dies: their limits have to be the same, and now it is told where it is the same.
-fn of_all_dies(mut clocks: Vec<FrequencyRange>) -> Result<FrequencyRange, NoClock> {
+fn merge_dies(mut clocks: Vec<FrequencyRange>) -> Result<FrequencyRange, ClockError> {
     let limits = |clock: &FrequencyRange| (clock.least_mhz, clock.most_mhz);
     if clocks.iter().all(|clock| limits(clock) == limits(&clocks[0])) {
         let is_same_now = clocks.iter().all(|clock| clock.now_mhz == clocks[0].now_mhz);
@@ -93,16 +93,18 @@ fn of_all_dies(mut clocks: Vec<FrequencyRange>) -> Result<FrequencyRange, NoCloc
         format!("die {die} {} to {} MHz", clock.least_mhz, clock.most_mhz)
     };
     let all: Vec<String> = clocks.iter().enumerate().map(in_words).collect();
-    Err(NoClock::NotTold(format!("its dies differ: {}", all.join("; "))))
+    Err(ClockError::NotTold(format!("its dies differ: {}", all.join("; "))))
 }
 
-fn of_registers(registers: &dyn Registers, cpu: CpuId) -> Result<FrequencyRange, NoClock> {
+fn read_registers(registers: &dyn Registers, cpu: CpuId) -> Result<FrequencyRange, ClockError> {
     let limit = registers.read(cpu, RATIO_LIMIT)?;
     if limit == u64::MAX {
         return Err(FileError::new(format!("MSR {RATIO_LIMIT:#x}"), Problem::NoAnswer).into());
     }
     if limit & 0x7f == 0 {
-        return Err(NoClock::NotTold(format!("MSR {RATIO_LIMIT:#x} reads {limit:#x}: no ratio")));
+        return Err(ClockError::NotTold(format!(
+            "MSR {RATIO_LIMIT:#x} reads {limit:#x}: no ratio"
+        )));
     }
     // All ones are no ratio: the register does not answer.
     let now = registers.read(cpu, RATIO_NOW).ok().filter(|now| *now != u64::MAX);

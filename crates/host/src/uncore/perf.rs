@@ -20,7 +20,8 @@ struct OpenGroup {
 
 impl OpenGroup {
     fn open(requests: &[CounterRequest]) -> Result<Self, FileError> {
-        let fail = |unit: &str, error: &std::io::Error| FileError::new(unit, Problem::of_io(error));
+        let fail =
+            |unit: &str, error: &std::io::Error| FileError::new(unit, Problem::from_io(error));
         let first = requests.first().ok_or_else(|| {
             FileError::new("perf_event", Problem::Other("an empty group of events".into()))
         })?;
@@ -61,7 +62,7 @@ impl UncoreCounters for PerfEvents {
         &self,
         requests: &[CounterRequest],
     ) -> Result<Box<dyn super::RunningCounters>, FileError> {
-        Ok(Box::new(super::running::OpenEvents::open(requests)?))
+        Ok(Box::new(super::running_counters::OpenEvents::open(requests)?))
     }
 
     fn measure(
@@ -69,7 +70,7 @@ impl UncoreCounters for PerfEvents {
         groups: &[Vec<CounterRequest>],
         window: Duration,
     ) -> Result<Window, FileError> {
-        let fail = |error: std::io::Error| FileError::new("perf_event", Problem::of_io(&error));
+        let fail = |error: std::io::Error| FileError::new("perf_event", Problem::from_io(&error));
         let opened: Result<Vec<_>, _> = groups.iter().map(|group| OpenGroup::open(group)).collect();
         let mut opened = opened?;
         for open in &mut opened {

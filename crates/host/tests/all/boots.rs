@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use host::Host;
 use host::cpu::PackageId;
 use host::tune::{
-    ApplyError, DEFAULT_STATE, Journal, Planner, RestoreOptions, Restored, Restoring,
-    StateDirectory, Step, apply, never, restore,
+    ChangeStep, DEFAULT_STATE, Journal, RestoreOptions, RestoreOutcome, RestoredControl,
+    StateDirectory, TuneApplyError, TunePlanner, apply, ignore_steps, restore,
 };
 use tempfile::TempDir;
 
@@ -18,10 +18,10 @@ const OF_FIRMWARE: u64 = 0x600;
 const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
 
 /// Ends the tool after a step.
-fn killed(after: Option<Step>) -> impl FnMut(Step) -> ControlFlow<()> {
+fn killed(after: Option<ChangeStep>) -> impl FnMut(ChangeStep) -> ControlFlow<()> {
     move |step| match after == Some(step) {
         true => ControlFlow::Break(()),
-        false => never(step),
+        false => ignore_steps(step),
     }
 }
 
@@ -44,7 +44,7 @@ impl Machine {
 
     fn holds(&self) -> u64 {
         let host = self.host();
-        let planner = Planner::new(&host).expect("the CPU's model").keeping_unknown_bits(true);
+        let planner = TunePlanner::new(&host).expect("the CPU's model").keep_unknown_bits(true);
         let plan = planner.ddio_ways(11, Some(PackageId(1))).expect("a plan");
         plan.changes[0].target.read(&host).expect("the register")
     }
@@ -55,13 +55,13 @@ impl Machine {
         fs::write(self.0.path().join("registers.state"), registers).expect("registers");
     }
 
-    fn tune(&self, ways: u32, killed_after: Option<Step>) {
+    fn tune(&self, ways: u32, killed_after: Option<ChangeStep>) {
         let host = self.host();
-        let planner = Planner::new(&host).expect("the CPU's model").keeping_unknown_bits(true);
+        let planner = TunePlanner::new(&host).expect("the CPU's model").keep_unknown_bits(true);
         let plan = planner.ddio_ways(ways, Some(PackageId(1))).expect("a plan");
         let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
         let ended = apply(&host, &state, &plan, &mut Vec::new(), &mut killed(killed_after));
-        assert!(matches!(ended, Ok(()) | Err(ApplyError::Stopped(_))), "{ended:?}");
+        assert!(matches!(ended, Ok(()) | Err(TuneApplyError::Stopped(_))), "{ended:?}");
     }
 
     fn kexec(&self) {
@@ -75,18 +75,18 @@ impl Machine {
         self.set(OF_FIRMWARE);
     }
 
-    fn restore(&self) -> Vec<Restoring> {
-        let mut done: Vec<Restored> = Vec::new();
+    fn restore(&self) -> Vec<RestoreOutcome> {
+        let mut done: Vec<RestoredControl> = Vec::new();
         self.restore_until(None, &mut done);
         done.into_iter().map(|one| one.result).collect()
     }
 
-    fn restore_until(&self, killed_after: Option<Step>, done: &mut Vec<Restored>) {
+    fn restore_until(&self, killed_after: Option<ChangeStep>, done: &mut Vec<RestoredControl>) {
         let host = self.host();
         let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
         let ended =
             restore(&host, &state, RestoreOptions::default(), done, &mut killed(killed_after));
-        assert!(matches!(ended, Ok(()) | Err(ApplyError::Stopped(_))), "{ended:?}");
+        assert!(matches!(ended, Ok(()) | Err(TuneApplyError::Stopped(_))), "{ended:?}");
     }
 
     /// The old values in the journal.
@@ -100,9 +100,9 @@ impl Machine {
 fn what_a_killed_change_only_began_is_put_back_after_kexec() {
     let machine = Machine::new();
     machine.tune(4, None);
-    machine.tune(2, Some(Step::Journalled));
+    machine.tune(2, Some(ChangeStep::Journalled));
     machine.kexec();
-    assert_eq!(machine.restore().last(), Some(&Restoring::PutBack { value: OF_FIRMWARE }));
+    assert_eq!(machine.restore().last(), Some(&RestoreOutcome::PutBack { value: OF_FIRMWARE }));
     assert_eq!(machine.holds(), OF_FIRMWARE);
 }
 
@@ -110,10 +110,10 @@ fn what_a_killed_change_only_began_is_put_back_after_kexec() {
 fn the_value_before_a_killed_change_of_an_earlier_boot_is_not_taken_for_that_before_this_one() {
     let machine = Machine::new();
     machine.set(0x700);
-    machine.tune(4, Some(Step::Written));
+    machine.tune(4, Some(ChangeStep::Written));
     machine.boot();
     machine.tune(3, None);
-    assert_eq!(machine.restore().first(), Some(&Restoring::PutBack { value: OF_FIRMWARE }));
+    assert_eq!(machine.restore().first(), Some(&RestoreOutcome::PutBack { value: OF_FIRMWARE }));
     assert_eq!(machine.holds(), OF_FIRMWARE);
 }
 
@@ -121,12 +121,12 @@ fn the_value_before_a_killed_change_of_an_earlier_boot_is_not_taken_for_that_bef
 fn a_boot_that_gives_a_value_of_the_chain_settles_it() {
     let machine = Machine::new();
     machine.set(0x700);
-    machine.tune(4, Some(Step::Written));
+    machine.tune(4, Some(ChangeStep::Written));
     machine.boot();
     machine.tune(5, None);
-    machine.tune(6, Some(Step::Written));
+    machine.tune(6, Some(ChangeStep::Written));
     machine.boot();
-    let back = Restoring::WasBack { holds: OF_FIRMWARE };
+    let back = RestoreOutcome::WasBack { holds: OF_FIRMWARE };
     assert_eq!(machine.restore()[..2], [back.clone(), back]);
     assert_eq!(machine.holds(), OF_FIRMWARE);
 }
@@ -137,7 +137,7 @@ fn a_value_that_may_not_be_written_needs_no_writing_after_a_boot() {
     machine.set(0);
     machine.tune(4, None);
     machine.boot();
-    assert_eq!(machine.restore(), [Restoring::Rebooted]);
+    assert_eq!(machine.restore(), [RestoreOutcome::Rebooted]);
     assert_eq!(machine.restore(), []);
 }
 
@@ -145,10 +145,10 @@ fn a_value_that_may_not_be_written_needs_no_writing_after_a_boot() {
 fn a_restore_killed_before_it_saw_its_write_loses_nothing_after_kexec() {
     let machine = Machine::widening();
     machine.tune(4, None);
-    machine.restore_until(Some(Step::Written), &mut Vec::new());
+    machine.restore_until(Some(ChangeStep::Written), &mut Vec::new());
     machine.kexec();
     // Neither what the change left nor what it began with: it may be the restore's own.
-    assert!(matches!(machine.restore()[..], [Restoring::Failed { .. }]));
+    assert!(matches!(machine.restore()[..], [RestoreOutcome::Failed { .. }]));
     assert_eq!(machine.journalled(), [OF_FIRMWARE]);
 }
 
@@ -156,9 +156,9 @@ fn a_restore_killed_before_it_saw_its_write_loses_nothing_after_kexec() {
 fn a_later_change_tells_what_a_killed_one_left() {
     let machine = Machine::widening();
     machine.set(0x780);
-    machine.tune(2, Some(Step::Written));
+    machine.tune(2, Some(ChangeStep::Written));
     assert_eq!(machine.holds(), 0x700);
-    machine.tune(6, Some(Step::Journalled));
+    machine.tune(6, Some(ChangeStep::Journalled));
     machine.kexec();
     machine.restore();
     assert_eq!((machine.holds(), machine.journalled()), (0x780, vec![]));
@@ -168,7 +168,7 @@ fn a_later_change_tells_what_a_killed_one_left() {
 fn a_boot_that_begins_a_later_change_settles_the_chain_before_it() {
     let machine = Machine::new();
     machine.tune(3, None);
-    machine.tune(4, Some(Step::Written));
+    machine.tune(4, Some(ChangeStep::Written));
     machine.boot();
     machine.tune(5, None);
     machine.tune(2, None);
@@ -185,7 +185,7 @@ fn what_another_program_put_back_within_a_boot_is_back() {
     machine.set(0x7f0);
     machine.tune(3, None);
     machine.set(OF_FIRMWARE);
-    let back = Restoring::WasBack { holds: OF_FIRMWARE };
+    let back = RestoreOutcome::WasBack { holds: OF_FIRMWARE };
     assert_eq!(machine.restore(), [back.clone(), back]);
 }
 
@@ -194,7 +194,7 @@ fn bits_beside_the_ways_that_a_killed_change_accepted_hold_up_no_earlier_one() {
     let machine = Machine::new();
     machine.tune(4, None);
     machine.set(0x100_0780);
-    machine.tune(5, Some(Step::Written));
+    machine.tune(5, Some(ChangeStep::Written));
     machine.restore();
     assert_eq!((machine.holds(), machine.journalled()), (0x100_0600, vec![]));
 }

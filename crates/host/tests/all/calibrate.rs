@@ -4,7 +4,7 @@
 //! at the same time.
 
 use facts::Kind;
-use host::calibrate::{Measurement, Role, platform};
+use host::calibrate::{Measurement, SizeRole, platform};
 
 const MEASURED: &str = include_str!("calibrate/epyc.measured.json");
 const PLATFORM: &str = include_str!("calibrate/epyc.toml");
@@ -62,11 +62,11 @@ fn what_was_not_measured_is_assumed_from_the_named_platform() {
 #[test]
 fn only_sizes_that_fit_choose_parameters() {
     let mut disturbed = recorded();
-    for chase in disturbed.chase.iter_mut().filter(|chase| chase.role == Role::Kept) {
+    for chase in disturbed.chase.iter_mut().filter(|chase| chase.role == SizeRole::Kept) {
         chase.latency_ns.iter_mut().for_each(|ns| *ns *= 7.0);
     }
     assert_eq!(platform(&disturbed).unwrap().toml, PLATFORM);
-    for chase in disturbed.chase.iter_mut().filter(|chase| chase.role == Role::Fit) {
+    for chase in disturbed.chase.iter_mut().filter(|chase| chase.role == SizeRole::Fit) {
         chase.latency_ns.iter_mut().for_each(|ns| *ns *= 1.5);
     }
     assert_ne!(platform(&disturbed).unwrap().toml, PLATFORM);

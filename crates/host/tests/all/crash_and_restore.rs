@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use host::Host;
 use host::cpu::PackageId;
 use host::tune::{
-    ApplyError, DEFAULT_STATE, IoAllocRequest, Outcome, Plan, PlanError, Planner, RestoreOptions,
-    Restored, Restoring, StateDirectory, Step, apply, never, preview, restore,
+    ChangeOutcome, ChangeStep, DEFAULT_STATE, IoAllocRequest, RestoreOptions, RestoreOutcome,
+    RestoredControl, StateDirectory, TuneApplyError, TunePlan, TunePlanError, TunePlanner, apply,
+    ignore_steps, preview, restore,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -59,7 +60,7 @@ fn history() -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec((action(), prop::option::of(0usize..16)), 1..8)
 }
 
-fn plan(planner: &Planner<'_>, action: &Action) -> Option<Result<Plan, PlanError>> {
+fn plan(planner: &TunePlanner<'_>, action: &Action) -> Option<Result<TunePlan, TunePlanError>> {
     Some(match action {
         Action::Ways { ways, socket } => planner.ddio_ways(*ways, socket.map(PackageId)),
         Action::Switch { on, device } => {
@@ -74,10 +75,10 @@ fn plan(planner: &Planner<'_>, action: &Action) -> Option<Result<Plan, PlanError
 /// One event, as a run of `skipline-host`: all files of the host are read again, and a crash ends the run.
 fn happen(root: &Path, (action, crash): &Event) {
     let host = Host::at(root).expect("the machine");
-    let planner = Planner::new(&host).expect("the CPU's model").taking_unmeasured(true);
+    let planner = TunePlanner::new(&host).expect("the CPU's model").allow_unmeasured(true);
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
     let mut steps = 0;
-    let mut watch = |_: Step| {
+    let mut watch = |_: ChangeStep| {
         steps += 1;
         if Some(steps - 1) == *crash { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
@@ -87,18 +88,20 @@ fn happen(root: &Path, (action, crash): &Event) {
         Some(Err(_)) => return,
         None => restore(&host, &state, RestoreOptions::default(), &mut Vec::new(), &mut watch),
     };
-    assert!(matches!(ended, Ok(()) | Err(ApplyError::Stopped(_))), "{action:?}: {ended:?}");
+    assert!(matches!(ended, Ok(()) | Err(TuneApplyError::Stopped(_))), "{action:?}: {ended:?}");
 }
 
 /// Puts everything back; what the preview said of each entry, and what became of it.
-fn restore_all(root: &Path) -> (Vec<Restoring>, Vec<Restoring>) {
+fn restore_all(root: &Path) -> (Vec<RestoreOutcome>, Vec<RestoreOutcome>) {
     let host = Host::at(root).expect("the machine");
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
     let journal = state.read().expect("the journal");
-    let results = |restored: Vec<Restored>| restored.into_iter().map(|one| one.result).collect();
+    let results =
+        |restored: Vec<RestoredControl>| restored.into_iter().map(|one| one.result).collect();
     let foreseen = preview(&host, &journal, false).expect("a preview");
     let mut done = Vec::new();
-    restore(&host, &state, RestoreOptions::default(), &mut done, &mut never).expect("restored");
+    restore(&host, &state, RestoreOptions::default(), &mut done, &mut ignore_steps)
+        .expect("restored");
     (results(foreseen), results(done))
 }
 
@@ -186,7 +189,7 @@ fn the_histories_do_change_machines_and_do_crash() {
 fn the_journal_is_on_the_disk_before_the_register_is_written() {
     let directory = machine("skylake");
     let host = Host::at(directory.path()).expect("the machine");
-    let planner = Planner::new(&host).expect("the CPU's model");
+    let planner = TunePlanner::new(&host).expect("the CPU's model");
     let plan = planner.ddio_ways(5, Some(PackageId(1))).expect("a plan");
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
     let mut seen = Vec::new();
@@ -194,14 +197,14 @@ fn the_journal_is_on_the_disk_before_the_register_is_written() {
     let registers = directory.path().join("registers.state");
     let mut watch = |step| {
         seen.push((step, journal.exists(), registers.exists()));
-        never(step)
+        ignore_steps(step)
     };
     apply(&host, &state, &plan, &mut Vec::new(), &mut watch).expect("a change");
     let expected = [
-        (Step::Journalled, true, false),
-        (Step::Written, true, true),
-        (Step::ReadBack, true, true),
-        (Step::Recorded, true, true),
+        (ChangeStep::Journalled, true, false),
+        (ChangeStep::Written, true, true),
+        (ChangeStep::ReadBack, true, true),
+        (ChangeStep::Recorded, true, true),
     ];
     assert_eq!(seen, expected);
 }
@@ -209,10 +212,10 @@ fn the_journal_is_on_the_disk_before_the_register_is_written() {
 #[test]
 fn what_was_written_before_an_error_is_told() {
     // From then on something is in the way of the journal, as on a full disk.
-    for step in [Step::ReadBack, Step::Recorded] {
+    for step in [ChangeStep::ReadBack, ChangeStep::Recorded] {
         let directory = machine("skylake");
         let host = Host::at(directory.path()).expect("the machine");
-        let planner = Planner::new(&host).expect("the CPU's model");
+        let planner = TunePlanner::new(&host).expect("the CPU's model");
         let plan = planner.ddio_ways(5, None).expect("a plan");
         let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
         let in_the_way = directory.path().join(DEFAULT_STATE).join("journal.json.new");
@@ -220,13 +223,13 @@ fn what_was_written_before_an_error_is_told() {
             if reached == step {
                 fs::create_dir(&in_the_way).expect("a directory");
             }
-            never(reached)
+            ignore_steps(reached)
         };
         let mut done = Vec::new();
         let ended = apply(&host, &state, &plan, &mut done, &mut watch);
-        assert!(matches!(ended, Err(ApplyError::State(_))), "{ended:?}");
+        assert!(matches!(ended, Err(TuneApplyError::State(_))), "{ended:?}");
         assert_eq!((plan.changes.len(), done.len()), (2, 1), "{step:?}");
-        assert_eq!((done[0].asked, &done[0].outcome), (0x7c0, &Outcome::Set));
+        assert_eq!((done[0].asked, &done[0].outcome), (0x7c0, &ChangeOutcome::Set));
         let holds = plan.changes[1].target.read(&host).expect("the second register");
         assert_eq!(Some(holds), plan.changes[1].old, "nothing is written without a journal");
     }
@@ -236,20 +239,20 @@ fn what_was_written_before_an_error_is_told() {
 fn a_control_that_changes_behind_the_journal_is_not_written() {
     let directory = machine("skylake");
     let host = Host::at(directory.path()).expect("the machine");
-    let planner = Planner::new(&host).expect("the CPU's model");
+    let planner = TunePlanner::new(&host).expect("the CPU's model");
     let plan = planner.ddio_ways(5, Some(PackageId(1))).expect("a plan");
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
     let registers = directory.path().join("registers.state");
     let mut watch = |step| {
-        if step == Step::Journalled {
+        if step == ChangeStep::Journalled {
             // Another program sets the register meanwhile.
             fs::write(&registers, "{\"socket1.0xc8b\": 1792}").expect("registers");
         }
-        never(step)
+        ignore_steps(step)
     };
     let ended = apply(&host, &state, &plan, &mut Vec::new(), &mut watch);
     assert!(
-        matches!(ended, Err(ApplyError::Moved { planned: 0x600, now: 0x700, .. })),
+        matches!(ended, Err(TuneApplyError::Moved { planned: 0x600, now: 0x700, .. })),
         "{ended:?}"
     );
     assert_eq!(plan.changes[0].target.read(&host), Ok(0x700));

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use host::Host;
 use host::doctor::examine;
-use host::monitor::{Monitor, Sample};
-use host::status::{Status, explain};
+use host::monitor::{Monitor, MonitorSample};
+use host::status::{HostStatus, explain};
 use host::tune::{
-    DEFAULT_STATE, IoAllocRequest, Plan, PlanError, Planner, RestoreOptions, StateDirectory, apply,
-    never, restore,
+    DEFAULT_STATE, IoAllocRequest, RestoreOptions, StateDirectory, TunePlan, TunePlanError,
+    TunePlanner, apply, ignore_steps, restore,
 };
 
 use crate::machines::expanded;
@@ -39,7 +39,7 @@ const MACHINES: [(&str, Option<u32>, [bool; 4]); 17] = [
     ("workstation", None, [false, false, true, false]),
 ];
 
-fn plans(planner: &Planner<'_>, most_ways: u32) -> [Result<Plan, PlanError>; 4] {
+fn plans(planner: &TunePlanner<'_>, most_ways: u32) -> [Result<TunePlan, TunePlanError>; 4] {
     [
         planner.ddio_ways(most_ways, None),
         planner.ddio(false, None),
@@ -71,7 +71,7 @@ fn changeable(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 /// Plans, writes and restores; whether each plan was possible.
 fn tried(machine: &str, root: &Path, ways: Option<u32>) -> [bool; 4] {
     let (host, log) = watched(Host::at(root).expect("the machine"));
-    let status = Status::read(&host, DEFAULT_STATE);
+    let status = HostStatus::read(&host, DEFAULT_STATE);
     assert!(!explain(&status).is_empty(), "{machine}");
     serde_json::to_string(&status).expect("any status is JSON");
     let _ = examine(&host, DEFAULT_STATE);
@@ -81,16 +81,16 @@ fn tried(machine: &str, root: &Path, ways: Option<u32>) -> [bool; 4] {
         fs::remove_file(root.join("registers.state")).ok();
     }
     let before = changeable(root);
-    let planner = Planner::new(&host).expect("the CPU's model").taking_unmeasured(true);
+    let planner = TunePlanner::new(&host).expect("the CPU's model").allow_unmeasured(true);
     let mut possible = [false; 4];
     for (index, plan) in plans(&planner, ways.unwrap_or(11)).into_iter().enumerate() {
         let Ok(plan) = plan else { continue };
         possible[index] = true;
         let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
         let (mut applied, mut restored) = (Vec::new(), Vec::new());
-        let ended = apply(&host, &state, &plan, &mut applied, &mut never);
+        let ended = apply(&host, &state, &plan, &mut applied, &mut ignore_steps);
         assert!(ended.is_ok() || clears, "{machine}: {}: {ended:?}", plan.command);
-        restore(&host, &state, RestoreOptions::default(), &mut restored, &mut never)
+        restore(&host, &state, RestoreOptions::default(), &mut restored, &mut ignore_steps)
             .expect("a restore");
         let left = restored.iter().filter(|one| !one.result.is_settled()).count();
         let is_as_before = changeable(root) == before;
@@ -122,28 +122,31 @@ fn every_machine_plans_what_its_part_has_and_nothing_else() {
 /// Everything that is told about a machine and planned on it, after a change that is in the journal.
 fn told(root: &Path, ways: Option<u32>) -> String {
     let host = Host::at(root).expect("the machine");
-    let status = Status::read(&host, DEFAULT_STATE);
-    let planner = Planner::new(&host).map(|planner| planner.taking_unmeasured(true));
+    let status = HostStatus::read(&host, DEFAULT_STATE);
+    let planner = TunePlanner::new(&host).map(|planner| planner.allow_unmeasured(true));
     let plans = planner.as_ref().map(|planner| plans(planner, ways.unwrap_or(11)));
     let monitor = planner.as_ref().ok().map(|planner| {
         let monitor = Monitor::prepare(&host, planner.generation(), planner.sockets());
         let sample = monitor.sample(&host, Duration::from_millis(1));
         // What differs between any two windows tells nothing.
-        format!("{:?}", sample.map(|sample| Sample { time_unix_s: 0.0, window_ms: 0.0, ..sample }))
+        format!(
+            "{:?}",
+            sample.map(|sample| MonitorSample { time_unix_s: 0.0, window_ms: 0.0, ..sample })
+        )
     });
     // What becomes of writes: more ways, fewer again, and a mask.
     let mut applied = Vec::new();
-    type Asked = fn(&Planner<'_>) -> Result<Plan, PlanError>;
+    type Asked = fn(&TunePlanner<'_>) -> Result<TunePlan, TunePlanError>;
     let asked: [Asked; 3] = [
         |planner| planner.ddio_ways(4, None),
         |planner| planner.ddio_ways(2, None),
         |planner| planner.cat("default", 0x3, None),
     ];
     for ask in asked {
-        let Ok(Ok(plan)) = Planner::new(&host).map(|planner| ask(&planner)) else { continue };
+        let Ok(Ok(plan)) = TunePlanner::new(&host).map(|planner| ask(&planner)) else { continue };
         let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
         let mut of_plan = Vec::new();
-        let ended = apply(&host, &state, &plan, &mut of_plan, &mut never);
+        let ended = apply(&host, &state, &plan, &mut of_plan, &mut ignore_steps);
         applied.push(format!("{of_plan:?} {ended:?}"));
     }
     format!("{status:?} {:?} {plans:?} {monitor:?} {applied:?}", examine(&host, DEFAULT_STATE))

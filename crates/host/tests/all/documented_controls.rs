@@ -5,9 +5,9 @@ use std::path::Path;
 
 use host::Host;
 use host::controls::BoxUnit;
-use host::cpu::{Generation, Generations, KnownBy, Proof};
+use host::cpu::{Generation, Generations, Proof, SourceKind};
 use host::slices::SliceMachine;
-use host::tune::{PlanError, Planner};
+use host::tune::{TunePlanError, TunePlanner};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/host.md");
 const HEAD: &str = "| part | family / models / steppings | `tune ddio-ways`, `ddio-mask` | masks | `tune ddio` | counters of slices |\n\
@@ -15,7 +15,7 @@ const HEAD: &str = "| part | family / models / steppings | `tune ddio-ways`, `dd
 /// What the tool refuses.
 const EMPTY: &str = "refused";
 
-fn cell(proof: Proof, known_by: KnownBy, source: &str) -> String {
+fn cell(proof: Proof, known_by: SourceKind, source: &str) -> String {
     let effect = match proof {
         Proof::Effective => "effective",
         Proof::NoEffect => "taken, without effect",
@@ -23,10 +23,10 @@ fn cell(proof: Proof, known_by: KnownBy, source: &str) -> String {
         Proof::Unknown => "effect not known",
     };
     let known = match known_by {
-        KnownBy::Manual => "manual",
-        KnownBy::Measurement => "measured",
-        KnownBy::Reports => "reported",
-        KnownBy::Inference => "inferred",
+        SourceKind::Manual => "manual",
+        SourceKind::Measurement => "measured",
+        SourceKind::Reports => "reported",
+        SourceKind::Inference => "inferred",
     };
     format!("{effect}; {known}: {source}")
 }
@@ -38,7 +38,7 @@ fn ways(part: &Generation) -> Option<String> {
 
 fn masks(part: &Generation) -> Option<String> {
     let register = part.ways_register.as_ref()?;
-    Some(format!("{}: {}", register.masks.in_words(), register.masks_source))
+    Some(format!("{}: {}", register.masks.description(), register.masks_source))
 }
 
 fn switch(part: &Generation) -> Option<String> {
@@ -49,7 +49,7 @@ fn switch(part: &Generation) -> Option<String> {
 
 /// The registers that `slices map --apply` and `slices check --apply` write without event sources.
 fn boxes(part: &Generation) -> Option<String> {
-    let unit = BoxUnit::of_events(part.events.as_deref()?)?;
+    let unit = BoxUnit::for_events(part.events.as_deref()?)?;
     let known = if unit.confidence == "seen" { "manual or kernel" } else { "recalled" };
     let most = unit.registers.boxes();
     let cell = format!("{most} boxes; {known}: {}", unit.source);
@@ -107,7 +107,7 @@ fn what_the_table_leaves_empty_is_refused_on_that_part() {
         fs::write(&cpuinfo, text).expect("cpuinfo");
         show_uncore_of(part, folder.path());
         let host = Host::at(folder.path()).expect("the machine");
-        let planner = Planner::new(&host).expect("the CPU's model");
+        let planner = TunePlanner::new(&host).expect("the CPU's model");
         assert_eq!(planner.generation().map(|found| &found.name), Some(&part.name));
         let plans = [
             (ways(part), planner.ddio_ways(4, None)),
@@ -122,7 +122,7 @@ fn what_the_table_leaves_empty_is_refused_on_that_part() {
         }
         for (cell, plan) in plans {
             if cell.is_none() {
-                let Err(PlanError::NoControl(reason)) = plan else {
+                let Err(TunePlanError::NoControl(reason)) = plan else {
                     panic!("{}: {plan:?}", part.name)
                 };
                 // Not for another reason, as that the machine looks like another part's.
@@ -132,7 +132,8 @@ fn what_the_table_leaves_empty_is_refused_on_that_part() {
         }
         if boxes(part).is_none() {
             let machine = SliceMachine::read(&host, None, None).expect("a socket");
-            let reason = machine.counting(&host, Some(8)).err().expect("a refusal").to_string();
+            let reason =
+                machine.counting_method(&host, Some(8)).err().expect("a refusal").to_string();
             let is_unknown =
                 reason.contains("no public source") || reason.contains("AMD publishes");
             assert!(is_unknown, "{}: {reason}", part.name);

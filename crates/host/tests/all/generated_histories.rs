@@ -18,10 +18,11 @@ use std::time::Duration;
 use host::Host;
 use host::cpu::PackageId;
 use host::monitor::Monitor;
-use host::slices::{Counting, ProgramError, ProgrammedBoxes, SliceMachine};
+use host::slices::{CountingMethod, ProgramError, ProgrammedBoxes, SliceMachine};
 use host::tune::{
-    ApplyError, DEFAULT_STATE, Entry, Journal, Plan, PlanError, Planner, RestoreOptions,
-    StateDirectory, Step, apply, apply_measured, never, restore,
+    ChangeRecord, ChangeStep, DEFAULT_STATE, Journal, RestoreOptions, StateDirectory,
+    TuneApplyError, TunePlan, TunePlanError, TunePlanner, apply, apply_measured, ignore_steps,
+    restore,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -37,7 +38,11 @@ use others::set_other_bits;
 
 const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
 
-fn plan(planner: &Planner<'_>, spec: &Spec, setting: &Setting) -> Result<Plan, PlanError> {
+fn plan(
+    planner: &TunePlanner<'_>,
+    spec: &Spec,
+    setting: &Setting,
+) -> Result<TunePlan, TunePlanError> {
     match setting {
         Setting::Ways { ways, socket, .. } => planner.ddio_ways(*ways, socket.map(PackageId)),
         Setting::Mask { mask, socket, .. } => {
@@ -59,7 +64,7 @@ fn plan(planner: &Planner<'_>, spec: &Spec, setting: &Setting) -> Result<Plan, P
     }
 }
 
-type Ended = Result<(), ApplyError>;
+type Ended = Result<(), TuneApplyError>;
 
 /// What becomes of a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,13 +79,13 @@ fn tune(
     (host, state): (&Host, &StateDirectory<'_>),
     spec: &Spec,
     (setting, way): (&Setting, Way),
-    watch: &mut dyn FnMut(Step) -> ControlFlow<()>,
+    watch: &mut dyn FnMut(ChangeStep) -> ControlFlow<()>,
 ) -> Ended {
     let pending = !state.read().expect("the journal").entries.is_empty();
     let keeps =
         matches!(setting, Setting::Ways { keeps: true, .. } | Setting::Mask { keeps: true, .. });
-    let planner = Planner::new(host).expect("the model").keeping_unknown_bits(keeps);
-    let planner = planner.taking_any_mask(keeps).taking_unmeasured(true);
+    let planner = TunePlanner::new(host).expect("the model").keep_unknown_bits(keeps);
+    let planner = planner.allow_any_mask(keeps).allow_unmeasured(true);
     let Ok(plan) = plan(&planner, spec, setting) else { return Ok(()) };
     match way {
         Way::Kept => apply(host, state, &plan, &mut Vec::new(), watch),
@@ -126,16 +131,18 @@ fn count(
     state: StateDirectory<'_>,
     spec: &Spec,
     socket: u32,
-    (watch, meanwhile): (&mut dyn FnMut(Step) -> ControlFlow<()>, &mut dyn FnMut()),
+    (watch, meanwhile): (&mut dyn FnMut(ChangeStep) -> ControlFlow<()>, &mut dyn FnMut()),
 ) -> Ended {
     let Ok(machine) = SliceMachine::read(host, None, Some(PackageId(socket))) else {
         return Ok(());
     };
     let boxes = spec.boxes.as_ref().map(|boxes| boxes.count);
-    let Ok(Counting::Registers(plan)) = machine.counting(host, boxes) else { return Ok(()) };
+    let Ok(CountingMethod::Registers(plan)) = machine.counting_method(host, boxes) else {
+        return Ok(());
+    };
     let ended = ProgrammedBoxes::program(host, state, &plan, watch).and_then(|programmed| {
         meanwhile();
-        programmed.put_back()
+        programmed.restore()
     });
     match ended {
         Err(ProgramError::Apply(error)) => Err(error),
@@ -162,7 +169,7 @@ fn happen(root: &Path, spec: &Spec, (action, kill): &Event) -> Happened {
     let (host, log) = watched(Host::at(root).expect("the machine"));
     let mut happened = Happened { log, set_by_other: None, other_bits: None };
     let mut steps = 0;
-    let mut watch = |_: Step| {
+    let mut watch = |_: ChangeStep| {
         steps += 1;
         if Some(steps - 1) == *kill { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
@@ -194,7 +201,7 @@ fn happen(root: &Path, spec: &Spec, (action, kill): &Event) -> Happened {
             count(&host, state, spec, socket, (&mut watch, &mut meanwhile))
         }
     };
-    assert!(matches!(ended, Ok(()) | Err(ApplyError::Stopped(_))), "{action:?}: {ended:?}");
+    assert!(matches!(ended, Ok(()) | Err(TuneApplyError::Stopped(_))), "{action:?}: {ended:?}");
     happened
 }
 
@@ -256,10 +263,10 @@ impl Expected {
 
     /// Takes the values of controls that a boot has reset for those to be kept.
     fn boot(&mut self, now: &BTreeMap<String, String>, journal: &Journal, is_kexec: bool) {
-        let is_of_kernel = |control: &str| {
+        let is_kernel_file = |control: &str| {
             control.starts_with("io_alloc") || control.starts_with("sys/fs/resctrl")
         };
-        let is_reset = |control: &str| !is_kexec || is_of_kernel(control);
+        let is_reset = |control: &str| !is_kexec || is_kernel_file(control);
         let (mut before, mut contested) = (self.before.clone(), self.contested.clone());
         self.before.retain(|control, _| !is_reset(control));
         self.contested.retain(|control, _| !is_reset(control));
@@ -267,7 +274,7 @@ impl Expected {
         for (control, value) in now.iter().filter(|(control, _)| is_reset(control)) {
             self.before.insert(control.clone(), value.clone());
             // One that a boot sets to what the tool had set looks like one that it left alone.
-            if !is_of_kernel(control) && has_been_given(journal, control, value) {
+            if !is_kernel_file(control) && has_been_given(journal, control, value) {
                 let mut old = contested.remove(control).unwrap_or_default();
                 old.extend(before.remove(control));
                 old.remove(value);
@@ -345,7 +352,7 @@ proptest! {
         let (host, log) = watched(Host::at(root).expect("the machine"));
         let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
         let journal = peek(&host);
-        restore(&host, &state, RestoreOptions::default(), &mut Vec::new(), &mut never)
+        restore(&host, &state, RestoreOptions::default(), &mut Vec::new(), &mut ignore_steps)
             .expect("a restore");
         expected.check(&Action::Restore, &held(root, &spec), &journal)?;
         prop_assert_eq!(objection(&spec, &log), None, "the last restore");
@@ -358,9 +365,9 @@ proptest! {
         }
         let boot = fs::read_to_string(root.join(BOOT_ID)).expect("the boot");
         // After a write of which the tool saw no end a boot may have set what the control holds, or not.
-        let is_unknown = |entry: &Entry| entry.read_back.is_none() && entry.boot_id != boot.trim();
+        let is_unknown = |entry: &ChangeRecord| entry.read_back.is_none() && entry.boot_id != boot.trim();
         for entry in journal.entries.iter().filter(|entry| is_plain(&spec) && !is_unknown(entry)) {
-            let waits = |later: &Entry| is_unknown(later) && later.target.is_same(&entry.target);
+            let waits = |later: &ChangeRecord| is_unknown(later) && later.target.is_same(&entry.target);
             let is_kept = expected.contested.keys().any(|control| is_of(&entry.target, control))
                 || journal.entries.iter().any(waits);
             prop_assert!(is_kept, "{:?} is not done", entry);

@@ -1,9 +1,9 @@
 //! Is what `status` says of any machine what the machine is?
 
 use host::Host;
-use host::pci::Link;
+use host::pci::LinkStatus;
 use host::resctrl::IoAlloc;
-use host::status::{DdioState, PortStatus, Status, explain};
+use host::status::{DdioState, HostStatus, PortStatus, explain};
 use host::tune::DEFAULT_STATE;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -17,18 +17,18 @@ fn switch(state: Option<DdioState>) -> Switch {
         Some(DdioState::On) => Switch::On,
         Some(DdioState::Off) => Switch::Off,
         Some(DdioState::NoResponse) => Switch::NoResponse,
-        Some(DdioState::Unread) => Switch::Unread,
+        Some(DdioState::Unread) => Switch::Unavailable,
     }
 }
 
 /// Speed code and width.
-fn link(link: &Link) -> [u32; 2] {
+fn link(link: &LinkStatus) -> [u32; 2] {
     let speeds = [2.5, 5.0, 8.0, 16.0, 32.0, 64.0];
     let code = speeds.iter().position(|speed| Some(*speed) == link.speed_gts);
     [code.map_or(0, |code| u32::try_from(code).expect("few speeds") + 1), link.width]
 }
 
-fn check_sockets(spec: &Spec, status: &Status) -> Result<(), TestCaseError> {
+fn check_sockets(spec: &Spec, status: &HostStatus) -> Result<(), TestCaseError> {
     prop_assert_eq!(status.sockets.len(), spec.sockets as usize);
     for (index, socket) in status.sockets.iter().enumerate() {
         let number = u32::try_from(index).expect("few sockets");
@@ -56,7 +56,7 @@ fn check_sockets(spec: &Spec, status: &Status) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn check_ports(spec: &Spec, status: &Status) -> Result<(), TestCaseError> {
+fn check_ports(spec: &Spec, status: &HostStatus) -> Result<(), TestCaseError> {
     let mut expected = spec.expected_ports();
     let at_sockets = status
         .sockets
@@ -88,7 +88,7 @@ fn check_ports(spec: &Spec, status: &Status) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn check_groups(spec: &Spec, status: &Status) -> Result<(), TestCaseError> {
+fn check_groups(spec: &Spec, status: &HostStatus) -> Result<(), TestCaseError> {
     prop_assert_eq!(status.caches.is_some(), spec.groups.is_some());
     let (Some(caches), Some(groups)) = (&status.caches, &spec.groups) else { return Ok(()) };
     prop_assert_eq!(caches.groups.len(), groups.groups.len());
@@ -116,7 +116,7 @@ fn check_groups(spec: &Spec, status: &Status) -> Result<(), TestCaseError> {
 }
 
 /// What is not shown is told to be unread, with a reason.
-fn check_notes(spec: &Spec, status: &Status) -> Result<(), TestCaseError> {
+fn check_notes(spec: &Spec, status: &HostStatus) -> Result<(), TestCaseError> {
     let told = |what: &str| status.unread.iter().any(|note| note.what.contains(what));
     for index in 0..spec.sockets as usize {
         let is_expected = spec.io_ways(index).is_some();
@@ -138,7 +138,7 @@ proptest! {
     fn what_status_says_of_any_machine_is_what_the_machine_is(spec in spec()) {
         let directory = spec.expand();
         let host = Host::at(directory.path()).expect("the machine");
-        let status = Status::read(&host, DEFAULT_STATE);
+        let status = HostStatus::read(&host, DEFAULT_STATE);
         let name = status.generation.as_ref().map(|known| known.name.as_str());
         prop_assert_eq!(name, spec.part().is_known.then_some(spec.part().name));
         check_sockets(&spec, &status)?;

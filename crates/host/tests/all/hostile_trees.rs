@@ -9,8 +9,8 @@ use host::cpu::{CpuModel, Generations, cpu_list, sockets};
 use host::monitor::Monitor;
 use host::pci_address::Bdf;
 use host::resctrl::MaskLine;
-use host::status::{Status, explain};
-use host::tune::{DEFAULT_STATE, IoAllocRequest, Journal, Planner};
+use host::status::{HostStatus, explain};
+use host::tune::{DEFAULT_STATE, IoAllocRequest, Journal, TunePlanner};
 use host::{Host, Root};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -20,17 +20,17 @@ use crate::machines::machine;
 /// Everything that reads.
 fn read_all(root: &Path) {
     let Ok(host) = Host::at(root) else { return };
-    let status = Status::read(&host, DEFAULT_STATE);
+    let status = HostStatus::read(&host, DEFAULT_STATE);
     let _ = explain(&status);
     let _ = serde_json::to_string(&status).expect("any status is JSON");
     let sockets = sockets(&host.root).unwrap_or_default();
     let generations = Generations::built_in();
     let cpu = CpuModel::read(&host.root).ok();
-    let generation = cpu.as_ref().and_then(|cpu| generations.of(cpu));
+    let generation = cpu.as_ref().and_then(|cpu| generations.find(cpu));
     let monitor = Monitor::prepare(&host, generation, &sockets);
     let _ = monitor.sample(&host, Duration::from_millis(100));
-    if let Ok(planner) = Planner::new(&host) {
-        let planner = planner.taking_unmeasured(true);
+    if let Ok(planner) = TunePlanner::new(&host) {
+        let planner = planner.allow_unmeasured(true);
         for ways in [0, 2, 11, 40, u32::MAX] {
             let _ = planner.ddio_ways(ways, None);
         }
@@ -156,7 +156,7 @@ proptest! {
             let _ = cpu_list(text);
             let _ = text.parse::<Bdf>();
             let _ = MaskLine::parse(text);
-            let _ = host::fake::Description::parse(text);
+            let _ = host::fake::MachineDescription::parse(text);
         }
     }
 
@@ -213,7 +213,7 @@ fn bridges_in_a_circle_are_told() {
     bytes[0x19] = 0x16;
     fs::write(&config, bytes).expect("configuration space");
     let host = Host::at(directory.path()).expect("the machine");
-    let planner = Planner::new(&host).expect("the CPU's model");
+    let planner = TunePlanner::new(&host).expect("the CPU's model");
     let device = "16:00.0".parse().expect("an address");
     let error = planner.ddio(false, Some(device)).expect_err("a circle").to_string();
     assert!(error.contains("name each other's buses in a circle"), "{error}");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use host::uncore::{EventTable, Metric, TableEvent};
+use host::uncore::{EventMetric, EventTable, TableEvent};
 use serde::Deserialize;
 
 /// Entries of the kernel, copied by a program from its files.
@@ -88,7 +88,8 @@ fn every_event_that_the_kernel_names_is_encoded_as_there() {
 #[test]
 fn what_the_kernel_does_not_name_is_said_to_be_unchecked() {
     let kernel: Kernel = toml::from_str(KERNEL).expect("the kernel's entries");
-    let is_named = |metric: &Metric| metric.events.iter().all(|event| !event.kernel.is_empty());
+    let is_named =
+        |metric: &EventMetric| metric.events.iter().all(|event| !event.kernel.is_empty());
     let mut unchecked = Vec::new();
     for name in TABLES {
         for metric in table(name).metric {

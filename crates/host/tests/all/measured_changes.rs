@@ -9,8 +9,9 @@ use std::time::Duration;
 use host::Host;
 use host::monitor::Monitor;
 use host::tune::{
-    Applied, ApplyError, Around, DEFAULT_STATE, IoAllocRequest, Outcome, Plan, Planner,
-    RestoreOptions, StateDirectory, Step, Verdict, apply_measured, never, restore, verdict,
+    AppliedChange, ChangeOutcome, ChangeStep, DEFAULT_STATE, IoAllocRequest, MeasuredChange,
+    RestoreOptions, StateDirectory, TuneApplyError, TunePlan, TunePlanner, Verdict, apply_measured,
+    ignore_steps, restore, verdict,
 };
 
 use crate::machines::{CONFINED, machine};
@@ -18,7 +19,7 @@ use crate::watched::{Rules, watched};
 
 const WINDOW: Duration = Duration::from_millis(100);
 
-fn plan(planner: &Planner<'_>, machine: &str) -> Plan {
+fn plan(planner: &TunePlanner<'_>, machine: &str) -> TunePlan {
     let plan = match machine {
         CONFINED => planner.io_alloc(IoAllocRequest::Off),
         "turin" => planner.io_alloc(IoAllocRequest::Mask(0x3)),
@@ -33,13 +34,13 @@ fn measured(
     host: &Host,
     machine: &str,
     kill: Option<usize>,
-    applied: &mut Vec<Applied>,
-) -> Result<Around, ApplyError> {
-    let planner = Planner::new(host).expect("the CPU's model").taking_unmeasured(true);
+    applied: &mut Vec<AppliedChange>,
+) -> Result<MeasuredChange, TuneApplyError> {
+    let planner = TunePlanner::new(host).expect("the CPU's model").allow_unmeasured(true);
     let monitor = Monitor::prepare(host, planner.generation(), planner.sockets());
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
     let mut steps = 0;
-    let mut watch = |_: Step| {
+    let mut watch = |_: ChangeStep| {
         steps += 1;
         if Some(steps - 1) == kill { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
@@ -49,7 +50,7 @@ fn measured(
 
 fn put_back(host: &Host) {
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
-    restore(host, &state, RestoreOptions::default(), &mut Vec::new(), &mut never)
+    restore(host, &state, RestoreOptions::default(), &mut Vec::new(), &mut ignore_steps)
         .expect("a restore");
     assert!(state.read().expect("the journal").entries.is_empty());
 }
@@ -81,7 +82,7 @@ fn the_old_value_is_measured_twice_and_the_new_one_stays() {
             None
         );
     }
-    assert!(applied.iter().all(|one| one.outcome == Outcome::Set && one.old == 0x600));
+    assert!(applied.iter().all(|one| one.outcome == ChangeOutcome::Set && one.old == 0x600));
     let [before, after] = [around.before, around.after].map(|rates| rates.expect("rates"));
     let back = around.back.expect("the old value").expect("rates");
     assert_eq!(before, back);
@@ -145,12 +146,12 @@ fn bits_that_hardware_sets_meanwhile_are_kept_through_all_three_writes() {
     fs::write(&registers, text.replacen(port, &format!("{port}sticky = 16\n"), 1))
         .expect("registers");
     let (host, log) = watched(Host::at(directory.path()).expect("the machine"));
-    let planner = Planner::new(&host).expect("the CPU's model");
+    let planner = TunePlanner::new(&host).expect("the CPU's model");
     let plan = planner.ddio(false, Some("17:00.0".parse().expect("an address"))).expect("a plan");
     let monitor = Monitor::prepare(&host, planner.generation(), planner.sockets());
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
     let mut applied = Vec::new();
-    apply_measured(&host, &state, &plan, (&monitor, WINDOW), &mut applied, &mut never)
+    apply_measured(&host, &state, &plan, (&monitor, WINDOW), &mut applied, &mut ignore_steps)
         .expect("measured");
     let rules = Rules { ways: Some(11), boxes_of: None, any_journal: false };
     let objections: Vec<_> =

@@ -8,8 +8,10 @@ use host::Host;
 use host::cpu::{CpuId, PackageId};
 use host::error::{FileError, Problem};
 use host::monitor::Monitor;
-use host::steer::{Became, SteerError, Steering, bounds};
-use host::tune::{DEFAULT_STATE, Planner, RestoreOptions, StateDirectory, never, restore};
+use host::steer::{SteerError, SteeringOutcome, WaySteering, bounds};
+use host::tune::{
+    DEFAULT_STATE, RestoreOptions, StateDirectory, TunePlanner, ignore_steps, restore,
+};
 use host::uncore::{CounterRequest, RunningCounters, UncoreCounters, Window};
 
 use crate::machines::expanded;
@@ -52,7 +54,7 @@ fn steer(
     windows: u32,
     mut meanwhile: impl FnMut(&Host, u32),
 ) -> (Option<SteerError>, usize) {
-    let planner = Planner::new(host).expect("the CPU's model");
+    let planner = TunePlanner::new(host).expect("the CPU's model");
     let monitor = Monitor::prepare(host, planner.generation(), planner.sockets());
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
     let sockets = bounds(&planner, Some(PackageId(0))).expect("a register");
@@ -63,14 +65,16 @@ fn steer(
         shrink_after_periods: 2,
     };
     let parts = (&planner, &monitor);
-    let mut steering = Steering::new(host, parts, (WINDOW, 60), &sockets, |socket| {
+    let mut steering = WaySteering::new(host, parts, (WINDOW, 60), &sockets, |socket| {
         Box::new(Threshold::new(config, socket.now))
     })
     .expect("it begins");
     let mut changes = 0;
     for window in 0..windows {
-        match steering.step(Some((&state, &mut never)), WINDOW * window) {
-            Ok(told) => changes += told.iter().filter(|one| one.became == Became::Set).count(),
+        match steering.step(Some((&state, &mut ignore_steps)), WINDOW * window) {
+            Ok(told) => {
+                changes += told.iter().filter(|one| one.became == SteeringOutcome::Set).count()
+            }
             Err(error) => return (Some(error), changes),
         }
         meanwhile(host, window);
@@ -84,7 +88,7 @@ fn ways(host: &Host) -> u64 {
 
 fn put_back(host: &Host) {
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
-    restore(host, &state, RestoreOptions::default(), &mut Vec::new(), &mut never)
+    restore(host, &state, RestoreOptions::default(), &mut Vec::new(), &mut ignore_steps)
         .expect("a restore");
 }
 

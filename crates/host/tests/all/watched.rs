@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use host::control_files::ControlFiles;
-use host::controls::Target;
+use host::controls::ControlTarget;
 use host::cpu::{CpuId, PackageId};
 use host::error::FileError;
 use host::pci_address::Bdf;
@@ -117,17 +117,17 @@ impl Log {
     }
 }
 
-fn names(target: &Target, place: &Place) -> bool {
+fn names(target: &ControlTarget, place: &Place) -> bool {
     match (target, place) {
         (
-            Target::Msr { socket: PackageId(of), address: named, .. },
+            ControlTarget::Msr { socket: PackageId(of), address: named, .. },
             Place::Msr { socket, address },
         ) => u64::from(*of) == *socket && named == address,
-        (Target::Port { function: of, offset: named }, Place::Port { function, offset }) => {
+        (ControlTarget::Port { function: of, offset: named }, Place::Port { function, offset }) => {
             of == function && named == offset
         }
         (
-            Target::Mask { path: named, .. } | Target::Switch { path: named },
+            ControlTarget::Mask { path: named, .. } | ControlTarget::Switch { path: named },
             Place::Control { path, .. },
         ) => named == path,
         _ => false,

@@ -4,20 +4,20 @@
 
 use std::collections::BTreeMap;
 
-use super::chain::{chain_begin, has_value_before, is_reset, joins};
-use super::{Entry, Journal, Numbered};
-use crate::controls::Target;
+use super::chain::{can_join, is_reset, last_chain_start, returns_to_start};
+use super::{ChangeRecord, Journal, NumberedRecord};
+use crate::controls::ControlTarget;
 
 /// The mask that the kernel gives I/O when allocation is switched on, by the folder of its files.
-type AllIoWays<'a> = &'a dyn Fn(&Target) -> Option<u64>;
+type AllIoWays<'a> = &'a dyn Fn(&ControlTarget) -> Option<u64>;
 
 impl Journal {
     /// A journal that is restored to the same values with as few entries as possible.
     ///
     /// `boot` is this boot; `all_io_ways` gives the mask that I/O has after a switch of I/O allocation.
     #[must_use]
-    pub(in crate::tune) fn compacted(&self, boot: &str, all_io_ways: AllIoWays<'_>) -> Self {
-        let mut groups: BTreeMap<String, Vec<Numbered>> = BTreeMap::new();
+    pub(in crate::tune) fn compact_for_boot(&self, boot: &str, all_io_ways: AllIoWays<'_>) -> Self {
+        let mut groups: BTreeMap<String, Vec<NumberedRecord>> = BTreeMap::new();
         for (index, entry) in self.entries.iter().enumerate() {
             let name = match entry.target.io_alloc_folder() {
                 Some(folder) => folder.to_owned(),
@@ -27,20 +27,20 @@ impl Journal {
         }
         let shortened = groups.into_values().flat_map(|group| match group.first() {
             Some((_, first)) if first.target.io_alloc_folder().is_some() => {
-                let group = of_one_boot(group, boot);
-                io_alloc(&group, all_io_ways).unwrap_or(group)
+                let group = records_of_boot(group, boot);
+                compact_io_alloc(&group, all_io_ways).unwrap_or(group)
             }
-            _ => chained(group),
+            _ => join_chains(group),
         });
-        let mut entries: Vec<Numbered> = shortened.collect();
+        let mut entries: Vec<NumberedRecord> = shortened.collect();
         entries.sort_by_key(|(index, _)| *index);
         Self { entries: entries.into_iter().map(|(_, entry)| entry).collect() }
     }
 }
 
 /// Joins the changes of one control wherever their chain is whole.
-fn chained(group: Vec<Numbered>) -> Vec<Numbered> {
-    let mut kept: Vec<Numbered> = Vec::new();
+fn join_chains(group: Vec<NumberedRecord>) -> Vec<NumberedRecord> {
+    let mut kept: Vec<NumberedRecord> = Vec::new();
     for (index, entry) in group {
         let mut entry = entry;
         if let Some((_, before)) = kept.last_mut()
@@ -50,17 +50,17 @@ fn chained(group: Vec<Numbered>) -> Vec<Numbered> {
             // Nobody saw the end of that change; this one began with it.
             before.read_back = Some(entry.old);
         }
-        while let Some((_, before)) = kept.pop_if(|(_, before)| joins(before, &entry)) {
+        while let Some((_, before)) = kept.pop_if(|(_, before)| can_join(before, &entry)) {
             entry.old = (before.old & before.owned) | (entry.old & !before.owned);
             entry.owned |= before.owned;
         }
-        let begins = chain_begin(&kept);
-        if kept.get(begins).is_some_and(|(_, first)| has_value_before(first, &entry)) {
+        let begins = last_chain_start(&kept);
+        if kept.get(begins).is_some_and(|(_, first)| returns_to_start(first, &entry)) {
             kept.truncate(begins);
         } else if kept.last().is_some_and(|(_, before)| is_reset(before, &entry)) {
             kept.clear();
         }
-        if !is_back(&entry) {
+        if !is_restored(&entry) {
             kept.push((index, entry));
         }
     }
@@ -68,32 +68,35 @@ fn chained(group: Vec<Numbered>) -> Vec<Numbered> {
 }
 
 /// Whether the control has the value from before the change again.
-fn is_back(entry: &Entry) -> bool {
+fn is_restored(entry: &ChangeRecord) -> bool {
     entry.read_back.is_some_and(|left| (left ^ entry.old) & entry.owned == 0)
 }
 
 /// The files of the kernel that this boot has changed; where it has changed none, the last change of
 /// each, so that restoring can say what became of them.
-fn of_one_boot(group: Vec<Numbered>, boot: &str) -> Vec<Numbered> {
-    let of_this: Vec<Numbered> =
+fn records_of_boot(group: Vec<NumberedRecord>, boot: &str) -> Vec<NumberedRecord> {
+    let of_this: Vec<NumberedRecord> =
         group.iter().filter(|(_, entry)| entry.boot_id == boot).cloned().collect();
     if !of_this.is_empty() {
         return of_this;
     }
-    let last: BTreeMap<String, Numbered> =
+    let last: BTreeMap<String, NumberedRecord> =
         group.into_iter().map(|numbered| (numbered.1.target.to_string(), numbered)).collect();
     last.into_values().collect()
 }
 
 /// The switch of I/O allocation and its masks, which a switch makes the kernel forget. Nothing where
 /// they cannot be told without what is in between.
-fn io_alloc(group: &[Numbered], all_io_ways: AllIoWays<'_>) -> Option<Vec<Numbered>> {
-    let is_switch = |entry: &Entry| matches!(entry.target, Target::Switch { .. });
-    let of_switch = |(_, entry): &&Numbered| is_switch(entry);
-    let switches: Vec<Numbered> = group.iter().filter(of_switch).cloned().collect();
+fn compact_io_alloc(
+    group: &[NumberedRecord],
+    all_io_ways: AllIoWays<'_>,
+) -> Option<Vec<NumberedRecord>> {
+    let is_switch = |entry: &ChangeRecord| matches!(entry.target, ControlTarget::Switch { .. });
+    let of_switch = |(_, entry): &&NumberedRecord| is_switch(entry);
+    let switches: Vec<NumberedRecord> = group.iter().filter(of_switch).cloned().collect();
     let switched: Vec<usize> = switches.iter().map(|(index, _)| *index).collect();
     let began_on = switches.first().is_none_or(|(_, first)| first.old == 1);
-    let switch = chained(switches);
+    let switch = join_chains(switches);
     if switch.len() > 1 || switch.iter().any(|(_, entry)| entry.read_back.is_none()) {
         return None;
     }
@@ -102,12 +105,12 @@ fn io_alloc(group: &[Numbered], all_io_ways: AllIoWays<'_>) -> Option<Vec<Number
         return Some(switch);
     }
     let mut kept = Vec::new();
-    let mut masks: BTreeMap<String, Vec<Numbered>> = BTreeMap::new();
+    let mut masks: BTreeMap<String, Vec<NumberedRecord>> = BTreeMap::new();
     for numbered in group.iter().filter(|(_, entry)| !is_switch(entry)) {
         masks.entry(numbered.1.target.to_string()).or_default().push(numbered.clone());
     }
     for of_cache in masks.into_values() {
-        kept.extend(mask(&of_cache, &switched, all_io_ways)?);
+        kept.extend(compact_mask(&of_cache, &switched, all_io_ways)?);
     }
     kept.sort_by_key(|(index, _)| *index);
     // Masks are written after the switch, so they come before it in the journal.
@@ -118,11 +121,11 @@ fn io_alloc(group: &[Numbered], all_io_ways: AllIoWays<'_>) -> Option<Vec<Number
 
 /// One entry for the mask of a cache; none if it is as at first. `switched` says when the kernel
 /// forgot it.
-fn mask(
-    of_cache: &[Numbered],
+fn compact_mask(
+    of_cache: &[NumberedRecord],
     switched: &[usize],
     all_io_ways: AllIoWays<'_>,
-) -> Option<Option<Numbered>> {
+) -> Option<Option<NumberedRecord>> {
     let forgotten = |from: usize, to: usize| {
         let next = switched.partition_point(|at| *at < from);
         switched.get(next).is_some_and(|at| *at < to)
@@ -133,23 +136,23 @@ fn mask(
     let all = all_io_ways(&first.target)?;
     let is_whole = of_cache.windows(2).all(|pair| {
         let ((from, before), (to, entry)) = (&pair[0], &pair[1]);
-        let left = if before.is_only_kept() { Some(before.old) } else { before.read_back };
+        let left = if before.is_only_journalled() { Some(before.old) } else { before.read_back };
         // A restore that died has switched it on, and left a mask that was only kept.
-        let begins_anew = forgotten(*from, *to) || before.is_only_kept();
+        let begins_anew = forgotten(*from, *to) || before.is_only_journalled();
         let is_next = !forgotten(*from, *to) && left == Some(entry.old);
         is_next || (begins_anew && entry.old == all)
     });
     if !is_whole {
         return None;
     }
-    let mut entry = Entry { old: first.old, ..last.clone() };
+    let mut entry = ChangeRecord { old: first.old, ..last.clone() };
     if forgotten(*index, usize::MAX) {
         // The kernel's default is not another program's choice.
         (entry.asked, entry.read_back) = (entry.old, None);
     } else if last.read_back.is_none() {
         return None;
     }
-    Some((!is_back(&entry)).then_some((*index, entry)))
+    Some((!is_restored(&entry)).then_some((*index, entry)))
 }
 
 #[cfg(test)]
@@ -160,32 +163,46 @@ mod tests {
     const FOLDER: &str = "sys/fs/resctrl/info/L3";
     const ALL: u64 = 0xffff;
 
-    fn entry(target: Target, old: u64, asked: u64, read_back: Option<u64>) -> Entry {
+    fn entry(target: ControlTarget, old: u64, asked: u64, read_back: Option<u64>) -> ChangeRecord {
         let (boot_id, command) = ("now".to_owned(), "tune".to_owned());
-        Entry { time_unix_s: 1, boot_id, command, target, old, asked, owned: u64::MAX, read_back }
+        ChangeRecord {
+            time_unix_s: 1,
+            boot_id,
+            command,
+            target,
+            old,
+            asked,
+            owned: u64::MAX,
+            read_back,
+        }
     }
 
-    fn ways(old: u64, asked: u64) -> Entry {
-        let target = Target::Msr { socket: PackageId(0), cpu: CpuId(0), address: 0xc8b };
+    fn ways(old: u64, asked: u64) -> ChangeRecord {
+        let target = ControlTarget::Msr { socket: PackageId(0), cpu: CpuId(0), address: 0xc8b };
         entry(target, old, asked, Some(asked))
     }
 
-    fn io_mask(old: u64, asked: u64, read_back: Option<u64>) -> Entry {
+    fn io_mask(old: u64, asked: u64, read_back: Option<u64>) -> ChangeRecord {
         let path = format!("{FOLDER}/io_alloc_cbm");
-        entry(Target::Mask { path, resource: String::new(), domain: 0 }, old, asked, read_back)
+        entry(
+            ControlTarget::Mask { path, resource: String::new(), domain: 0 },
+            old,
+            asked,
+            read_back,
+        )
     }
 
-    fn switch(old: u64, asked: u64) -> Entry {
+    fn switch(old: u64, asked: u64) -> ChangeRecord {
         let path = format!("{FOLDER}/io_alloc");
-        entry(Target::Switch { path }, old, asked, Some(asked))
+        entry(ControlTarget::Switch { path }, old, asked, Some(asked))
     }
 
     fn values(journal: &Journal) -> Vec<(u64, u64, Option<u64>)> {
         journal.entries.iter().map(|one| (one.old, one.asked, one.read_back)).collect()
     }
 
-    fn compacted(entries: Vec<Entry>) -> Vec<(u64, u64, Option<u64>)> {
-        values(&Journal { entries }.compacted("now", &|_| Some(ALL)))
+    fn compact_for_boot(entries: Vec<ChangeRecord>) -> Vec<(u64, u64, Option<u64>)> {
+        values(&Journal { entries }.compact_for_boot("now", &|_| Some(ALL)))
     }
 
     #[test]
@@ -201,76 +218,82 @@ mod tests {
             entries.push(io_mask(ALL, 0xff, Some(0xff)));
         }
         let expected = [(0x600, 0x700, Some(0x700)), (0xf, 0xff, Some(0xff))];
-        assert_eq!(compacted(entries.clone()), expected);
+        assert_eq!(compact_for_boot(entries.clone()), expected);
         // Switched off in the end: the first mask follows the switch when both are put back.
         entries.extend([io_mask(0xff, 0xff, None), switch(1, 0)]);
         let expected = [(0x600, 0x700, Some(0x700)), (0xf, 0xf, None), (1, 0, Some(0))];
-        assert_eq!(compacted(entries), expected);
+        assert_eq!(compact_for_boot(entries), expected);
     }
 
     #[test]
     fn masks_that_a_restore_which_died_had_still_to_write_stay() {
         // It has switched allocation on, which gives all ways, and dropped the switch's entry.
         let died = || vec![io_mask(0xf, 0xf, None)];
-        assert_eq!(compacted(died()), [(0xf, 0xf, None)]);
+        assert_eq!(compact_for_boot(died()), [(0xf, 0xf, None)]);
         let after = [died(), vec![io_mask(ALL, 0xff, Some(0xff))]].concat();
-        assert_eq!(compacted(after), [(0xf, 0xff, Some(0xff))]);
+        assert_eq!(compact_for_boot(after), [(0xf, 0xff, Some(0xff))]);
     }
 
     #[test]
     fn what_another_program_wrote_in_between_stays_visible() {
         let entries = vec![ways(0x600, 0x780), ways(0x780, 0x7c0), ways(0x7f0, 0x700)];
-        assert_eq!(compacted(entries), [(0x600, 0x7c0, Some(0x7c0)), (0x7f0, 0x700, Some(0x700))]);
+        assert_eq!(
+            compact_for_boot(entries),
+            [(0x600, 0x7c0, Some(0x7c0)), (0x7f0, 0x700, Some(0x700))]
+        );
         let entries = vec![io_mask(0xf, 0xff, Some(0xff)), io_mask(0x3, 0x7, Some(0x7))];
-        assert_eq!(compacted(entries.clone()), values(&Journal { entries }));
+        assert_eq!(compact_for_boot(entries.clone()), values(&Journal { entries }));
     }
 
     #[test]
     fn other_bits_do_not_break_a_chain_and_boots_break_that_of_a_kernels_file() {
-        let earlier = |entry| Entry { boot_id: "earlier".to_owned(), ..entry };
-        let switch_bit = |entry| Entry { owned: 0x80, ..entry };
+        let earlier = |entry| ChangeRecord { boot_id: "earlier".to_owned(), ..entry };
+        let switch_bit = |entry| ChangeRecord { owned: 0x80, ..entry };
         let off = earlier(switch_bit(ways(0x80, 0)));
-        assert_eq!(compacted(vec![off.clone(), switch_bit(ways(0x10, 0x90))]), []);
+        assert_eq!(compact_for_boot(vec![off.clone(), switch_bit(ways(0x10, 0x90))]), []);
         let off_again = vec![off, switch_bit(ways(0x10, 0x10))];
-        assert_eq!(compacted(off_again), [(0x90, 0x10, Some(0x10))]);
+        assert_eq!(compact_for_boot(off_again), [(0x90, 0x10, Some(0x10))]);
         let path = "sys/fs/resctrl/schemata".to_owned();
-        let group = Target::Mask { path, resource: "L3".to_owned(), domain: 0 };
+        let group = ControlTarget::Mask { path, resource: "L3".to_owned(), domain: 0 };
         let mask = |old, asked| entry(group.clone(), old, asked, Some(asked));
         let anew = vec![earlier(mask(0xf0, 0xfff)), mask(0xfff, 0xf)];
-        assert_eq!(compacted(anew), [(0xfff, 0xf, Some(0xf))]);
+        assert_eq!(compact_for_boot(anew), [(0xfff, 0xf, Some(0xf))]);
     }
 
     #[test]
     fn a_change_that_was_taken_back_by_another_is_none() {
-        assert_eq!(compacted(vec![ways(0x600, 0x780), ways(0x780, 0x600)]), []);
-        assert_eq!(compacted(vec![switch(0, 1), io_mask(ALL, 3, Some(3)), switch(1, 0)]), []);
+        assert_eq!(compact_for_boot(vec![ways(0x600, 0x780), ways(0x780, 0x600)]), []);
+        assert_eq!(
+            compact_for_boot(vec![switch(0, 1), io_mask(ALL, 3, Some(3)), switch(1, 0)]),
+            []
+        );
     }
 
     #[test]
     fn a_change_that_may_not_have_been_made_stays_apart_until_a_later_one_ends() {
-        let unread = Entry { read_back: None, ..ways(0x780, 0x600) };
+        let unread = ChangeRecord { read_back: None, ..ways(0x780, 0x600) };
         let begun = vec![ways(0x600, 0x700), ways(0x700, 0x780), unread];
         let expected = [(0x600, 0x780, Some(0x780)), (0x780, 0x600, None)];
-        assert_eq!(compacted(begun.clone()), expected);
+        assert_eq!(compact_for_boot(begun.clone()), expected);
         let ended = [begun, vec![ways(0x780, 0x7c0)]].concat();
-        assert_eq!(compacted(ended), [(0x600, 0x7c0, Some(0x7c0))]);
+        assert_eq!(compact_for_boot(ended), [(0x600, 0x7c0, Some(0x7c0))]);
     }
 
     #[test]
     fn a_boot_that_reset_the_register_drops_what_was_before_it() {
-        let earlier = |entry| Entry { boot_id: "earlier".to_owned(), ..entry };
+        let earlier = |entry| ChangeRecord { boot_id: "earlier".to_owned(), ..entry };
         let reset = vec![earlier(ways(0x600, 0x780)), ways(0x640, 0x7c0)];
-        assert_eq!(compacted(reset), [(0x640, 0x7c0, Some(0x7c0))]);
+        assert_eq!(compact_for_boot(reset), [(0x640, 0x7c0, Some(0x7c0))]);
         let kept = vec![earlier(ways(0x600, 0x780)), ways(0x780, 0x7c0)];
-        assert_eq!(compacted(kept), [(0x600, 0x7c0, Some(0x7c0))]);
-        let unread = || Entry { read_back: None, ..earlier(ways(0x780, 0x600)) };
+        assert_eq!(compact_for_boot(kept), [(0x600, 0x7c0, Some(0x7c0))]);
+        let unread = || ChangeRecord { read_back: None, ..earlier(ways(0x780, 0x600)) };
         let not_made = vec![earlier(ways(0x600, 0x780)), unread(), ways(0x780, 0x7c0)];
-        assert_eq!(compacted(not_made), [(0x600, 0x7c0, Some(0x7c0))]);
-        let begun = Entry { read_back: None, ..ways(0x780, 0x7c0) };
+        assert_eq!(compact_for_boot(not_made), [(0x600, 0x7c0, Some(0x7c0))]);
+        let begun = ChangeRecord { read_back: None, ..ways(0x780, 0x7c0) };
         let not_reset = vec![earlier(ways(0x600, 0x780)), begun];
-        assert_eq!(compacted(not_reset.clone()), values(&Journal { entries: not_reset }));
+        assert_eq!(compact_for_boot(not_reset.clone()), values(&Journal { entries: not_reset }));
         // Reset to this, or widened to it: both values stay.
         let unknown = vec![unread(), ways(0x620, 0x7c0)];
-        assert_eq!(compacted(unknown.clone()), values(&Journal { entries: unknown }));
+        assert_eq!(compact_for_boot(unknown.clone()), values(&Journal { entries: unknown }));
     }
 }

@@ -1,7 +1,7 @@
 //! Why the state directory or the journal in it cannot be used.
 
 use super::DEFAULT_STATE;
-use crate::controls::NotAllowed;
+use crate::controls::NotAllowedError;
 use crate::error::FileError;
 
 /// The state directory cannot be used.
@@ -59,6 +59,6 @@ pub enum StateError {
         /// The journal.
         path: String,
         /// What it names.
-        error: NotAllowed,
+        error: NotAllowedError,
     },
 }

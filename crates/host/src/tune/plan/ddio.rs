@@ -1,27 +1,27 @@
 //! Plans for the switch of DDIO at root ports.
 
-use super::{Change, LeftOut, Plan, PlanError, Planner};
-use crate::controls::{NoSwitch, Target, check_switch, has_listed_numbers, is_listed};
+use super::{OmittedControl, PlannedChange, TunePlan, TunePlanError, TunePlanner};
+use crate::controls::{ControlTarget, SwitchError, check_switch, has_listed_numbers, is_listed};
 use crate::cpu::{Generation, PortSwitch, Proof};
 use crate::error::FileError;
 use crate::pci::{Function, Tree, TreeError};
 use crate::pci_address::Bdf;
 
-impl Planner<'_> {
+impl TunePlanner<'_> {
     /// DDIO on or off at the root port above a device, or at all root ports.
     ///
     /// # Errors
     /// If the device is unknown, its port has no such switch, or it cannot be read.
-    pub fn ddio(&self, on: bool, device: Option<Bdf>) -> Result<Plan, PlanError> {
-        let generation = self.known("tune ddio")?;
+    pub fn ddio(&self, on: bool, device: Option<Bdf>) -> Result<TunePlan, TunePlanError> {
+        let generation = self.known_generation("tune ddio")?;
         let switch = port_switch(generation)?;
         self.check_measured(generation, switch)?;
         let tree = Tree::read(&self.host.root)?;
-        let mut warnings = warning(switch.proof, &generation.name, &switch.source);
+        let mut warnings = proof_warning(switch.proof, &generation.name, &switch.source);
         let ports: Vec<&Function> = match device {
             Some(device) => {
                 let port = port_above(&tree, device, switch)?;
-                warnings.extend(neighbours(&tree, port, device));
+                warnings.extend(describe_neighbours(&tree, port, device));
                 vec![port]
             }
             None => tree.functions().filter(|port| is_listed(port, switch)).collect(),
@@ -30,21 +30,21 @@ impl Planner<'_> {
         let left_out = if device.is_none() { left_out(&tree, switch) } else { Vec::new() };
         if ports.is_empty() {
             let lines: String = left_out.iter().map(|one| format!("\n  {one}")).collect();
-            return Err(PlanError::NoControl(format!(
+            return Err(TunePlanError::NoControl(format!(
                 "no root port of this machine is on the list of ports known to have perfctrlsts_0 \
                  ({}){lines}",
                 generation.name
             )));
         }
-        let changes: Result<Vec<Change>, _> =
+        let changes: Result<Vec<PlannedChange>, _> =
             ports.into_iter().map(|port| self.switch_change(switch, port, on)).collect();
         let changes = changes?;
-        warnings.extend(what_it_leaves(switch, &changes, on));
+        warnings.extend(unaffected_writes(switch, &changes, on));
         warnings.extend(left_out.iter().map(|one| format!("{one}; it keeps its setting")));
         let state = if on { "on" } else { "off" };
         let above = device.map(|device| format!(" --device {device}")).unwrap_or_default();
         let command = format!("tune ddio {state}{above}");
-        Ok(Plan { left_out, ..Plan::new(&self.host.root, command, changes, warnings) })
+        Ok(TunePlan { left_out, ..TunePlan::new(&self.host.root, command, changes, warnings) })
     }
 
     /// Refuses a switch of root ports whose effect on DMA writes no publication has measured.
@@ -52,16 +52,16 @@ impl Planner<'_> {
         &self,
         generation: &Generation,
         switch: &PortSwitch,
-    ) -> Result<(), PlanError> {
-        if switch.proof == Proof::Effective || self.takes_unmeasured {
+    ) -> Result<(), TunePlanError> {
+        if switch.proof == Proof::Effective || self.allows_unmeasured {
             return Ok(());
         }
-        Err(PlanError::NoControl(format!(
+        Err(TunePlanError::NoControl(format!(
             "{} has no switch at its root ports that was ever seen to work, only a description ({}); for \
              the whole machine: {}\n  remedy: --unmeasured writes it all the same, and --verify measures it",
             generation.name,
             switch.source,
-            generation.firmware_switch_in_words()
+            generation.describe_firmware_switch()
         )))
     }
 
@@ -70,12 +70,12 @@ impl Planner<'_> {
         switch: &PortSwitch,
         port: &Function,
         on: bool,
-    ) -> Result<Change, PlanError> {
+    ) -> Result<PlannedChange, TunePlanError> {
         check_switch(self.host, port.bdf, switch).map_err(|error| match error {
-            NoSwitch::File(error) => error.into(),
-            other => PlanError::NoControl(other.to_string()),
+            SwitchError::File(error) => error.into(),
+            other => TunePlanError::NoControl(other.to_string()),
         })?;
-        let target = Target::Port { function: port.bdf, offset: switch.offset };
+        let target = ControlTarget::Port { function: port.bdf, offset: switch.offset };
         let old = target.read(self.host)?;
         let (allocating, no_snoop) = (1u64 << switch.allocating_bit, 1u64 << switch.no_snoop_bit);
         let asked = if on { old | allocating } else { old & !allocating };
@@ -92,7 +92,7 @@ impl Planner<'_> {
                 bit(no_snoop)
             )
         };
-        Ok(Change {
+        Ok(PlannedChange {
             place: target.to_string(),
             target,
             old: Some(old),
@@ -105,13 +105,13 @@ impl Planner<'_> {
     }
 }
 
-fn port_switch(generation: &Generation) -> Result<&PortSwitch, PlanError> {
+fn port_switch(generation: &Generation) -> Result<&PortSwitch, TunePlanError> {
     generation.port_switch.as_ref().ok_or_else(|| {
-        PlanError::NoControl(format!(
+        TunePlanError::NoControl(format!(
             "{} has no publicly documented switch at its root ports{}; for the whole machine: {}",
             generation.name,
-            generation.no_port_switch_in_words(),
-            generation.firmware_switch_in_words()
+            generation.describe_missing_port_switch(),
+            generation.describe_firmware_switch()
         ))
     })
 }
@@ -120,19 +120,19 @@ fn port_above<'t>(
     tree: &'t Tree,
     device: Bdf,
     switch: &PortSwitch,
-) -> Result<&'t Function, PlanError> {
-    let bad = |error: TreeError| PlanError::BadRequest(format!("--device {device}: {error}"));
+) -> Result<&'t Function, TunePlanError> {
+    let bad = |error: TreeError| TunePlanError::BadRequest(format!("--device {device}: {error}"));
     let above = tree.root_port(device).map_err(bad)?;
     let own = tree.get(device).filter(|function| function.buses_below.is_some());
     let port = above.or(own).ok_or_else(|| {
-        PlanError::BadRequest(format!(
+        TunePlanError::BadRequest(format!(
             "--device {device}: there is no root port above it (it is part of the root complex)"
         ))
     })?;
     if is_listed(port, switch) {
         return Ok(port);
     }
-    Err(PlanError::NoControl(format!(
+    Err(TunePlanError::NoControl(format!(
         "--device {device}: its root port {} ({:04x}:{:04x}) is not on the list of ports known to have \
          perfctrlsts_0",
         port.bdf, port.vendor, port.device
@@ -144,11 +144,11 @@ fn port_above<'t>(
 /// Source: description of Use_Allocating_Flow_Wr in the datasheets of Xeon E5/E7 v3 and v4, vol. 2
 /// (recalled): it holds for writes of VC0 without a hint (TPH 0, or TPHDIS set) and without No Snoop (or
 /// NoSnoopOpWrEn clear).
-fn what_it_leaves(switch: &PortSwitch, changes: &[Change], on: bool) -> Vec<String> {
+fn unaffected_writes(switch: &PortSwitch, changes: &[PlannedChange], on: bool) -> Vec<String> {
     let with = |bit: u32| {
         let set = changes.iter().filter(move |change| change.asked >> bit & 1 == 1);
         set.filter_map(|change| match &change.target {
-            Target::Port { function, .. } => Some(function.to_string()),
+            ControlTarget::Port { function, .. } => Some(function.to_string()),
             _ => None,
         })
         .collect::<Vec<String>>()
@@ -189,20 +189,20 @@ fn what_it_leaves(switch: &PortSwitch, changes: &[Change], on: bool) -> Vec<Stri
 
 /// Root ports that a change of all of them does not reach, because they cannot be read: those on the
 /// list, and bridges of which the kernel does not say what they are.
-fn left_out(tree: &Tree, switch: &PortSwitch) -> Vec<LeftOut> {
+fn left_out(tree: &Tree, switch: &PortSwitch) -> Vec<OmittedControl> {
     let of = |(bdf, numbers, error): (Bdf, Option<(u16, u16)>, &FileError)| {
         let place = match numbers {
             Some(numbers) if has_listed_numbers(numbers, switch) => format!("root port {bdf}"),
             Some(_) => return None,
             None => format!("bridge {bdf}, which may be a root port,"),
         };
-        Some(LeftOut { place, reason: error.to_string() })
+        Some(OmittedControl { place, reason: error.to_string() })
     };
     tree.hidden_bridges().filter_map(of).collect()
 }
 
 /// Other devices below the same port change with it.
-fn neighbours(tree: &Tree, port: &Function, device: Bdf) -> Option<String> {
+fn describe_neighbours(tree: &Tree, port: &Function, device: Bdf) -> Option<String> {
     let shares = |other: &&Function| {
         let same = other.bdf.domain == device.domain
             && (other.bdf.bus, other.bdf.device) == (device.bus, device.device);
@@ -219,7 +219,7 @@ fn neighbours(tree: &Tree, port: &Function, device: Bdf) -> Option<String> {
     })
 }
 
-pub(super) fn warning(proof: Proof, generation: &str, source: &str) -> Vec<String> {
+pub(super) fn proof_warning(proof: Proof, generation: &str, source: &str) -> Vec<String> {
     match proof {
         Proof::Effective => Vec::new(),
         Proof::NoEffect => vec![format!(

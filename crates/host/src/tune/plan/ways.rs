@@ -1,20 +1,20 @@
 //! Plans for the ways of the last-level cache that I/O allocates in.
 
-use super::ddio::warning;
-use super::{Change, Plan, PlanError, Planner};
-use crate::controls::{Target, check_one_die, ways_in_words};
-use crate::cpu::{Generation, PackageId, Proof, Socket, WaysRegister};
+use super::ddio::proof_warning;
+use super::{PlannedChange, TunePlan, TunePlanError, TunePlanner};
+use crate::controls::{ControlTarget, check_one_die, describe_ways};
+use crate::cpu::{CpuSocket, Generation, PackageId, Proof, WaysRegister};
 use units::WayMask;
 
 /// Ways for I/O, as a user names them.
 #[derive(Clone, Copy)]
-enum Wanted {
+enum WaysRequest {
     /// So many top ways.
     Number(u32),
     Mask(u64),
 }
 
-impl Wanted {
+impl WaysRequest {
     fn control(self) -> &'static str {
         match self {
             Self::Number(_) => "tune ddio-ways",
@@ -28,10 +28,10 @@ impl Wanted {
         register: &WaysRegister,
         socket: PackageId,
         all: u32,
-        takes_any: bool,
-    ) -> Result<u64, PlanError> {
+        allows_any: bool,
+    ) -> Result<u64, TunePlanError> {
         let field = u64::from(WayMask::top(all, all).0);
-        let refused = |why: String| Err(PlanError::BadRequest(why));
+        let refused = |why: String| Err(TunePlanError::BadRequest(why));
         match self {
             Self::Number(ways) => {
                 let least = register.default_ways.min(all);
@@ -47,11 +47,11 @@ impl Wanted {
                 "ddio-mask {mask:#x}: allowed are masks of one way or more within {field:#x}, the ways of \
                  socket {socket}"
             )),
-            Self::Mask(mask) if takes_any || register.masks.includes(mask, all) => Ok(mask),
+            Self::Mask(mask) if allows_any || register.masks.includes(mask, all) => Ok(mask),
             Self::Mask(mask) => refused(format!(
                 "ddio-mask {mask:#x}: no manual says which masks the register takes, and tried is {} ({}), \
                  like {:#x}\n  remedy: --untried-mask writes it all the same",
-                register.masks.in_words(),
+                register.masks.description(),
                 register.masks_source,
                 WayMask::top(mask.count_ones(), all).0
             )),
@@ -59,13 +59,17 @@ impl Wanted {
     }
 }
 
-impl Planner<'_> {
+impl TunePlanner<'_> {
     /// The `ways` top ways for I/O, on one socket or all.
     ///
     /// # Errors
     /// If the number is out of range, this machine has no such register or it cannot be read.
-    pub fn ddio_ways(&self, ways: u32, socket: Option<PackageId>) -> Result<Plan, PlanError> {
-        self.ways_plan(Wanted::Number(ways), socket, format!("tune ddio-ways {ways}"))
+    pub fn ddio_ways(
+        &self,
+        ways: u32,
+        socket: Option<PackageId>,
+    ) -> Result<TunePlan, TunePlanError> {
+        self.ways_plan(WaysRequest::Number(ways), socket, format!("tune ddio-ways {ways}"))
     }
 
     /// A mask of ways for I/O, on one socket or all.
@@ -73,8 +77,12 @@ impl Planner<'_> {
     /// # Errors
     /// If the mask has no way, others than the cache or a shape that was never tried, this machine has no
     /// such register or it cannot be read.
-    pub fn ddio_mask(&self, mask: u64, socket: Option<PackageId>) -> Result<Plan, PlanError> {
-        self.ways_plan(Wanted::Mask(mask), socket, format!("tune ddio-mask {mask:#x}"))
+    pub fn ddio_mask(
+        &self,
+        mask: u64,
+        socket: Option<PackageId>,
+    ) -> Result<TunePlan, TunePlanError> {
+        self.ways_plan(WaysRequest::Mask(mask), socket, format!("tune ddio-mask {mask:#x}"))
     }
 
     /// The fewest ways that it sets, and each socket, or one of them, with the ways of its LLC.
@@ -84,29 +92,29 @@ impl Planner<'_> {
     pub fn ways_bounds(
         &self,
         socket: Option<PackageId>,
-    ) -> Result<(u32, Vec<(PackageId, u32)>), PlanError> {
-        let register = ways_register(self.known("steer")?)?;
-        let sockets = self.wanted_sockets(socket)?.into_iter();
+    ) -> Result<(u32, Vec<(PackageId, u32)>), TunePlanError> {
+        let register = ways_register(self.known_generation("steer")?)?;
+        let sockets = self.selected_sockets(socket)?.into_iter();
         let with_ways = sockets.map(|socket| Ok((socket.id, ways_of(socket)?)));
-        Ok((register.default_ways, with_ways.collect::<Result<_, PlanError>>()?))
+        Ok((register.default_ways, with_ways.collect::<Result<_, TunePlanError>>()?))
     }
 
     fn ways_plan(
         &self,
-        wanted: Wanted,
+        wanted: WaysRequest,
         socket: Option<PackageId>,
         command: String,
-    ) -> Result<Plan, PlanError> {
-        let generation = self.known(wanted.control())?;
+    ) -> Result<TunePlan, TunePlanError> {
+        let generation = self.known_generation(wanted.control())?;
         let register = ways_register(generation)?;
-        let changes: Result<Vec<Change>, _> = self
-            .wanted_sockets(socket)?
+        let changes: Result<Vec<PlannedChange>, _> = self
+            .selected_sockets(socket)?
             .into_iter()
             .map(|socket| self.ways_change(register, socket, wanted))
             .collect();
         let changes = changes?;
-        let mut warnings = warning(register.proof, &generation.name, &register.source);
-        let is_tried = |change: &Change| {
+        let mut warnings = proof_warning(register.proof, &generation.name, &register.source);
+        let is_tried = |change: &PlannedChange| {
             let ways = change.owned.count_ones();
             register.masks.includes(change.asked & change.owned, ways)
         };
@@ -117,27 +125,30 @@ impl Planner<'_> {
                 register.masks_source
             ));
         }
-        Ok(Plan::new(&self.host.root, command, changes, warnings))
+        Ok(TunePlan::new(&self.host.root, command, changes, warnings))
     }
 
     fn ways_change(
         &self,
         register: &WaysRegister,
-        socket: &Socket,
-        wanted: Wanted,
-    ) -> Result<Change, PlanError> {
+        socket: &CpuSocket,
+        wanted: WaysRequest,
+    ) -> Result<PlannedChange, TunePlanError> {
         check_one_die(socket).map_err(|why| {
-            PlanError::NoControl(format!("{} is refused: {why}", wanted.control()))
+            TunePlanError::NoControl(format!("{} is refused: {why}", wanted.control()))
         })?;
         let all = ways_of(socket)?;
-        let mask = wanted.mask(register, socket.id, all, self.takes_any_mask)?;
-        let target =
-            Target::Msr { socket: socket.id, cpu: socket.first_cpu(), address: register.msr };
+        let mask = wanted.mask(register, socket.id, all, self.allows_any_mask)?;
+        let target = ControlTarget::Msr {
+            socket: socket.id,
+            cpu: socket.first_cpu(),
+            address: register.msr,
+        };
         let old = target.read(self.host)?;
         let owned = u64::from(WayMask::top(all, all).0);
         let unknown = old & !owned;
-        if unknown != 0 && !self.keeps_unknown_bits {
-            return Err(PlanError::NoControl(format!(
+        if unknown != 0 && !self.allows_unknown_bits {
+            return Err(TunePlanError::NoControl(format!(
                 "{target} holds {old:#x}: bits {unknown:#x} lie outside its {all} ways and no public \
                  source says what they mean\n  remedy: --keep-unknown-bits changes the ways and keeps \
                  these bits"
@@ -146,13 +157,13 @@ impl Planner<'_> {
         let asked = unknown | mask;
         let means = |value: u64| match register.proof {
             Proof::NoEffect | Proof::ExpectedNoEffect => {
-                format!("{}, without known effect here", ways_in_words(value & owned, all))
+                format!("{}, without known effect here", describe_ways(value & owned, all))
             }
             Proof::Effective | Proof::Unknown => {
-                format!("I/O writes may allocate in {}", ways_in_words(value & owned, all))
+                format!("I/O writes may allocate in {}", describe_ways(value & owned, all))
             }
         };
-        Ok(Change {
+        Ok(PlannedChange {
             place: target.to_string(),
             target,
             old: Some(old),
@@ -165,9 +176,9 @@ impl Planner<'_> {
     }
 }
 
-fn ways_of(socket: &Socket) -> Result<u32, PlanError> {
+fn ways_of(socket: &CpuSocket) -> Result<u32, TunePlanError> {
     socket.ways().ok_or_else(|| {
-        PlanError::NoControl(format!(
+        TunePlanError::NoControl(format!(
             "the kernel does not say how many ways the LLC of socket {} has \
              (/sys/devices/system/cpu/cpu{}/cache)",
             socket.id,
@@ -176,14 +187,14 @@ fn ways_of(socket: &Socket) -> Result<u32, PlanError> {
     })
 }
 
-fn ways_register(generation: &Generation) -> Result<&WaysRegister, PlanError> {
+fn ways_register(generation: &Generation) -> Result<&WaysRegister, TunePlanError> {
     generation.ways_register.as_ref().ok_or_else(|| {
         let instead = match (&generation.io_rdt, generation.is_intel()) {
             (Some(control), _) => format!("here the control is: {control}"),
             (None, true) => "tune ddio switches root ports where they are known to obey".to_owned(),
             (None, false) => generation.io_path.clone(),
         };
-        PlanError::NoControl(format!(
+        TunePlanError::NoControl(format!(
             "{} has no publicly documented register for the ways of I/O; {instead}",
             generation.name
         ))

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use super::super::journal::{Entry, all_io_ways};
-use super::Restoring;
-use crate::controls::{Restorable, Target, restorable};
+use super::super::journal::{ChangeRecord, all_io_ways};
+use super::RestoreOutcome;
+use crate::controls::{ControlTarget, RestorableBits, restorable};
 use crate::error::FileError;
 use crate::machine::Host;
 
@@ -17,17 +17,22 @@ pub(super) struct Context<'a> {
     /// Whether what another program changed is put back too.
     pub(super) all: bool,
     /// The whole journal, oldest first.
-    pub(super) entries: &'a [Entry],
+    pub(super) entries: &'a [ChangeRecord],
     /// What may be done with each control: a long journal names few controls many times.
-    known: RefCell<BTreeMap<String, Result<Restorable, String>>>,
+    known: RefCell<BTreeMap<String, Result<RestorableBits, String>>>,
 }
 
 impl<'a> Context<'a> {
-    pub(super) fn new(host: &'a Host, boot: String, all: bool, entries: &'a [Entry]) -> Self {
+    pub(super) fn new(
+        host: &'a Host,
+        boot: String,
+        all: bool,
+        entries: &'a [ChangeRecord],
+    ) -> Self {
         Self { host, boot, all, entries, known: RefCell::default() }
     }
 
-    fn restorable(&self, target: &Target) -> Result<Restorable, String> {
+    fn restorable(&self, target: &ControlTarget) -> Result<RestorableBits, String> {
         let mut known = self.known.borrow_mut();
         let found = known.entry(target.to_string());
         found.or_insert_with(|| restorable(self.host, target)).clone()
@@ -38,74 +43,75 @@ impl<'a> Context<'a> {
     ///
     /// # Errors
     /// What is known without writing.
-    pub(super) fn decided(
+    pub(super) fn value_to_write(
         &self,
-        entry: &Entry,
-        holds: &dyn Fn(&Target) -> Result<u64, FileError>,
-    ) -> Result<u64, Restoring> {
+        entry: &ChangeRecord,
+        holds: &dyn Fn(&ControlTarget) -> Result<u64, FileError>,
+    ) -> Result<u64, RestoreOutcome> {
         let rebooted = entry.boot_id != self.boot;
         // A boot resets the kernel's files; registers keep their values across kexec.
-        if rebooted && entry.target.is_of_kernel() {
-            return Err(Restoring::Rebooted);
+        if rebooted && entry.target.is_kernel_file() {
+            return Err(RestoreOutcome::Rebooted);
         }
-        let Restorable { owned, never } =
-            self.restorable(&entry.target).map_err(|reason| Restoring::Failed { reason })?;
+        let RestorableBits { owned, impossible } =
+            self.restorable(&entry.target).map_err(|reason| RestoreOutcome::Failed { reason })?;
         let owned = owned & entry.owned;
-        if entry.target.is_no_answer(entry.old) {
+        if entry.target.is_all_ones(entry.old) {
             let reason = format!("{:#x} is what a device reads as that does not answer", entry.old);
-            return Err(Restoring::Failed { reason });
+            return Err(RestoreOutcome::Failed { reason });
         }
         let holds = match holds(&entry.target) {
             Ok(holds) => holds,
-            Err(_) if self.is_off_as_at_first(&entry.target, holds) => {
-                return Err(Restoring::SwitchedOff);
+            Err(_) if self.is_off_as_before(&entry.target, holds) => {
+                return Err(RestoreOutcome::SwitchedOff);
             }
-            Err(error) => return Err(Restoring::Failed { reason: error.to_string() }),
+            Err(error) => return Err(RestoreOutcome::Failed { reason: error.to_string() }),
         };
         let same = |value: u64| (holds ^ value) & owned == 0;
-        let is_as_before = same(self.before(entry)) || self.first_of_boot(entry).is_some_and(same);
+        let is_as_before =
+            same(self.value_before(entry)) || self.first_value_of_boot(entry).is_some_and(same);
         if same(entry.old) || is_as_before {
-            return Err(Restoring::WasBack { holds });
+            return Err(RestoreOutcome::WasBack { holds });
         }
         // Unless the boot did not reset the control: it still has the tool's value, which is put back.
         if rebooted && !same(entry.read_back.unwrap_or(entry.asked)) {
             match entry.read_back {
-                Some(_) => return Err(Restoring::Rebooted),
+                Some(_) => return Err(RestoreOutcome::Rebooted),
                 // The tool died before it saw what hardware made of the write: this may be it.
                 None if !self.all => {
                     let reason = format!(
                         "it holds {holds:#x}; whether a boot has set that, or a write of which the tool \
                          saw no end, cannot be told; --all puts it back"
                     );
-                    return Err(Restoring::Failed { reason });
+                    return Err(RestoreOutcome::Failed { reason });
                 }
                 None => {}
             }
         }
-        if entry.old & never != 0 {
-            let (old, bits) = (entry.old, entry.old & never);
+        if entry.old & impossible != 0 {
+            let (old, bits) = (entry.old, entry.old & impossible);
             let reason = format!(
                 "the journalled value {old:#x} has bits {bits:#x}, never set before a change"
             );
-            return Err(Restoring::Failed { reason });
+            return Err(RestoreOutcome::Failed { reason });
         }
         if let Some(reason) = self.objection(entry, holds, owned) {
-            return Err(Restoring::Failed { reason });
+            return Err(RestoreOutcome::Failed { reason });
         }
-        let is_others = !self.all && self.is_others(entry, holds, owned);
-        if is_others {
-            return Err(Restoring::ChangedByOthers { holds });
+        let is_foreign = !self.all && self.is_foreign(entry, holds, owned);
+        if is_foreign {
+            return Err(RestoreOutcome::ChangedByOthers { holds });
         }
         Ok((holds & !owned) | (entry.old & owned))
     }
 
     /// What the control held before the changes, each begun with what the last one left, that led to an
     /// entry. Of masks for I/O, whose chain each switch breaks: before the first change.
-    fn before(&self, entry: &Entry) -> u64 {
+    fn value_before(&self, entry: &ChangeRecord) -> u64 {
         if entry.target.io_alloc_folder().is_some() {
-            return self.at_first(&entry.target);
+            return self.first_value(&entry.target);
         }
-        let of_control = |one: &&Entry| one.target.is_same(&entry.target);
+        let of_control = |one: &&ChangeRecord| one.target.is_same(&entry.target);
         let index = self.entries.iter().position(|one| std::ptr::eq(one, entry));
         let earlier = &self.entries[..index.unwrap_or(0)];
         let mut first = entry;
@@ -120,20 +126,20 @@ impl<'a> Context<'a> {
 
     /// What the control held before the first change, if that is of the same boot: a restore whose journal
     /// could not be rewritten has put it back.
-    fn first_of_boot(&self, entry: &Entry) -> Option<u64> {
+    fn first_value_of_boot(&self, entry: &ChangeRecord) -> Option<u64> {
         let first = self.entries.iter().find(|one| one.target.is_same(&entry.target))?;
         (first.boot_id == entry.boot_id).then_some(first.old)
     }
 
     /// What the control held before the first change.
-    fn at_first(&self, target: &Target) -> u64 {
+    fn first_value(&self, target: &ControlTarget) -> u64 {
         let first = self.entries.iter().find(|entry| entry.target.is_same(target));
         first.map_or(u64::MAX, |entry| entry.old)
     }
 
     /// Why a journalled value is not written, by the rules of a plan for the mask of ways.
-    fn objection(&self, entry: &Entry, holds: u64, owned: u64) -> Option<String> {
-        if entry.target.leaves_io_no_way(entry.old, owned) {
+    fn objection(&self, entry: &ChangeRecord, holds: u64, owned: u64) -> Option<String> {
+        if entry.target.denies_io_every_way(entry.old, owned) {
             return Some(format!(
                 "the journalled value {:#x} leaves I/O no way of the LLC",
                 entry.old
@@ -155,8 +161,8 @@ impl<'a> Context<'a> {
     }
 
     /// Whether another program has set the value that it holds.
-    fn is_others(&self, entry: &Entry, holds: u64, owned: u64) -> bool {
-        if entry.is_only_kept() {
+    fn is_foreign(&self, entry: &ChangeRecord, holds: u64, owned: u64) -> bool {
+        if entry.is_only_journalled() {
             // The kernel dropped the mask at the switch-off: all ways are its default, not a choice.
             return Some(holds) != all_io_ways(self.host, &entry.target);
         }
@@ -165,20 +171,23 @@ impl<'a> Context<'a> {
     }
 
     /// Whether a mask for I/O has none because allocation is off now, and was before the first change.
-    fn is_off_as_at_first(
+    fn is_off_as_before(
         &self,
-        target: &Target,
-        holds: &dyn Fn(&Target) -> Result<u64, FileError>,
+        target: &ControlTarget,
+        holds: &dyn Fn(&ControlTarget) -> Result<u64, FileError>,
     ) -> bool {
         let Some(folder) = target.io_alloc_folder() else { return false };
-        let switch = Target::Switch { path: format!("{folder}/io_alloc") };
-        holds(&switch) == Ok(0) && self.at_first(&switch) == 0
+        let switch = ControlTarget::Switch { path: format!("{folder}/io_alloc") };
+        holds(&switch) == Ok(0) && self.first_value(&switch) == 0
     }
 }
 
 /// An entry older than one that was not put back waits: its value would overwrite the newer one.
-pub(super) fn below_kept(entry: &Entry, kept: &[Entry]) -> Option<Restoring> {
+pub(super) fn blocked_by_later(
+    entry: &ChangeRecord,
+    kept: &[ChangeRecord],
+) -> Option<RestoreOutcome> {
     let reason = "a later change of the same control is still there";
     let waits = kept.iter().any(|later| later.target.is_same(&entry.target));
-    waits.then(|| Restoring::Failed { reason: reason.into() })
+    waits.then(|| RestoreOutcome::Failed { reason: reason.into() })
 }

@@ -13,7 +13,7 @@ pub enum Switch {
     On,
     Off,
     NoResponse,
-    Unread,
+    Unavailable,
 }
 
 /// A port that the status has to show.
@@ -62,7 +62,7 @@ impl Spec {
             (Answer::Ok, Answer::Ok) if port.value >> 7 & 1 == 1 => Switch::On,
             (Answer::Ok, Answer::Ok) => Switch::Off,
             (Answer::Ok, Answer::Dead) => Switch::NoResponse,
-            _ => Switch::Unread,
+            _ => Switch::Unavailable,
         }
     }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use host::controls::Target;
-use host::tune::{Entry, Journal};
+use host::controls::ControlTarget;
+use host::tune::{ChangeRecord, Journal};
 
 use crate::generated::Spec;
 
@@ -105,13 +105,17 @@ pub fn held(root: &Path, spec: &Spec) -> BTreeMap<String, String> {
 }
 
 /// Whether a target of the journal is the control.
-pub fn is_of(target: &Target, control: &str) -> bool {
+pub fn is_of(target: &ControlTarget, control: &str) -> bool {
     match target {
-        Target::Msr { socket, address, .. } => control == register_name(socket.0, *address),
-        Target::Port { function, .. } => control == function.to_string(),
-        Target::Mask { path, .. } if control.starts_with("io_alloc") => path.contains("/io_alloc"),
-        Target::Mask { path, domain, .. } => control == mask_name(path, &domain.to_string()),
-        Target::Switch { path } => control.starts_with("io_alloc") && path.contains("/io_alloc"),
+        ControlTarget::Msr { socket, address, .. } => control == register_name(socket.0, *address),
+        ControlTarget::Port { function, .. } => control == function.to_string(),
+        ControlTarget::Mask { path, .. } if control.starts_with("io_alloc") => {
+            path.contains("/io_alloc")
+        }
+        ControlTarget::Mask { path, domain, .. } => control == mask_name(path, &domain.to_string()),
+        ControlTarget::Switch { path } => {
+            control.starts_with("io_alloc") && path.contains("/io_alloc")
+        }
     }
 }
 
@@ -123,7 +127,7 @@ pub fn is_journalled(journal: &Journal, control: &str) -> bool {
 /// Whether the tool was killed between a write and the reading of it: what the control holds then may be
 /// the tool's own.
 pub fn is_unread(journal: &Journal, control: &str) -> bool {
-    let of = |entry: &&Entry| is_of(&entry.target, control);
+    let of = |entry: &&ChangeRecord| is_of(&entry.target, control);
     journal.entries.iter().filter(of).any(|entry| entry.read_back.is_none())
 }
 
@@ -139,7 +143,7 @@ pub fn has_been_given(journal: &Journal, control: &str, value: &str) -> bool {
     of_control.into_iter().any(|entry| leaves(entry, value))
 }
 
-fn leaves(entry: &Entry, value: &str) -> bool {
+fn leaves(entry: &ChangeRecord, value: &str) -> bool {
     let value = u64::from_str_radix(value.trim_start_matches("0x"), 16);
     value.is_ok_and(|value| (value ^ entry.read_back.unwrap_or(entry.asked)) & entry.owned == 0)
 }

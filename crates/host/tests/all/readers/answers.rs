@@ -12,10 +12,10 @@ use host::error::{FileError, Problem};
 use host::pci_address::Bdf;
 use host::pci_config::PciConfig;
 use host::registers::Registers;
-use host::status::{Status, explain};
+use host::status::{HostStatus, explain};
 use host::tune::{
-    DEFAULT_STATE, IoAllocRequest, Journal, Plan, PlanError, Planner, RestoreOptions,
-    StateDirectory, Step, apply, preview, restore,
+    ChangeStep, DEFAULT_STATE, IoAllocRequest, Journal, RestoreOptions, StateDirectory, TunePlan,
+    TunePlanError, TunePlanner, apply, preview, restore,
 };
 
 use super::input::Input;
@@ -162,7 +162,7 @@ pub fn read(bytes: &[u8]) {
         let before = Before::of(machine.root(), &CHANGED);
         let described = Host::at(machine.root()).expect("the machine");
         let (host, log) = watched(scripted(described, &script));
-        let _ = explain(&Status::read(&host, DEFAULT_STATE));
+        let _ = explain(&HostStatus::read(&host, DEFAULT_STATE));
         for action in actions {
             act(&host, action);
         }
@@ -175,12 +175,12 @@ pub fn read(bytes: &[u8]) {
 }
 
 fn act(host: &Host, [kind, detail, more, crash]: [u8; 4]) {
-    let Ok(planner) = Planner::new(host) else { return };
-    let planner = planner.taking_unmeasured(true);
-    let planner = planner.keeping_unknown_bits(more & 0x80 != 0).taking_any_mask(more & 0x40 != 0);
+    let Ok(planner) = TunePlanner::new(host) else { return };
+    let planner = planner.allow_unmeasured(true);
+    let planner = planner.keep_unknown_bits(more & 0x80 != 0).allow_any_mask(more & 0x40 != 0);
     let Ok(state) = StateDirectory::lock(&host.root, DEFAULT_STATE) else { return };
     let mut steps_left = crash;
-    let mut watch = |_: Step| {
+    let mut watch = |_: ChangeStep| {
         steps_left = steps_left.wrapping_sub(1);
         if steps_left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
@@ -196,7 +196,12 @@ fn act(host: &Host, [kind, detail, more, crash]: [u8; 4]) {
     }
 }
 
-fn plan(planner: &Planner<'_>, kind: u8, detail: u8, more: u8) -> Option<Result<Plan, PlanError>> {
+fn plan(
+    planner: &TunePlanner<'_>,
+    kind: u8,
+    detail: u8,
+    more: u8,
+) -> Option<Result<TunePlan, TunePlanError>> {
     let socket = (more & 1 == 1).then_some(PackageId(u32::from(more >> 1 & 1)));
     let mask = (1u64 << (detail & 0xf)) - 1;
     Some(match kind % 7 {

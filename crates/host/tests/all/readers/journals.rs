@@ -2,7 +2,8 @@
 
 use host::Host;
 use host::tune::{
-    DEFAULT_STATE, Journal, RestoreOptions, Restored, StateDirectory, never, preview, restore,
+    DEFAULT_STATE, Journal, RestoreOptions, RestoredControl, StateDirectory, ignore_steps, preview,
+    restore,
 };
 
 use super::input::Input;
@@ -100,8 +101,8 @@ fn put_back(host: &Host, options: RestoreOptions) {
     let Ok(state) = StateDirectory::lock(&host.root, DEFAULT_STATE) else { return };
     let Ok(journal) = Journal::peek(&host.root, DEFAULT_STATE) else { return };
     let foreseen = preview(host, &journal, options.all);
-    let mut done: Vec<Restored> = Vec::new();
-    let ended = restore(host, &state, options, &mut done, &mut never);
+    let mut done: Vec<RestoredControl> = Vec::new();
+    let ended = restore(host, &state, options, &mut done, &mut ignore_steps);
     ended.expect("a journal that can be read is restored");
     let foreseen = foreseen.expect("a preview");
     assert_eq!(foreseen.len(), done.len());

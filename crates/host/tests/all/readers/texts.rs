@@ -1,8 +1,8 @@
 //! Every parser of text takes any bytes, and what it takes prints as it was read.
 
 use host::calibrate::{Measurement, platform};
-use host::cpu::{as_list, cpu_list};
-use host::fake::Description;
+use host::cpu::{cpu_list, format_list};
+use host::fake::MachineDescription;
 use host::pci_address::Bdf;
 use host::resctrl::MaskLine;
 use host::tune::Journal;
@@ -14,9 +14,9 @@ pub fn read(bytes: &[u8]) {
         assert_eq!(serde_json::from_str::<Journal>(&again).expect("what it writes"), journal);
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let _ = Description::parse(text);
+    let _ = MachineDescription::parse(text);
     if let Some(cpus) = cpu_list(text) {
-        assert_eq!(cpu_list(&as_list(&cpus)), Some(cpus));
+        assert_eq!(cpu_list(&format_list(&cpus)), Some(cpus));
     }
     if let Ok(bdf) = text.parse::<Bdf>() {
         assert_eq!(bdf.to_string().parse(), Ok(bdf));

@@ -10,8 +10,8 @@ use host::cpu::{CpuModel, Generations, sockets};
 use host::doctor::examine;
 use host::monitor::Monitor;
 use host::slices::SliceMachine;
-use host::status::{Status, explain};
-use host::tune::{DEFAULT_STATE, IoAllocRequest, Planner};
+use host::status::{HostStatus, explain};
+use host::tune::{DEFAULT_STATE, IoAllocRequest, TunePlanner};
 
 use super::input::Input;
 use super::machine::{Before, Kept};
@@ -114,7 +114,7 @@ pub fn without_a_place() -> Vec<&'static str> {
 }
 
 fn read_all(host: &Host) {
-    let status = Status::read(host, DEFAULT_STATE);
+    let status = HostStatus::read(host, DEFAULT_STATE);
     let _ = explain(&status);
     let _ = serde_json::to_string(&status).expect("any status is JSON");
     let _ = examine(host, DEFAULT_STATE);
@@ -123,17 +123,17 @@ fn read_all(host: &Host) {
         let _ = Measurement::read("measured.json", &text).map(|measured| platform(&measured));
     }
     if let Ok(machine) = SliceMachine::read(host, None, None) {
-        let _ = machine.slices(host);
-        let _ = machine.counting(host, None);
+        let _ = machine.slice_count(host);
+        let _ = machine.counting_method(host, None);
     }
     let sockets = sockets(&host.root).unwrap_or_default();
     let generations = Generations::built_in();
     let cpu = CpuModel::read(&host.root).ok();
-    let generation = cpu.as_ref().and_then(|cpu| generations.of(cpu));
+    let generation = cpu.as_ref().and_then(|cpu| generations.find(cpu));
     let monitor = Monitor::prepare(host, generation, &sockets);
     let _ = monitor.sample(host, Duration::from_millis(100));
-    if let Ok(planner) = Planner::new(host) {
-        let planner = planner.taking_unmeasured(true);
+    if let Ok(planner) = TunePlanner::new(host) {
+        let planner = planner.allow_unmeasured(true);
         let _ = planner.ddio_ways(4, None);
         let _ = planner.ddio(false, None);
         let _ = planner.ddio(false, Some("17:00.0".parse().expect("an address")));

@@ -1,15 +1,15 @@
 //! Registers of boxes, set for as long as look-ups are counted: the same journal, allow-list, lock and
 //! read-back as a change of `tune`, and put back at the end, after an error, or by `restore`.
 
-use crate::controls::{BoxRegisters, BoxUnit, SELECT_ENABLED, Target};
-use crate::cpu::{CpuId, Socket};
+use crate::controls::{BoxRegisters, BoxUnit, ControlTarget, SELECT_ENABLED};
+use crate::cpu::{CpuId, CpuSocket};
 use crate::error::FileError;
 use crate::machine::Host;
 use crate::tune::{
-    ApplyError, Change, Outcome, Plan, Restored, Restoring, StateDirectory, StateError, Watch,
-    apply, restore_command,
+    ChangeOutcome, PlannedChange, RestoreOutcome, RestoredControl, StateDirectory, StateError,
+    TuneApplyError, TunePlan, Watch, apply, restore_command,
 };
-use crate::unread::remedy;
+use crate::unavailable::remedy;
 
 /// The command in the journal.
 const COMMAND: &str = "slices map";
@@ -18,7 +18,7 @@ const COMMAND: &str = "slices map";
 #[derive(Clone, Debug)]
 pub struct BoxPlan {
     /// The registers with old and new value.
-    pub plan: Plan,
+    pub plan: TunePlan,
     /// The counter of each box.
     pub counters: Vec<u32>,
 }
@@ -71,7 +71,7 @@ pub enum ProgramError {
     State(#[from] StateError),
     /// a write was stopped or refused
     #[error("{0}")]
-    Apply(#[from] ApplyError),
+    Apply(#[from] TuneApplyError),
     /// a register holds something else than was written
     #[error("{register} does not take the value {asked:#x}: {outcome}; the boxes were put back")]
     NotAsAsked {
@@ -91,10 +91,10 @@ pub enum ProgramError {
 
 impl BoxPlan {
     /// The registers of the first `count` boxes of a socket.
-    pub(super) fn of(
+    pub(super) fn for_socket(
         host: &Host,
         unit: &BoxUnit,
-        socket: &Socket,
+        socket: &CpuSocket,
         cpu: CpuId,
         count: u32,
     ) -> Result<Self, ProgramError> {
@@ -104,7 +104,7 @@ impl BoxPlan {
         for number in 0..count {
             check_free(host, registers, socket, cpu, number)?;
             let change = |address: u32, what: &str, asked: &dyn Fn(u64) -> u64| {
-                let target = Target::Msr { socket: socket.id, cpu, address };
+                let target = ControlTarget::Msr { socket: socket.id, cpu, address };
                 let old = target.read(host)?;
                 // What a restore would refuse is not written in the first place.
                 let unknown = old & registers.never_held(address);
@@ -112,7 +112,7 @@ impl BoxPlan {
                     let register = target.to_string();
                     return Err(ProgramError::Unknown { register, value: old, unknown });
                 }
-                Ok::<_, ProgramError>(Change {
+                Ok::<_, ProgramError>(PlannedChange {
                     place: target.to_string(),
                     target,
                     old: Some(old),
@@ -133,7 +133,7 @@ impl BoxPlan {
             changes.push(change(select, "event select", &|_| registers.select_value)?);
             counters.push(registers.counter(number).expect(listed));
         }
-        let plan = Plan::new(&host.root, COMMAND.into(), changes, Vec::new());
+        let plan = TunePlan::new(&host.root, COMMAND.into(), changes, Vec::new());
         Ok(Self { plan, counters })
     }
 }
@@ -142,12 +142,12 @@ impl BoxPlan {
 fn check_free(
     host: &Host,
     registers: &BoxRegisters,
-    socket: &Socket,
+    socket: &CpuSocket,
     cpu: CpuId,
     number: u32,
 ) -> Result<(), ProgramError> {
     for address in registers.selects(number) {
-        let value = Target::Msr { socket: socket.id, cpu, address }.read(host)?;
+        let value = ControlTarget::Msr { socket: socket.id, cpu, address }.read(host)?;
         if value & SELECT_ENABLED != 0 {
             return Err(ProgramError::InUse { number, address, value });
         }
@@ -179,22 +179,22 @@ impl<'a> ProgrammedBoxes<'a> {
         let mut applied = Vec::new();
         let result = apply(host, &state, &plan.plan, &mut applied, watch);
         // A stop by the watcher stands for a crash: nothing more is done.
-        let done = matches!(result, Err(ApplyError::Stopped(_)));
+        let done = matches!(result, Err(TuneApplyError::Stopped(_)));
         let programmed = Self { host, state, done };
         result?;
-        let odd = applied.into_iter().find(|applied| !applied.outcome.is_as_asked());
+        let odd = applied.into_iter().find(|applied| !applied.outcome.is_as_requested());
         match odd {
             None => Ok(programmed),
             Some(odd) => {
-                let is_refused = matches!(odd.outcome, Outcome::Refused { .. });
+                let is_refused = matches!(odd.outcome, ChangeOutcome::Refused { .. });
                 let outcome = match odd.outcome {
-                    Outcome::Refused { reason } => reason,
-                    Outcome::Widened { holds } | Outcome::Different { holds } => {
+                    ChangeOutcome::Refused { reason } => reason,
+                    ChangeOutcome::Widened { holds } | ChangeOutcome::Different { holds } => {
                         format!("it reads back {holds:#x}")
                     }
                     _ => format!("the write is taken, and it still reads {:#x}", odd.old),
                 };
-                programmed.put_back()?;
+                programmed.restore()?;
                 let (register, asked) = (odd.place, odd.asked);
                 Err(ProgramError::NotAsAsked { register, asked, outcome, is_refused })
             }
@@ -205,17 +205,17 @@ impl<'a> ProgrammedBoxes<'a> {
     ///
     /// # Errors
     /// If a register refuses; the others are put back all the same.
-    pub fn put_back(mut self) -> Result<(), ProgramError> {
+    pub fn restore(mut self) -> Result<(), ProgramError> {
         self.done = true;
-        self.put_back_now()
+        self.restore_all()
     }
 
     /// Bits that another program has set since are left to it, as a restore leaves them.
-    fn put_back_now(&self) -> Result<(), ProgramError> {
+    fn restore_all(&self) -> Result<(), ProgramError> {
         let done = restore_command(self.host, &self.state, COMMAND)?;
-        let failure = |Restored { place, result, .. }: &Restored| match result {
-            Restoring::Failed { reason } => Some(format!("{place}: {reason}")),
-            Restoring::ChangedByOthers { holds } => {
+        let failure = |RestoredControl { place, result, .. }: &RestoredControl| match result {
+            RestoreOutcome::Failed { reason } => Some(format!("{place}: {reason}")),
+            RestoreOutcome::ChangedByOthers { holds } => {
                 Some(format!("{place}: another program has set it to {holds:#x}"))
             }
             _ => None,
@@ -232,7 +232,7 @@ impl Drop for ProgrammedBoxes<'_> {
     fn drop(&mut self) {
         if !self.done {
             // Failures stay in the journal, from which `restore` works.
-            let _ = self.put_back_now();
+            let _ = self.restore_all();
         }
     }
 }

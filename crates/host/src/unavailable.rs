@@ -8,7 +8,7 @@ use crate::error::{FileError, Problem};
 
 /// Something that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Unread {
+pub struct Unavailable {
     /// What it is.
     pub what: String,
     /// Why not.
@@ -17,7 +17,7 @@ pub struct Unread {
     pub remedy: Option<String>,
 }
 
-impl Unread {
+impl Unavailable {
     /// With a remedy.
     #[must_use]
     pub fn new(
@@ -36,13 +36,13 @@ impl Unread {
 
     /// The reason and remedy of an error.
     #[must_use]
-    pub fn of(what: impl Into<String>, error: &FileError) -> Self {
+    pub fn from_error(what: impl Into<String>, error: &FileError) -> Self {
         let remedy = remedy(error);
         Self { what: what.into(), reason: error.to_string(), remedy: remedy.map(str::to_owned) }
     }
 }
 
-impl fmt::Display for Unread {
+impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.what, self.reason)?;
         match &self.remedy {

@@ -1,7 +1,7 @@
 //! What was measured, as a file: every pass of it, so that it can be judged again.
 
 use super::arena::PagesObtained;
-use super::reported::Processor;
+use super::processor::Processor;
 use serde::{Deserialize, Serialize};
 use units::narrow::{usize_from, whole};
 
@@ -11,7 +11,7 @@ const FORMAT: u32 = 1;
 /// What a working-set size is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Role {
+pub enum SizeRole {
     /// It chooses parameters.
     Fit,
     /// It is kept aside: it only judges them.
@@ -33,7 +33,7 @@ pub struct ChaseKernel {
 
 /// Pages behind the working sets.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pages {
+pub struct WorkingSetPages {
     /// What the system says that it gave.
     pub obtained: PagesObtained,
     /// Load latency through L1D, neighbouring lines.
@@ -51,7 +51,7 @@ pub struct Chase {
     /// Bytes of the lines that take part.
     pub working_set_bytes: u64,
     /// Chooses or judges.
-    pub role: Role,
+    pub role: SizeRole,
     /// Lower quartile of the samples of each pass, load to use.
     pub latency_ns: Vec<f64>,
 }
@@ -98,7 +98,7 @@ pub struct Measurement {
     /// Its clock in each pass.
     pub core_ghz: Vec<f64>,
     /// Pages behind the working sets.
-    pub pages: Pages,
+    pub pages: WorkingSetPages,
     /// Shape of the chase.
     pub kernel: ChaseKernel,
     /// The chase.
@@ -161,9 +161,9 @@ impl Measurement {
 
     /// Size and robust latency of the sizes with a role.
     #[must_use]
-    pub fn latencies(&self, role: Role) -> Vec<(u64, f64)> {
+    pub fn latencies(&self, role: SizeRole) -> Vec<(u64, f64)> {
         let chosen = self.chase.iter().filter(|chase| chase.role == role);
-        chosen.map(|chase| (chase.working_set_bytes, robust(&chase.latency_ns))).collect()
+        chosen.map(|chase| (chase.working_set_bytes, lower_quartile(&chase.latency_ns))).collect()
     }
 
     /// The core's clock: what it reaches when nothing disturbs it.
@@ -175,7 +175,7 @@ impl Measurement {
 
 /// The lower quartile: whatever disturbs a latency makes it longer.
 #[must_use]
-pub fn robust(values: &[f64]) -> f64 {
+pub fn lower_quartile(values: &[f64]) -> f64 {
     quantile(values, 0.25)
 }
 
@@ -207,7 +207,7 @@ mod tests {
             loud in prop::collection::vec(20.0..1e6_f64, 0..6),
         ) {
             let all: Vec<f64> = quiet.iter().chain(&loud).copied().collect();
-            prop_assert!((10.0..11.0).contains(&robust(&all)));
+            prop_assert!((10.0..11.0).contains(&lower_quartile(&all)));
         }
     }
 }

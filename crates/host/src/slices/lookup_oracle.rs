@@ -29,15 +29,17 @@ impl<'h> LookupOracle<'h> {
         let before = self.readers.read()?;
         self.memory.load_and_flush(physical_address, ACCESSES);
         let after = self.readers.read()?;
-        let counts =
-            before.iter().zip(&after).map(|(&before, &after)| BoxReaders::since(before, after));
-        Ok(outstanding(counts, u64::from(ACCESSES)))
+        let counts = before
+            .iter()
+            .zip(&after)
+            .map(|(&before, &after)| BoxReaders::difference(before, after));
+        Ok(prominent_box(counts, u64::from(ACCESSES)))
     }
 }
 
 /// The index of the largest count, if it has most of the accesses and leads by half of them. A
 /// neighbour that a prefetcher fetches once has far fewer.
-fn outstanding(counts: impl Iterator<Item = u64>, accesses: u64) -> Option<u16> {
+fn prominent_box(counts: impl Iterator<Item = u64>, accesses: u64) -> Option<u16> {
     let mut best: Option<(u64, u16)> = None;
     let mut second = 0;
     for (index, count) in counts.enumerate() {
@@ -58,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_box_with_most_look_ups_is_the_slice_if_it_stands_out() {
-        let ask = |counts: &[u64]| outstanding(counts.iter().copied(), 128);
+        let ask = |counts: &[u64]| prominent_box(counts.iter().copied(), 128);
         assert_eq!(ask(&[3, 140, 7]), Some(1));
         assert_eq!(ask(&[140, 3, 90]), None, "two boxes are busy");
         assert_eq!(ask(&[60, 3, 2]), None, "most accesses are in no box");

@@ -4,7 +4,7 @@
 //! Documentation/admin-guide/tainted-kernels.rst (bit 2, S), Documentation/security/lockdown via
 //! /sys/kernel/security/lockdown.
 
-use crate::controls::Target;
+use crate::controls::ControlTarget;
 use crate::root::Root;
 
 const LOCKDOWN: &str = "sys/kernel/security/lockdown";
@@ -35,8 +35,8 @@ impl KernelRules {
     }
 
     /// Whether the kernel refuses writes to model-specific registers, and what helps.
-    pub(crate) fn refuses_msr(&self) -> Option<String> {
-        self.refuses_registers().or_else(|| {
+    pub(crate) fn msr_refusal(&self) -> Option<String> {
+        self.register_refusal().or_else(|| {
             let off = self.allow_writes.as_deref() == Some("off");
             off.then(|| {
                 format!(
@@ -48,7 +48,7 @@ impl KernelRules {
     }
 
     /// Whether the kernel refuses writes to registers and to configuration space.
-    pub(crate) fn refuses_registers(&self) -> Option<String> {
+    pub(crate) fn register_refusal(&self) -> Option<String> {
         let mode = self.lockdown.as_deref().filter(|mode| *mode != "none")?;
         Some(format!(
             "the kernel is locked down ({mode}) and refuses writes to registers and PCI configuration; it \
@@ -57,15 +57,18 @@ impl KernelRules {
     }
 
     /// What to know before these controls are written.
-    pub(crate) fn notes<'t>(&self, targets: impl Iterator<Item = &'t Target>) -> Vec<String> {
+    pub(crate) fn notes<'t>(
+        &self,
+        targets: impl Iterator<Item = &'t ControlTarget>,
+    ) -> Vec<String> {
         let (mut msr, mut port) = (false, false);
         for target in targets {
-            msr |= matches!(target, Target::Msr { .. });
-            port |= matches!(target, Target::Port { .. });
+            msr |= matches!(target, ControlTarget::Msr { .. });
+            port |= matches!(target, ControlTarget::Port { .. });
         }
         let refusal = match (msr, port) {
-            (true, _) => self.refuses_msr(),
-            (false, true) => self.refuses_registers(),
+            (true, _) => self.msr_refusal(),
+            (false, true) => self.register_refusal(),
             (false, false) => None,
         };
         let taints = msr && refusal.is_none() && self.allow_writes.is_some();

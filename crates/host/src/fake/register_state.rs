@@ -8,19 +8,19 @@ use crate::root::Root;
 const STATE: &str = "registers.state";
 
 /// Values that differ from the description, by register.
-pub(super) type State = BTreeMap<String, u64>;
+pub(super) type RegisterState = BTreeMap<String, u64>;
 
-pub(super) fn read(root: &Root) -> Result<State, FileError> {
+pub(super) fn read(root: &Root) -> Result<RegisterState, FileError> {
     match root.read_text(STATE) {
         Ok(text) => serde_json::from_str(&text)
             .map_err(|_| root.malformed(STATE, &text, "values of registers")),
-        Err(error) if error.problem == Problem::Missing => Ok(State::new()),
+        Err(error) if error.problem == Problem::Missing => Ok(RegisterState::new()),
         Err(error) => Err(error),
     }
 }
 
 /// A machine as described has no state file.
-pub(super) fn write(root: &Root, state: &State) -> Result<(), FileError> {
+pub(super) fn write(root: &Root, state: &RegisterState) -> Result<(), FileError> {
     if state.is_empty() {
         return root.remove(STATE);
     }

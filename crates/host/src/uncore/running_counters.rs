@@ -21,7 +21,7 @@ pub(super) struct OpenEvents(Vec<(String, Counter)>);
 impl OpenEvents {
     pub(super) fn open(requests: &[CounterRequest]) -> Result<Self, FileError> {
         let open = |request: &CounterRequest| {
-            let fail = |error| FileError::new(&request.unit, Problem::of_io(&error));
+            let fail = |error| FileError::new(&request.unit, Problem::from_io(&error));
             let words = request.words;
             let event = Raw::new(words.config).config1(words.config1).config2(words.config2);
             let mut builder = Builder::new(event);
@@ -39,7 +39,7 @@ impl OpenEvents {
 impl RunningCounters for OpenEvents {
     fn read(&mut self) -> Result<Vec<u64>, FileError> {
         let read = |(unit, counter): &mut (String, Counter)| {
-            counter.read().map_err(|error| FileError::new(&*unit, Problem::of_io(&error)))
+            counter.read().map_err(|error| FileError::new(&*unit, Problem::from_io(&error)))
         };
         self.0.iter_mut().map(read).collect()
     }

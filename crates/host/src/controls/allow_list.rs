@@ -1,8 +1,8 @@
 //! Which controls may be written: the list for every machine, and those that this machine has.
 
 use super::slice_boxes::{BoxRegisters, BoxUnit, is_box_control};
-use super::{Target, check_one_die, check_server, check_switch, is_listed};
-use crate::cpu::{CpuModel, Generation, Generations, PackageId, Socket, sockets};
+use super::{ControlTarget, check_one_die, check_server, check_switch, is_listed};
+use crate::cpu::{CpuModel, CpuSocket, Generation, Generations, PackageId, sockets};
 use crate::machine::Host;
 use crate::pci::Tree;
 use units::WayMask;
@@ -10,19 +10,19 @@ use units::WayMask;
 /// A control that is not on the list: no journal may name it, no plan may write it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not on the list of controls that may be written")]
-pub struct NotAllowed(String);
+pub struct NotAllowedError(String);
 
 /// The register of the ways that I/O allocates in.
 const IIO_LLC_WAYS: u32 = 0xc8b;
 
-impl Target {
+impl ControlTarget {
     /// Whether it is the mask of ways that I/O allocates in.
     pub(crate) fn is_way_mask(&self) -> bool {
         matches!(self, Self::Msr { address: IIO_LLC_WAYS, .. })
     }
 
     /// Whether a value would leave I/O no way of the LLC. A machine may begin with it; nothing writes it.
-    pub(crate) fn leaves_io_no_way(&self, value: u64, owned: u64) -> bool {
+    pub(crate) fn denies_io_every_way(&self, value: u64, owned: u64) -> bool {
         self.is_way_mask() && value & owned == 0
     }
 
@@ -31,7 +31,7 @@ impl Target {
     ///
     /// # Errors
     /// If not.
-    pub fn check(&self) -> Result<(), NotAllowed> {
+    pub fn check(&self) -> Result<(), NotAllowedError> {
         const PERFCTRLSTS_0: u16 = 0x180;
         let in_resctrl = |path: &str, name: &str| {
             path.starts_with("sys/fs/resctrl/")
@@ -46,17 +46,17 @@ impl Target {
             }
             Self::Switch { path } => in_resctrl(path, "/io_alloc"),
         };
-        if listed { Ok(()) } else { Err(NotAllowed(self.to_string())) }
+        if listed { Ok(()) } else { Err(NotAllowedError(self.to_string())) }
     }
 }
 
 /// What a restore may do with a control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Restorable {
+pub(crate) struct RestorableBits {
     /// Bits that it may touch, if its journal has them; all others keep what they hold.
     pub owned: u64,
     /// Bits that the control never has before a plan: a journal that says so is damaged or foreign.
-    pub never: u64,
+    pub impossible: u64,
 }
 
 /// What a restore may do with a control.
@@ -66,19 +66,19 @@ pub(crate) struct Restorable {
 ///
 /// # Errors
 /// The reason why it is none of them.
-pub(crate) fn restorable(host: &Host, target: &Target) -> Result<Restorable, String> {
-    let any = |owned| Restorable { owned, never: 0 };
-    if target.is_of_kernel() {
+pub(crate) fn restorable(host: &Host, target: &ControlTarget) -> Result<RestorableBits, String> {
+    let any = |owned| RestorableBits { owned, impossible: 0 };
+    if target.is_kernel_file() {
         return Ok(any(u64::MAX));
     }
     let model = CpuModel::read(&host.root).map_err(|error| error.to_string())?;
     let generations = Generations::built_in();
-    let generation = generations.of(&model);
+    let generation = generations.find(&model);
     if let Some(known) = generation {
         check_server(host, &model, known)?;
     }
     let found = match target {
-        Target::Port { function, .. } => {
+        ControlTarget::Port { function, .. } => {
             let tree = Tree::read(&host.root).map_err(|error| error.to_string())?;
             let switch = generation.and_then(|generation| generation.port_switch.as_ref());
             let found = tree.get(*function).zip(switch);
@@ -90,19 +90,21 @@ pub(crate) fn restorable(host: &Host, target: &Target) -> Result<Restorable, Str
                 None => None,
             }
         }
-        Target::Msr { socket, address, .. } if is_box_control(*address) => {
+        ControlTarget::Msr { socket, address, .. } if is_box_control(*address) => {
             socket_of_one_die(host, *socket)?;
             let registers = box_registers(generation);
             registers.and_then(|registers| {
                 let owned = registers.owned_bits(*address)?;
-                Some(Restorable { owned, never: registers.never_held(*address) })
+                Some(RestorableBits { owned, impossible: registers.never_held(*address) })
             })
         }
-        Target::Msr { socket, .. } => match generation.and_then(|g| g.ways_register.as_ref()) {
-            Some(_) => Some(any(way_field(host, *socket)?)),
-            None => None,
-        },
-        Target::Mask { .. } | Target::Switch { .. } => None,
+        ControlTarget::Msr { socket, .. } => {
+            match generation.and_then(|g| g.ways_register.as_ref()) {
+                Some(_) => Some(any(way_field(host, *socket)?)),
+                None => None,
+            }
+        }
+        ControlTarget::Mask { .. } | ControlTarget::Switch { .. } => None,
     };
     found.ok_or_else(|| format!("{target} is no control of this machine"))
 }
@@ -110,12 +112,12 @@ pub(crate) fn restorable(host: &Host, target: &Target) -> Result<Restorable, Str
 /// The registers of the boxes of a generation's slices.
 fn box_registers(generation: Option<&Generation>) -> Option<BoxRegisters> {
     let generation = generation?;
-    let unit = BoxUnit::of_events(generation.events.as_deref()?)?;
+    let unit = BoxUnit::for_events(generation.events.as_deref()?)?;
     unit.has_registers_of(&generation.name).then_some(unit.registers)
 }
 
 /// A socket, if it has one die: registers of others would be left out.
-fn socket_of_one_die(host: &Host, socket: PackageId) -> Result<Socket, String> {
+fn socket_of_one_die(host: &Host, socket: PackageId) -> Result<CpuSocket, String> {
     let sockets = sockets(&host.root).map_err(|error| error.to_string())?;
     let found = sockets.into_iter().find(|known| known.id == socket);
     let found = found.ok_or_else(|| format!("socket {socket}: no CPU of it is online"))?;

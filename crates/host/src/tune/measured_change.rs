@@ -4,26 +4,26 @@
 use std::time::Duration;
 
 use super::Watch;
-use super::apply::{Applied, ApplyError, Outcome, apply};
+use super::apply::{AppliedChange, ChangeOutcome, TuneApplyError, apply};
 use super::journal::StateDirectory;
-use super::plan::{Change, Plan};
+use super::plan::{PlannedChange, TunePlan};
 use super::verify::{HitRates, measure_hit_rates};
 use crate::error::FileError;
 use crate::machine::Host;
 use crate::monitor::Monitor;
 
 /// Hit rates on every socket, or why they cannot be measured.
-pub type Measured = Result<Vec<HitRates>, FileError>;
+pub type HitRateResult = Result<Vec<HitRates>, FileError>;
 
 /// Hit rates around a change.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Around {
+pub struct MeasuredChange {
     /// With the old values.
-    pub before: Measured,
+    pub before: HitRateResult,
     /// With the new ones.
-    pub after: Measured,
+    pub after: HitRateResult,
     /// With the old values again; else why they could not be had.
-    pub back: Result<Measured, String>,
+    pub back: Result<HitRateResult, String>,
 }
 
 /// Applies a plan as [`apply`] does, measures before and after it, puts the old values back, measures
@@ -34,64 +34,69 @@ pub struct Around {
 pub fn apply_measured(
     host: &Host,
     state: &StateDirectory<'_>,
-    plan: &Plan,
+    plan: &TunePlan,
     (monitor, window): (&Monitor, Duration),
-    applied: &mut Vec<Applied>,
+    applied: &mut Vec<AppliedChange>,
     watch: Watch<'_>,
-) -> Result<Around, ApplyError> {
+) -> Result<MeasuredChange, TuneApplyError> {
     let measure = || measure_hit_rates(host, monitor, window);
     let before = measure();
     apply(host, state, plan, applied, watch)?;
     let after = measure();
-    let is_taken = |one: &Applied| {
+    let is_taken = |one: &AppliedChange| {
         !matches!(
             one.outcome,
-            Outcome::Refused { .. } | Outcome::Ignored | Outcome::NotReadBack { .. }
+            ChangeOutcome::Refused { .. }
+                | ChangeOutcome::Ignored
+                | ChangeOutcome::NotReadBack { .. }
         )
     };
     let has_changed = applied.iter().any(|one| one.outcome.was_written());
     if !has_changed || !applied.iter().all(is_taken) || before.is_err() || after.is_err() {
         let back = Err("the change was not made, or not measured".to_owned());
-        return Ok(Around { before, after, back });
+        return Ok(MeasuredChange { before, after, back });
     }
-    if let Some(one) = kept_from_returning(plan, applied) {
+    if let Some(one) = unwritable_old_value(plan, applied) {
         let (place, old) = (&one.place, one.old);
         let back = format!("{place}: the old value {old:#x} leaves I/O no way and is not written");
-        return Ok(Around { before, after, back: Err(back) });
+        return Ok(MeasuredChange { before, after, back: Err(back) });
     }
     let mut reverted = Vec::new();
-    apply(host, state, &reverse(plan, applied), &mut reverted, watch)?;
-    let back = match reverted.iter().find(|one| !one.outcome.is_as_asked()) {
+    apply(host, state, &reverse_plan(plan, applied), &mut reverted, watch)?;
+    let back = match reverted.iter().find(|one| !one.outcome.is_as_requested()) {
         Some(kept) => {
             Err(format!("{}: the old value {:#x} did not come back", kept.place, kept.asked))
         }
         None => Ok(measure()),
     };
     let mut again = Vec::new();
-    let ended = apply(host, state, &repeated(plan), &mut again, watch);
+    let ended = apply(host, state, &repeat_plan(plan), &mut again, watch);
     for (first, last) in applied.iter_mut().zip(&again) {
         // What was so before the first time was not written, and was not put back.
         if last.outcome.was_written() {
             first.outcome = last.outcome.clone();
         }
     }
-    ended.map(|()| Around { before, after, back })
+    ended.map(|()| MeasuredChange { before, after, back })
 }
 
 /// A change whose old value may not be written.
-fn kept_from_returning<'a>(plan: &Plan, applied: &'a [Applied]) -> Option<&'a Applied> {
+fn unwritable_old_value<'a>(
+    plan: &TunePlan,
+    applied: &'a [AppliedChange],
+) -> Option<&'a AppliedChange> {
     let mut changed = applied.iter().zip(&plan.changes);
     let found = changed.find(|(one, change)| {
-        one.outcome.was_written() && one.target.leaves_io_no_way(one.old, change.owned)
+        one.outcome.was_written() && one.target.denies_io_every_way(one.old, change.owned)
     });
     found.map(|(one, _)| one)
 }
 
 /// The changes that put back what was applied, the last one first.
-fn reverse(plan: &Plan, applied: &[Applied]) -> Plan {
+fn reverse_plan(plan: &TunePlan, applied: &[AppliedChange]) -> TunePlan {
     let written = applied.iter().zip(&plan.changes).rev();
-    let written = written.filter(|(one, _)| one.outcome != Outcome::AlreadySo);
-    let changes = written.map(|(one, change)| Change {
+    let written = written.filter(|(one, _)| one.outcome != ChangeOutcome::AlreadySo);
+    let changes = written.map(|(one, change)| PlannedChange {
         old: None,
         asked: one.old,
         old_means: change.new_means.clone(),
@@ -100,11 +105,11 @@ fn reverse(plan: &Plan, applied: &[Applied]) -> Plan {
         ..change.clone()
     });
     let command = format!("{} (measured from both sides)", plan.command);
-    Plan { command, changes: changes.collect(), warnings: Vec::new(), left_out: Vec::new() }
+    TunePlan { command, changes: changes.collect(), warnings: Vec::new(), left_out: Vec::new() }
 }
 
 /// The same plan, whatever its controls hold by now.
-fn repeated(plan: &Plan) -> Plan {
-    let changes = plan.changes.iter().map(|change| Change { old: None, ..change.clone() });
-    Plan { changes: changes.collect(), ..plan.clone() }
+fn repeat_plan(plan: &TunePlan) -> TunePlan {
+    let changes = plan.changes.iter().map(|change| PlannedChange { old: None, ..change.clone() });
+    TunePlan { changes: changes.collect(), ..plan.clone() }
 }

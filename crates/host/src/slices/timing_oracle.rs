@@ -8,10 +8,10 @@
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::classes::{centre, classes, distance, nearest, radius};
-use super::latency::typical;
+use super::latency::median;
+use super::latency_classes::{centre, classes, distance, nearest, radius};
 use crate::cpu::CpuId;
-use crate::probe_memory::{MemoryError, ProbeMemory};
+use crate::probe_memory::{ProbeMemory, ProbeMemoryError};
 use units::narrow::fit;
 
 /// How slices are told apart.
@@ -81,7 +81,7 @@ pub enum ClassesError {
     },
     /// the memory cannot be used
     #[error(transparent)]
-    Memory(#[from] MemoryError),
+    Memory(#[from] ProbeMemoryError),
 }
 
 /// Lines of each slice that classes are found with, on average.
@@ -113,15 +113,15 @@ impl TimingOracle {
         let mut oracle = Self { memory, plan, noise: Vec::new(), classes: Vec::new() };
         let count = oracle.plan.slices as usize * LINES_OF_SLICE;
         let lines = random_lines(oracle.memory.as_ref(), count);
-        let first = oracle.latencies_of(&lines)?;
-        let second = oracle.latencies_of(&lines)?;
+        let first = oracle.latencies_of_lines(&lines)?;
+        let second = oracle.latencies_of_lines(&lines)?;
         oracle.noise = noise(&first, &second);
         let scaled = first.iter().zip(&second).map(|(one, other)| {
             let means = one.iter().zip(other).map(|(one, other)| f64::midpoint(*one, *other));
             means.zip(&oracle.noise).map(|(mean, noise)| mean / noise).collect()
         });
         let scaled: Vec<Vec<f64>> = scaled.collect();
-        oracle.classes = oracle.checked(&scaled)?;
+        oracle.classes = oracle.separate_classes(&scaled)?;
         Ok(oracle)
     }
 
@@ -135,7 +135,7 @@ impl TimingOracle {
     ///
     /// # Errors
     /// If the thread cannot go to a processor.
-    pub fn ask(&mut self, physical_address: u64) -> Result<Option<u16>, MemoryError> {
+    pub fn ask(&mut self, physical_address: u64) -> Result<Option<u16>, ProbeMemoryError> {
         let latencies = self.latencies(physical_address)?;
         let scaled: Vec<f64> =
             latencies.iter().zip(&self.noise).map(|(cycles, noise)| cycles / noise).collect();
@@ -144,25 +144,25 @@ impl TimingOracle {
         Ok(near.filter(|(_, distance)| *distance <= limit).map(|(class, _)| fit(class)))
     }
 
-    fn latencies_of(&mut self, lines: &[u64]) -> Result<Vec<Vec<f64>>, MemoryError> {
+    fn latencies_of_lines(&mut self, lines: &[u64]) -> Result<Vec<Vec<f64>>, ProbeMemoryError> {
         lines.iter().map(|&line| self.latencies(line)).collect()
     }
 
     /// The typical latency from each processor.
-    fn latencies(&mut self, physical_address: u64) -> Result<Vec<f64>, MemoryError> {
+    fn latencies(&mut self, physical_address: u64) -> Result<Vec<f64>, ProbeMemoryError> {
         let mut latencies = Vec::with_capacity(self.plan.cpus.len());
         for &cpu in &self.plan.cpus {
-            self.memory.go_to(cpu)?;
+            self.memory.move_to(cpu)?;
             let mut cycles: Vec<f64> = (0..self.plan.samples)
                 .map(|_| self.memory.llc_load_cycles(physical_address))
                 .collect();
-            latencies.push(typical(&mut cycles));
+            latencies.push(median(&mut cycles));
         }
         Ok(latencies)
     }
 
     /// The classes of lines, if they are as many and as different as slices have to be.
-    fn checked(&self, lines: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, ClassesError> {
+    fn separate_classes(&self, lines: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, ClassesError> {
         let expected = lines.len() as f64 / f64::from(self.plan.slices);
         let mut classes = classes(lines, radius(self.plan.cpus.len()));
         // Single lines whose loads were disturbed are no class.
@@ -222,7 +222,7 @@ fn noise(first: &[Vec<f64>], second: &[Vec<f64>]) -> Vec<f64> {
             let pairs = first.iter().zip(second);
             let mut apart: Vec<f64> =
                 pairs.map(|(one, other)| (one[cpu] - other[cpu]).abs()).collect();
-            let median = typical(&mut apart);
+            let median = median(&mut apart);
             let upper_decile = apart.get(apart.len() * 9 / 10).copied().unwrap_or(0.0);
             (median / MEDIAN).max(upper_decile / UPPER_DECILE).max(LEAST_NOISE_CYCLES)
         })
@@ -235,7 +235,7 @@ mod tests {
     use crate::probe_memory::{ProbePage, ProbePageSize};
 
     /// Slices chosen by address bits 6 and 7, at positions along an axis; noise in cycles.
-    struct Emulated {
+    struct EmulatedMemory {
         positions: [f64; 4],
         noise_cycles: f64,
         cpu: CpuId,
@@ -243,12 +243,12 @@ mod tests {
         pages: [ProbePage; 1],
     }
 
-    impl ProbeMemory for Emulated {
+    impl ProbeMemory for EmulatedMemory {
         fn pages(&self) -> &[ProbePage] {
             &self.pages
         }
 
-        fn go_to(&mut self, cpu: CpuId) -> Result<(), MemoryError> {
+        fn move_to(&mut self, cpu: CpuId) -> Result<(), ProbeMemoryError> {
             self.cpu = cpu;
             Ok(())
         }
@@ -263,16 +263,16 @@ mod tests {
         }
     }
 
-    fn learnt(positions: [f64; 4], noise_cycles: f64) -> Result<TimingOracle, ClassesError> {
+    fn learn(positions: [f64; 4], noise_cycles: f64) -> Result<TimingOracle, ClassesError> {
         let pages = [ProbePage { start: 0, size: ProbePageSize::TwoMiB }];
         let random = Xoshiro256PlusPlus::seed_from_u64(5);
-        let memory = Emulated { positions, noise_cycles, cpu: CpuId(0), random, pages };
+        let memory = EmulatedMemory { positions, noise_cycles, cpu: CpuId(0), random, pages };
         TimingOracle::learn(Box::new(memory), TimingPlan::new(&[0, 1, 2, 3].map(CpuId), 4))
     }
 
     #[test]
     fn lines_are_told_apart_by_how_far_they_are_from_each_core() {
-        let mut oracle = learnt([2.0, 0.0, 3.0, 1.0], 1.5).expect("four classes");
+        let mut oracle = learn([2.0, 0.0, 3.0, 1.0], 1.5).expect("four classes");
         // Named by their distance from the first processor.
         for (line, class) in [(0, 2), (1, 0), (2, 3), (3, 1)] {
             let answers = (0..100).map(|_| oracle.ask(line << 6 | 0x1000).expect("moves"));
@@ -283,13 +283,13 @@ mod tests {
 
     #[test]
     fn slices_that_look_alike_from_everywhere_are_not_enough() {
-        let alike = learnt([2.0, 0.0, 2.0, 1.0], 1.0).map(drop);
+        let alike = learn([2.0, 0.0, 2.0, 1.0], 1.0).map(drop);
         assert!(matches!(alike, Err(ClassesError::Count { found: 3, wanted: 4, .. })), "{alike:?}");
     }
 
     #[test]
     fn too_much_noise_is_not_enough() {
-        let noisy = learnt([2.0, 0.0, 3.0, 1.0], 40.0).map(drop).expect_err("is too noisy");
+        let noisy = learn([2.0, 0.0, 3.0, 1.0], 40.0).map(drop).expect_err("is too noisy");
         assert!(!matches!(noisy, ClassesError::Memory(_)), "{noisy}");
     }
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
-use super::{Root, relative};
+use super::{Root, relative_path};
 use crate::error::{FileError, Problem};
 
 impl Root {
@@ -47,7 +47,7 @@ impl Root {
     pub fn replace(&self, path: &str, text: &str) -> Result<(), FileError> {
         let (directory_path, name) = path.rsplit_once('/').unwrap_or(("", path));
         let temporary = format!("{name}.new");
-        let fail = |errno| self.error(path, Problem::of_errno(errno));
+        let fail = |errno| self.error(path, Problem::from_errno(errno));
         let directory = self.directory(directory_path)?;
         match rustix::fs::unlinkat(&directory, &temporary, AtFlags::empty()) {
             Ok(()) | Err(rustix::io::Errno::NOENT) => {}
@@ -80,7 +80,7 @@ impl Root {
             Err(rustix::io::Errno::NOENT) => Ok(()),
             Err(errno) => Err(errno),
         }
-        .map_err(|errno| self.error(path, Problem::of_errno(errno)))
+        .map_err(|errno| self.error(path, Problem::from_errno(errno)))
     }
 
     /// Makes a directory and those above it.
@@ -89,11 +89,11 @@ impl Root {
     /// If the system refuses.
     pub fn make_directories(&self, path: &str) -> Result<(), FileError> {
         let mut made = String::new();
-        for part in relative(path).split('/').filter(|part| !part.is_empty()) {
+        for part in relative_path(path).split('/').filter(|part| !part.is_empty()) {
             let above = self.directory(&made)?;
             match rustix::fs::mkdirat(&above, part, Mode::from(0o755)) {
                 Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-                Err(errno) => return Err(self.error(path, Problem::of_errno(errno))),
+                Err(errno) => return Err(self.error(path, Problem::from_errno(errno))),
             }
             if !made.is_empty() {
                 made.push('/');
@@ -112,7 +112,7 @@ impl Root {
         let file = self.handle(path, OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW)?;
         // Other users can open a file that an earlier version or another program created.
         rustix::fs::fchmod(&file, Mode::from(0o600))
-            .map_err(|errno| self.error(path, Problem::of_errno(errno)))?;
+            .map_err(|errno| self.error(path, Problem::from_errno(errno)))?;
         Ok(file)
     }
 }

@@ -15,7 +15,7 @@ const LISTS: [&str; 2] = ["var/lib/skipline-host/elsewhere", "run/skipline-host.
 ///
 /// # Errors
 /// If a list cannot be read, or another user could have written it.
-pub fn journals_elsewhere(root: &Root) -> Result<Vec<String>, StateError> {
+pub fn other_journal_directories(root: &Root) -> Result<Vec<String>, StateError> {
     let mut found: Vec<String> = Vec::new();
     for list in LISTS {
         let listed = read(root, list)?;

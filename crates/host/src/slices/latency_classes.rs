@@ -1,6 +1,6 @@
 //! Lines that are equally far from every core belong together. Lengths are in units of the noise.
 
-use super::latency::typical;
+use super::latency::median;
 
 /// How far an answer lies from its own class, in units of the noise: the squared distance is
 /// chi-squared with one degree of freedom for each processor; six standard deviations beyond its mean,
@@ -28,13 +28,16 @@ pub(super) fn classes(lines: &[Vec<f64>], radius: f64) -> Vec<Vec<usize>> {
             }
         }
         members.retain(|class: &Vec<usize>| !class.is_empty());
-        centres = merged(members.iter().map(|class| centre(lines, class)).collect(), radius / 2.0);
+        centres = without_duplicates(
+            members.iter().map(|class| centre(lines, class)).collect(),
+            radius / 2.0,
+        );
     }
     members
 }
 
 /// Centres without duplicates: of two within the radius of each other one is kept.
-fn merged(centres: Vec<Vec<f64>>, radius: f64) -> Vec<Vec<f64>> {
+fn without_duplicates(centres: Vec<Vec<f64>>, radius: f64) -> Vec<Vec<f64>> {
     let mut kept: Vec<Vec<f64>> = Vec::new();
     for candidate in centres {
         if kept.iter().all(|other| distance(other, &candidate) > radius) {
@@ -47,7 +50,7 @@ fn merged(centres: Vec<Vec<f64>>, radius: f64) -> Vec<Vec<f64>> {
 pub(super) fn centre(lines: &[Vec<f64>], class: &[usize]) -> Vec<f64> {
     let cpus = lines.first().map_or(0, Vec::len);
     (0..cpus)
-        .map(|cpu| typical(&mut class.iter().map(|&line| lines[line][cpu]).collect::<Vec<f64>>()))
+        .map(|cpu| median(&mut class.iter().map(|&line| lines[line][cpu]).collect::<Vec<f64>>()))
         .collect()
 }
 
