@@ -33,11 +33,22 @@ def text(value: Number, ci95: Number, unit: str) -> Text:
     factor, shown = scale(value, unit)
     if value is None:
         return Text("–", "", shown)
-    scaled = value / factor
     interval = None if ci95 is None else ci95 / factor
     whole = unit in _COUNTS and float(value).is_integer()
-    decimals = 0 if whole else _decimals(scaled, interval)
-    return Text(f"{scaled:,.{decimals}f}", _half_width(interval, decimals), shown)
+    return _rounded(value / factor, interval, shown, whole=whole)
+
+
+def _rounded(value: float, interval: float | None, unit: str, *, whole: bool = False) -> Text:
+    """Round a number to what its interval can tell."""
+    decimals = 0 if whole else _decimals(value, interval)
+    return Text(f"{value:,.{decimals}f}", _half_width(interval, decimals), unit)
+
+
+def text_beside(name: str, value: Number, ci95: Number, unit: str) -> Text:
+    """Write a number beside its name: in nanoseconds if the name says so, else scaled."""
+    if unit != "ns" or not name.endswith("_ns"):
+        return text(value, ci95, unit)
+    return _rounded(value, ci95, unit) if value is not None else Text("–", "", unit)
 
 
 def count(value: Number) -> str:

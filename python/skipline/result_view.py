@@ -1,12 +1,14 @@
 """A run's result for people: grouped table, evictions, occupancy over time, CSV."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import csv_text, metrics, quantity, terminal
+from skipline import csv_text, metrics, platforms, quantity, terminal
+from skipline._core import InputError
+from skipline.platforms import Fact
 from skipline.quantity import Number
 from skipline.result import Entry, MissKinds, Result, natural_order
 
@@ -49,7 +51,7 @@ def overview(result: Result) -> RenderableType:
         title = f"Tenant {name}" if name else "Key numbers"
         blocks.append((title, list(result.key_numbers(name))))
     table = _metrics_table(result, blocks, labelled=terminal.width() >= _WIDE)
-    more = "--all shows every number; `skipline metrics` tells what each one is."
+    more = "--all shows every number; `skipline metrics` explains each of them."
     return Group(*_headed(result), table, "", *_busiest(result), *run_facts(result), more)
 
 
@@ -79,7 +81,7 @@ def whole(result: Result) -> RenderableType:
             blocks.append((label, entries))
     table = _metrics_table(result, blocks, labelled=wide)
     over_time = ["", occupancy_table(result)] if result.timeline else []
-    facts = ("", *_busiest(result), *run_facts(result))
+    facts = ("", *_busiest(result), *run_facts(result), slice_function_in_full(result))
     return Group(*_headed(result), table, *across, *over_time, *facts)
 
 
@@ -102,7 +104,7 @@ def _metrics_table(
             label = "" if entry.metric == last else result.description(entry.metric).label
             last = entry.metric
             name = entry.metric if entry.component is None else f"{entry.metric}.{entry.component}"
-            numbers = quantity.text(entry.value, entry.ci95, entry.unit)
+            numbers = quantity.text_beside(entry.metric, entry.value, entry.ci95, entry.unit)
             table.add_row(*([f"  {label}", name] if labelled else [f"  {name}"]), *numbers)
     return table
 
@@ -135,38 +137,79 @@ def _rank(entry: Entry) -> float:
 
 
 def run_facts(result: Result) -> list[str]:
-    """Tell in a few lines how the run went and what was fitted."""
+    """Describe in a few lines how the run went, and what was fitted and guessed."""
     stop = {
-        "interval": "the intervals are tight enough",
-        "cap": "the cap on the run length was reached before the intervals were tight",
+        "interval": "results are precise enough (for a longer run: --set run.min_batches)",
+        "cap": "it had run.max_batches batches before results were precise enough",
         "source ended": "the traffic source ended",
         "stalled": "packets came but none left any more",
     }.get(result.stopped_by, result.stopped_by)
     measured_ms = (result.simulated_ns - result.warmup_ns) / 1e6
-    part = (
-        f"the last {measured_ms:,.2f} ms ({result.batches} batches), what came before is warm-up"
+    measured = (
+        f"the last {measured_ms:,.2f} ms ({result.batches} batches); what came before is warm-up"
         if result.warmup_ns
         else "all of it"
     )
     work = "packets" if "throughput_gbps" in result.metrics else "units of work"
     unsettled = (
         "It has not settled: queues were still filling, or receive rings had not been used from "
-        "end to end, so the metrics tell how it began; raise run.max_batches."
+        "end to end. The metrics describe how it began; raise run.max_batches."
     )
+    facts = _facts_of(result.platform)
     return [
         f"Simulated {result.packets:,} {work} in {result.simulated_ns / 1e6:,.2f} ms; the metrics "
-        f"are of {part}. It ended because {stop}.",
+        f"are of {measured}. The run ended because {stop}.",
         *([] if result.settled else [unsettled]),
         *(f"{note}." for note in result.notes),
         f"Took {result.wall_s:.2f} s: {result.line_ops_per_s / 1e6:,.1f} million line operations "
-        f"per second, {_pace(1e9 * result.wall_s / result.simulated_ns)} than real time.",
-        "The intervals (± 95 %) cover this run. Another --seed places the buffers' pages anew, "
-        "which moves hit rates near the capacity of the DDIO ways by several points.",
+        f"(one line of one request) per second, "
+        f"{_pace(1e9 * result.wall_s / result.simulated_ns)} than real time.",
+        "± (95 %) covers this run only. With another --seed, hit rates near the capacity of the "
+        "DDIO ways may differ by a few percentage points; sweep and diff have --repeats.",
         f"Platform {result.platform}, seed {result.seed}, version {result.version}. "
-        f"Slice function: {result.slice_function}.",
+        f"{_slices_in_short(result, facts)}",
         *_testbed_facts(result),
-        f"Fitted parameters: {fitted_names(result) or 'none'}.",
+        f"Fitted: {fitted_names(result) or 'none'}.{_guessed(result.platform, facts)}",
     ]
+
+
+def slice_function_in_full(result: Result) -> str:
+    """Return the whole sentence of a result on slice function and set index, with sources."""
+    return f"Slice function in full: {result.slice_function}."
+
+
+def _slices_in_short(result: Result, facts: Sequence[Fact]) -> str:
+    """Return slice function and set index in a few words: published, stand-in, a guess."""
+    function, _, sets = result.slice_function.partition("; ")
+    if sets.startswith("the same rule"):
+        sets = sets.partition("; ")[2]
+    replaced = (result.scenario.get("hardware") or {}).get("llc") or {}
+    stated = next((fact.value for fact in facts if fact.key == "llc.slice_function"), None)
+    name = replaced.get("slice_function", stated)
+    if "stand-in" in function:
+        kind = "a stand-in"
+    else:
+        kind = "from a table" if name == "table" else "published"
+    named = f" ({name})" if name not in {None, "table"} else ""
+    index = f" Set index: {sets.partition(' (')[0].removesuffix(' set index')}, a guess"
+    fitted = ", fitted" if "fitted" in sets else ""
+    return f"Slice function: {kind}{named}.{f'{index}{fitted}.' if sets else ''}"
+
+
+def _facts_of(platform: str) -> list[Fact]:
+    """Return the facts of a platform; none if its file is not here."""
+    try:
+        return platforms.facts(platform)
+    except InputError:
+        return []
+
+
+def _guessed(platform: str, facts: Sequence[Fact]) -> str:
+    """Count the guessed facts of a platform; empty if its file is not here."""
+    if not facts:
+        return ""
+    guessed = sum(fact.confidence == "memory" for fact in facts)
+    return f" Guessed: {guessed} of {len(facts)} facts; see skipline platforms show {platform}."
 
 
 def _pace(slowdown: float) -> str:
@@ -176,7 +219,7 @@ def _pace(slowdown: float) -> str:
 
 
 def _testbed_facts(result: Result) -> list[str]:
-    """Say what the scenario takes from its testbed."""
+    """Name the keys that the scenario takes from its testbed."""
     if result.testbed is None:
         return []
     keys = ", ".join(setting.key for setting in result.testbed.settings)
@@ -265,10 +308,10 @@ def miss_kinds_table(kinds: dict[str, MissKinds], title: str, first: str) -> Ren
         table.add_row(name, *(quantity.count(number) for number in numbers))
     return Group(
         table,
-        "Capacity: a fully associative LRU cache of the same size misses too; conflict: it would "
-        "hit (sets, way masks,",
-        "replacement); compulsory: never asked for before; invalidated: a device wrote the line "
-        "to memory.",
+        "Compulsory: never requested before. Capacity: a fully associative LRU cache of the same "
+        "size misses, too.",
+        "Conflict: such a cache would hit (cause: sets, way masks, replacement). Invalidated: a "
+        "device wrote the line to memory.",
     )
 
 

@@ -81,8 +81,8 @@ def test_metrics_of_another_tenant_are_one_group_after_all_others(text: str) -> 
 
 def test_a_page_says_labels_and_keeps_names_at_hand(text: str) -> None:
     html = run_page.page(result.parse(text, RESULT_FILE))
-    assert '<div class="label">PCIe write hit rate</div>' in html
-    assert '<span title="time_in_regime.ring_full">Time in regime, ring full</span>' in html
+    assert '<div class="label">Device writes that hit the cache</div>' in html
+    assert '<span title="time_in_regime.ring_full">Time in each regime, ring full</span>' in html
     assert ">pcie_write_hit_rate<" not in html
 
 

@@ -101,7 +101,11 @@ def test_a_notebook_shows_the_headline_metrics_and_how_to_see_the_others(
     metrics = {row[1].partition(".")[0] for row in rows}
     assert metrics == set(stored.headlines())
     rate = next(row for row in rows if row[1] == "pcie_write_hit_rate")
-    assert rate[0] == "PCIe write hit rate" and rate[2].endswith(" %") and rate[3].startswith("±")
+    assert (
+        rate[0] == "Device writes that hit the cache"
+        and rate[2].endswith(" %")
+        and rate[3].startswith("±")
+    )
     assert any(".to_frame()" in text for text in shown.texts)
 
 

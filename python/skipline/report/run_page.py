@@ -10,8 +10,8 @@ from skipline.result import Entry, Result
 from skipline.result_view import groups, readable, run_facts
 
 _UNSETTLED = (
-    "This run has not settled: its metrics tell how it began. Raise run.max_batches before you "
-    "rely on them."
+    "This run has not settled: its metrics describe how it began. Raise run.max_batches before "
+    "you rely on them."
 )
 
 
@@ -36,7 +36,7 @@ def page(result: Result) -> str:
     document.heading("How it ran")
     # Notes stand beside the settings that they are about.
     notes = {f"{note}." for note in result.notes}
-    for line in run_facts(result):
+    for line in (*run_facts(result), result_view.slice_function_in_full(result)):
         if line not in notes:
             document.add(f"<p>{escape(line)}</p>")
     testbeds = [result.testbed] if result.testbed else []

@@ -54,7 +54,7 @@ pub const SWITCH: &[Metric<ApplicationCores>] = &[
         .about("Packets copied to the guest and from it, by cores or by engines.")
         .rate(|v| v.account.copies.bytes as f64 / v.span.as_ns()),
     named(Packets, "switch_copying_percent", "percent", "Switch cores' time copying")
-        .about("Of the time in which cores of the switch neither poll nor wait, that of copies.")
+        .about("Share of copies in the time in which cores of the switch neither poll nor wait.")
         .headline()
         .rate(|v| {
             let switch = &v.account.switch;
@@ -82,13 +82,13 @@ pub const STORE: &[Metric<ApplicationCores>] = &[
         .headline()
         .rate(|v| v.per_second(v.account.store.sets)),
     named(CopyEngines, "offloaded_copies_percent", "percent", "Share of copies by engines")
-        .about("Of all copies, those that engines did.")
+        .about("Share of all copies that engines made.")
         .rate(|v| {
             let copies = &v.account.copies;
             percent(copies.offloaded as f64, copies.copies as f64)
         }),
     named(CopyEngines, "offloaded_bytes_percent", "percent", "Share of bytes by engines")
-        .about("Of the bytes of all copies, those that engines copied.")
+        .about("Share of the bytes of all copies that engines copied.")
         .rate(|v| {
             let copies = &v.account.copies;
             percent(copies.offloaded_bytes as f64, copies.bytes as f64)
@@ -96,11 +96,17 @@ pub const STORE: &[Metric<ApplicationCores>] = &[
 ];
 
 /// Metrics of a replay of descriptors.
-pub const REPLAY: &[Metric<ApplicationCores>] =
-    &[named(CopyEngines, "replay_ns", "ns", "Time of the replay")
-        .about("Until a core has read the last completion record so far, or done that itself.")
-        .headline()
-        .count(|v| v.last_completion.as_ns())];
+pub const REPLAY: &[Metric<ApplicationCores>] = &[named(
+    CopyEngines,
+    "replay_ns",
+    "ns",
+    "Time of the replay",
+)
+.about(
+    "Time until a core has read the last completion record so far, or done the operation itself.",
+)
+.headline()
+.count(|v| v.last_completion.as_ns())];
 
 /// Metrics of ranks that pass messages.
 pub const MESSAGES: &[Metric<ApplicationCores>] =

@@ -7,13 +7,13 @@ use super::machine::{Machine, MachineView};
 
 /// For all devices, and for each tenant's if there are several.
 pub const WRITE_HIT_RATE: Declaration =
-    named(Cache, "pcie_write_hit_rate", "percent", "PCIe write hit rate")
+    named(Cache, "pcie_write_hit_rate", "percent", "Device writes that hit the cache")
         .about("Full-line DMA writes (ItoM) that found their line in the LLC.")
         .headline()
         .in_timeline();
 /// As [`WRITE_HIT_RATE`], for reads.
 pub const READ_HIT_RATE: Declaration =
-    named(Cache, "pcie_read_hit_rate", "percent", "PCIe read hit rate")
+    named(Cache, "pcie_read_hit_rate", "percent", "Device reads served by a cache")
         .about("DMA reads (PCIRdCur) served by a cache instead of memory.")
         .headline()
         .in_timeline();
@@ -24,22 +24,22 @@ pub const METRICS: &[Metric<Machine>] = &[
         .rate(|m| percent(m.sample.counters.pcie_write_hits, m.sample.counters.pcie_write_misses)),
     READ_HIT_RATE
         .rate(|m| percent(m.sample.counters.pcie_read_hits, m.sample.counters.pcie_read_misses)),
-    named(Cache, "pcie_write_hits", "lines", "PCIe write hits")
+    named(Cache, "pcie_write_hits", "lines", "Device writes: LLC hits")
         .about("Lines of full-line DMA writes (ItoM) that were in the LLC.")
         .count(|m| m.sample.counters.pcie_write_hits as f64),
-    named(Cache, "pcie_write_misses", "lines", "PCIe write misses")
+    named(Cache, "pcie_write_misses", "lines", "Device writes: LLC misses")
         .about("Lines of full-line DMA writes (ItoM) that were not in the LLC.")
         .count(|m| m.sample.counters.pcie_write_misses as f64),
-    named(Cache, "pcie_read_hits", "lines", "PCIe read hits")
+    named(Cache, "pcie_read_hits", "lines", "Device reads: cache hits")
         .about("Lines of DMA reads (PCIRdCur) served by the LLC or a core's cache.")
         .count(|m| m.sample.counters.pcie_read_hits as f64),
-    named(Cache, "pcie_read_misses", "lines", "PCIe read misses")
+    named(Cache, "pcie_read_misses", "lines", "Device reads: cache misses")
         .about("Lines of DMA reads (PCIRdCur) served by memory.")
         .count(|m| m.sample.counters.pcie_read_misses as f64),
-    named(Cache, "pcie_partial_write_hits", "lines", "PCIe partial write hits")
+    named(Cache, "pcie_partial_write_hits", "lines", "Partial device writes: LLC hits")
         .about("Lines of partial-line DMA writes (RFO) that were in the LLC.")
         .count(|m| m.sample.counters.pcie_partial_write_hits as f64),
-    named(Cache, "pcie_partial_write_misses", "lines", "PCIe partial write misses")
+    named(Cache, "pcie_partial_write_misses", "lines", "Partial device writes: LLC misses")
         .about("Lines of partial-line DMA writes (RFO) that were not in the LLC.")
         .count(|m| m.sample.counters.pcie_partial_write_misses as f64),
     named(Cache, "l2_misses_per_s", "1/s", "L2 misses")

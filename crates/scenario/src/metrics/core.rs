@@ -79,8 +79,8 @@ pub const TENANT_METRICS: &[Metric<TenantCores>] = &[
             let work: u64 = v.accounts().map(|account| account.work).sum();
             work as f64 / v.sample.span.as_seconds()
         }),
-    named(Cores, "time_in_regime", "percent", "Time in regime")
-        .about("Time of a full receive ring, of waiting for a send ring, of polling without work.")
+    named(Cores, "time_in_regime", "percent", "Time in each regime")
+        .about("Share of time with a full receive ring, waiting for a send ring, polling without work.")
         .headline()
         .rate_by("regime", |v| {
             let ring_full = v

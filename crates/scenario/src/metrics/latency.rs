@@ -19,14 +19,15 @@ pub const PHASES: [Declaration; DESCRIPTOR_PHASES] = [
     named(Latency, "descriptor_submit_ns", "ns", "Descriptor: submission")
         .about("From the first cycle of its preparation until the device sees a descriptor."),
     named(Latency, "descriptor_queue_ns", "ns", "Descriptor: queue")
-        .about("From there until an engine takes it from its work queue."),
-    named(Latency, "descriptor_translate_ns", "ns", "Descriptor: translation")
-        .about("From there until its first pages are translated and the engine may ask for data."),
+        .about("From its submission until an engine takes it from its work queue."),
+    named(Latency, "descriptor_translate_ns", "ns", "Descriptor: translation").about(
+        "From the queue until its first pages are translated and the engine may ask for data.",
+    ),
     named(Latency, "descriptor_move_ns", "ns", "Descriptor: data").about(
-        "From there until its last data is visible; of a batch, until its last member ends.",
+        "From translation until its last data is visible; of a batch, until its last member ends.",
     ),
     named(Latency, "descriptor_record_ns", "ns", "Descriptor: completion record")
-        .about("From there until its completion record is visible."),
+        .about("From its last data until its completion record is visible."),
     named(Latency, "descriptor_notice_ns", "ns", "Descriptor: noticed")
-        .about("From there until the core has read the record."),
+        .about("From the visible record until the core has read it."),
 ];

@@ -72,7 +72,7 @@ pub const METRICS: &[Metric<Movers>] = &[
             phases.map(|(name, time)| (name.into(), v.share(time))).into_iter().collect()
         }),
     named(Engines, "offload_asleep_percent", "percent", "Core time asleep")
-        .about("The part of waiting that cores spend in UMWAIT, or asleep until an interrupt.")
+        .about("Share of waiting that cores spend in UMWAIT, or asleep until an interrupt.")
         .rate(|v| v.share(v.times.asleep)),
     named(Engines, "offload_retries_per_operation", "1", "Retries per operation")
         .about("Submissions that a shared queue refused, and that were repeated.")

@@ -1,4 +1,4 @@
-//! What happened in a run and why, in one sentence.
+//! The outcome of a run and its causes, in a few sentences.
 
 use crate::apps::Packets;
 use crate::platform::Platform;
@@ -11,9 +11,9 @@ use units::LINE_BYTES;
 const LIMITS_PERCENT: f64 = 90.0;
 /// Waits for send rings above this share are a cause.
 const BLOCKED_PERCENT: f64 = 10.0;
-/// Losses below this share are not worth a word.
+/// Losses below this share are not mentioned.
 const LOSS_PERCENT: f64 = 0.05;
-/// Below this share of the received packets that are sent, the rest is worth a word.
+/// If less than this share of the received packets is sent, the answer mentions the rest.
 const PASSED: f64 = 0.98;
 /// Hit rates above this share leave nothing to explain.
 const HITS_PERCENT: f64 = 95.0;
@@ -27,12 +27,11 @@ pub(super) struct Finished<'a> {
 }
 
 impl Finished<'_> {
-    /// The main tenant's outcome, what limits the machine, and what became of DMA writes.
+    /// The main tenant's outcome, the resource that limits the machine, and where DMA writes go.
     pub fn answer(&self) -> String {
-        let causes: Vec<String> = self.limit().into_iter().chain(self.cache()).collect();
-        let ending =
-            if causes.is_empty() { String::new() } else { format!(": {}", causes.join("; ")) };
-        format!("{}{ending}.", self.outcome())
+        let sentences: Vec<String> =
+            [Some(self.outcome()), self.limit(), self.cache()].into_iter().flatten().collect();
+        format!("{}.", sentences.join(". "))
     }
 
     fn main(&self) -> &Tenant {
@@ -87,7 +86,7 @@ impl Finished<'_> {
         100.0 * dropped / (dropped + self.number("rx_packets"))
     }
 
-    /// What became of the packets that were offered.
+    /// The share of the offered packets that was received, sent on or dropped.
     fn arrivals(&self) -> String {
         let offered = rounded(self.number("offered_gbps"));
         let lost = self.lost();
@@ -107,13 +106,13 @@ impl Finished<'_> {
         {
             let share = rounded(100.0 * sent / received);
             return format!(
-                "{share} % of the packets of {offered} Gbit/s leave, the rest waits or is filtered"
+                "{share} % of the packets of {offered} Gbit/s leave; the rest waits or is filtered"
             );
         }
         format!("All of {offered} Gbit/s gets through")
     }
 
-    /// What limits the main tenant if it loses packets, or else what comes closest to a limit.
+    /// The resource that limits the main tenant if it loses packets; otherwise the busiest one.
     fn limit(&self) -> Option<String> {
         let loses = self.lost() > LOSS_PERCENT || self.number("paused") > LOSS_PERCENT;
         let is_its = |limit: &&LimitResult| {
@@ -123,26 +122,24 @@ impl Finished<'_> {
         let is_cause = |limit: &&LimitResult| !(loses && limit.kind == LimitKind::WireIn);
         let LimitResult { kind, resource, utilisation_percent: busy, .. } =
             self.limits.iter().filter(is_its).find(is_cause)?;
-        let (share, verb) = (rounded(busy.min(100.0)), kind.verb());
+        let share = rounded(busy.min(100.0));
         if !loses {
-            return Some(format!("busiest {verb} {resource} with {share} %"));
+            return Some(format!("Busiest: {resource}, {share} %"));
         }
+        let is_busy = format!("{} {} {share} % busy", capitalised(resource), kind.verb());
         if *busy >= LIMITS_PERCENT {
-            return Some(format!("{resource} {verb} busy {share} %"));
+            return Some(is_busy);
         }
         let blocked = self.part("time_in_regime", "sender_blocked");
         Some(if blocked >= BLOCKED_PERCENT {
-            format!(
-                "the cores wait for their send rings {} % of the time, busiest {verb} {resource} with \
-                 {share} %",
-                rounded(blocked)
-            )
+            let share = rounded(blocked);
+            format!("The cores wait for the card's send queue {share} % of the time. {is_busy}")
         } else {
-            format!("nothing is busy all the time, most {verb} {resource} with {share} %")
+            format!("Nothing is busy all the time. Busiest: {resource}, {share} %")
         })
     }
 
-    /// What became of DMA writes.
+    /// Where DMA writes go: into the LLC, past it, or to memory.
     fn cache(&self) -> Option<String> {
         let hits = self.number("main:pcie_write_hit_rate");
         if hits.is_nan() {
@@ -150,20 +147,33 @@ impl Finished<'_> {
         }
         let ways = self.number("ddio_ways");
         if ways == 0.0 {
-            return Some("DDIO is off, DMA writes go to memory".into());
+            return Some("DDIO is off: what devices write goes to memory".into());
         }
+        let lines = format!("of the lines that {}", self.writers());
         if hits >= HITS_PERCENT {
-            return Some(format!("{} % of DMA writes hit the LLC", rounded(hits)));
+            return Some(format!("{} % {lines} hit the cache", rounded(hits)));
         }
         let llc = &self.platform.llc;
         let way = f64::from(llc.slices.value * llc.sets_per_slice.value) * LINE_BYTES as f64;
-        let rings = self.ring_bytes().map(|bytes| format!("rings {}, ", mebibytes(bytes)));
+        let rings = self.ring_bytes().map(|bytes| format!("rings take {}, ", mebibytes(bytes)));
+        let hold = if ways == 1.0 { "way holds" } else { "ways hold" };
         Some(format!(
-            "{} % of DMA writes miss the {ways} DDIO ways ({}ways {})",
+            "{} % {lines} miss the cache: {}the {ways} DDIO {hold} {}",
             rounded(100.0 - hits),
             rings.unwrap_or_default(),
             mebibytes(ways * way)
         ))
+    }
+
+    /// The devices whose writes are counted, with their verb: the card, or several kinds.
+    fn writers(&self) -> &'static str {
+        let others = ["ssd_read_gbytes_per_s", "dsa_write_gbytes_per_s", "cbdma_gbytes_per_s"];
+        let has_others = others.iter().any(|&name| self.metrics.contains_key(name));
+        if self.main().keys.application.packets().are_received() && !has_others {
+            "the card writes"
+        } else {
+            "devices write"
+        }
     }
 
     /// Data lines that a turn through all receive rings of the main tenant writes.
@@ -180,6 +190,12 @@ impl Finished<'_> {
         let entries = self.main().devices.nic.rx_descriptors * self.main().keys.cores;
         Some(f64::from(entries) * lines * line)
     }
+}
+
+/// The name of a resource at the start of a sentence.
+fn capitalised(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
 fn mebibytes(bytes: f64) -> String {

@@ -92,7 +92,7 @@ impl Job {
     fn notes(&self, unsettled: &[String]) -> Vec<String> {
         let of_tenants = unsettled.iter().map(|tenant| {
             format!(
-                "Tenant {tenant} has not settled: its work still varies by more than \
+                "Tenant {tenant} has not settled: its work still varies from batch to batch by more than \
                  run.throughput_interval_percent; raise run.max_batches or run.batch_packets"
             )
         });

@@ -38,13 +38,13 @@ impl NicView<'_> {
 
 /// All metrics of a NIC.
 pub const METRICS: &[Metric<Nic>] = &[
-    named(Link, "offered_gbps", "Gbit/s", "Offered load on the wire")
+    named(Link, "offered_gbps", "Gbit/s", "Offered, on the wire")
         .about("Frames that arrived on the wire, with FCS, preamble and gap.")
         .rate(|v| wire_gbps(v.nic.rx.offered_packets, v.nic.rx.offered_bytes, v.span)),
-    named(Link, "received_gbps", "Gbit/s", "Received")
+    named(Link, "received_gbps", "Gbit/s", "Received, on the wire")
         .about("Frames written into host memory, as on the wire, with FCS, preamble and gap.")
         .rate(|v| wire_gbps(v.nic.rx.packets, v.nic.rx.bytes, v.span)),
-    named(Link, "throughput_gbps", "Gbit/s", "Throughput on the wire")
+    named(Link, "throughput_gbps", "Gbit/s", "Sent, on the wire")
         .about("Frames sent, with FCS, preamble and gap.")
         .headline()
         .in_timeline()
@@ -88,7 +88,8 @@ pub const METRICS: &[Metric<Nic>] = &[
         .count(|v| (v.nic.rx.dropped_no_descriptor + v.nic.rx.dropped_buffer_full) as f64),
     named(Packets, "rx_dropped_by_cause", "packets", "Packets dropped by cause")
         .about(
-            "Dropped for want of a descriptor (rx_out_of_buffer) or of buffer (rx_discards_phy).",
+            "Dropped because no descriptor (rx_out_of_buffer) or no buffer space (rx_discards_phy) \
+             was left.",
         )
         .count_by("cause", |v| {
             vec![
