@@ -232,7 +232,7 @@ def test_several_experiments_are_summed_up_together(
     assert [group["numbers"] for group in verdict["groups"]] == [2, 2]
     assert (tmp_path / "out" / "two-more-rings" / "report.html").exists()
     table = skipline("experiment", "run", *names, "--out", "out").out
-    assert "Error over the 4 points" in table
+    assert "Error over the 4 configurations" in table
 
 
 def test_each_repeat_has_its_seed_and_the_mean_is_compared(

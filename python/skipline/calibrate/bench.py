@@ -146,7 +146,7 @@ def _number_errors(errors: Errors) -> list[NumberError]:
             basis="fitted" if number.fits else "predicted",
             measured=number.measured,
             error=error,
-            unit="points" if number.judged.error == "points" else "%",
+            unit="pp" if number.judged.error == "points" else "%",
         )
         for number, error in errors.items()
     ]

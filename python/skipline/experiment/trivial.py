@@ -69,7 +69,7 @@ def _formula_score(aims: Sequence[Target], backlog: int) -> TrivialScore:
         f"min(1, {c:.2f} × bytes of DDIO ways / {footprint})",
         aims,
         [min(1.0, c * ratio) for ratio in ratios],
-        "these points",
+        "these configurations",
     )
 
 

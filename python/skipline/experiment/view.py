@@ -36,7 +36,9 @@ def listing(entries: list[Entry]) -> RenderableType:
         table.add_column(name, justify="right" if name == "points" else "left")
     for entry in entries:
         table.add_row(entry.identifier, str(point_count(entry)), entry.experiment.question)
-    return Group(table, "", "skipline experiment run ID: simulate all points beside the measured")
+    return Group(
+        table, "", "skipline experiment run ID: simulate all points, beside measured values"
+    )
 
 
 def point_count(entry: Entry) -> int:
@@ -99,7 +101,7 @@ def overview(outcomes: list[Outcome], notes: list[tuple[str, str]]) -> Renderabl
         parts += [_heading(outcome), "", comparison_table(outcome, wide=wide), ""]
     joint = together.over_all(outcomes)
     if joint.verdicts:
-        parts += [errors_table(joint), "", *furthest_off(joint), ""]
+        parts += [errors_table(joint), "", *_formulas(joint), *largest_errors(joint), ""]
     if any(outcome.summary.claims for outcome in outcomes):
         parts += [claims_table([c for o in outcomes for c in o.summary.claims]), ""]
     summaries = [outcome.summary for outcome in outcomes]
@@ -123,25 +125,42 @@ def _heading(outcome: Outcome) -> RenderableType:
 def errors_table(joint: Together) -> Table:
     """Return the error of each check and of the trivial predictors, by basis."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    count = f"{joint.points} points"
-    table.add_column(f"Error over the {count}")
-    for name in ("fitted\npoints", "predicted\npoints", "all\npoints"):
+    table.add_column(f"Error over the {joint.points} configurations")
+    for name in ("fitted", "predicted", "all"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("")
     for verdict in joint.verdicts:
-        table.add_row(Text(f"{verdict.text}, {verdict.unit}", style="cyan"))
+        table.add_row(Text(f"{verdict.text}, {unit_in_full(verdict.unit)}", style="cyan"))
         groups = [verdict.group(basis) for basis in BASES]
         cells = [f"{group.value:.2f}" if group else "–" for group in groups]
         table.add_row("  this simulation", *cells, f"{verdict.value:.2f}", _limit(verdict))
         if verdict.name == joint.trivial_check:
             for score in joint.trivial:
-                fitted = f"fitted to {score.fitted_on}" if score.fitted_on else ""
+                fitted = f"constant fitted to {score.fitted_on}" if score.fitted_on else ""
+                name = _formula_names(joint).get(score.text, score.text)
                 values = [score.by_basis.get(basis) for basis in BASES]
                 cells = ["–" if value is None else f"{value:.2f}" for value in values]
-                table.add_row(f"  {score.text}", *cells, f"{score.value:.2f}", fitted, style="dim")
+                table.add_row(f"  {name}", *cells, f"{score.value:.2f}", fitted, style="dim")
         numbers = [str(group.numbers) if group else "0" for group in groups]
         table.add_row("  numbers compared", *numbers, str(verdict.numbers), style="dim")
     return table
+
+
+def unit_in_full(unit: str) -> str:
+    """Write a unit with the words that it stands for, where a table first shows it."""
+    return "percentage points (pp)" if unit == "pp" else unit
+
+
+def _formula_names(joint: Together) -> dict[str, str]:
+    """Return a short name for each formula with a fitted constant, in their order."""
+    texts = [score.text for score in joint.trivial if score.fitted_on]
+    return {text: f"formula {letter}" for text, letter in zip(texts, "ABCDEFGH", strict=False)}
+
+
+def _formulas(joint: Together) -> list[Text]:
+    """Write out the formulas that the table only names."""
+    names = _formula_names(joint)
+    return [Text(f"{name.capitalize()}: {text}") for text, name in names.items()]
 
 
 def _limit(verdict: ErrorVerdict) -> Text:
@@ -185,11 +204,11 @@ def basis_text(basis: str) -> Text:
     return Text(basis, style="magenta" if basis == "fitted" else "")
 
 
-def furthest_off(joint: Together) -> list[Text]:
-    """Tell where each group of points is worst."""
+def largest_errors(joint: Together) -> list[Text]:
+    """Name the number with the largest error in each group of points."""
     return [
         Text(
-            f"Furthest off of the {group.basis}: {group.worst_error:+.1f} {verdict.unit}, "
+            f"Largest error, {group.basis}: {group.worst_error:+.1f} {verdict.unit}, "
             f"{group.worst_text}"
         )
         for verdict in joint.verdicts

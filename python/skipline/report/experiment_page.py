@@ -51,7 +51,7 @@ def _headlines(outcome: Outcome) -> list[str]:
     summary = outcome.summary
     entries = [
         card(
-            f"{verdict.text}, {group.basis} points",
+            f"{verdict.text}, {group.basis}",
             f"{group.value:.1f} {verdict.unit}",
             f"{'within' if group.value <= verdict.at_most else 'beyond'} the limit of "
             f"{verdict.at_most:g}; {_numbers(group.numbers)}",
@@ -179,10 +179,10 @@ def _add_errors(document: Document, outcome: Outcome) -> None:
     summary = outcome.summary
     document.heading(
         "Errors, and what the model has to beat",
-        "Points whose measured values helped to choose a parameter are fitted; all others are "
-        "predicted. The trivial predictors know only sizes: a ring is its descriptors × the cache "
-        "lines of a packet × 64 B. Their one constant is chosen to fit the points that they are "
-        "judged on.",
+        "A configuration (point) is fitted if its measured values helped to choose a parameter; "
+        "all others are predicted. The trivial predictors know only sizes: a ring is its "
+        "descriptors × the cache lines of a packet × 64 B. Their one constant is chosen to fit the "
+        "configurations that they are judged on. pp: percentage points.",
     )
     yardstick = summary.experiment.trivial
     for verdict in summary.verdicts:
@@ -216,14 +216,14 @@ def _error_table(document: Document, verdict: ErrorVerdict, scores: Sequence[Tri
     counts = [str(group.numbers) if group else "0" for group in groups]
     rows.append(["numbers compared", *counts, str(verdict.numbers)])
     unit = verdict.unit
-    header = [f"error, {unit}", "fitted points", "predicted points", "all points"]
-    caption = f"{verdict.text}, by the points' basis; smaller is better."
+    header = [f"error, {unit}", "fitted", "predicted", "all"]
+    caption = f"{verdict.text}, by basis of the configuration; smaller is better."
     return document.table(header, rows, caption, [1, 2, 3])
 
 
 def _furthest(verdict: ErrorVerdict, group: GroupError) -> str:
     return (
-        f"Furthest off of the {group.basis} points: {group.worst_error:+.1f} {verdict.unit}, "
+        f"Largest error, {group.basis}: {group.worst_error:+.1f} {verdict.unit}, "
         f"{group.worst_text}."
     )
 
