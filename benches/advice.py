@@ -27,7 +27,7 @@ from skipline.advise.goal import Goal, Numbers
 from skipline.diff import bound
 from skipline.store.writing import Writer
 from skipline.sweeps.drive import Options
-from skipline.sweeps.engine import chosen
+from skipline.sweeps.engine import parse_engine
 
 _L2FWD = "experiments/ddio-bench/l2fwd.toml"
 _TWO = "experiments/atc20/two-nics-scenario.toml"
@@ -95,7 +95,7 @@ def _judge(name: str, case: Case) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         store = Path(os.environ.get("SKIPLINE_KEPT", folder)) / f"{name}.duckdb"
         with Writer(str(store)) as writer:
-            advice = advise(request, writer, Options(chosen("local", None)), lambda *_: None)
+            advice = advise(request, writer, Options(parse_engine("local", None)), lambda *_: None)
         every = [
             tuple(sorted((k.key, v) for k, v in zip(knobs, values, strict=True) if v != k.now))
             for values in itertools.product(*(knob.values for knob in knobs))
@@ -141,7 +141,7 @@ def _measured(
     fixed = (*case.fixed, *_SHORT)
     evaluator = Evaluator(case.scenario, fixed, keys, advice.target.metrics, 1)
     with Writer(str(store)) as writer:
-        options = Options(chosen("local", None))
+        options = Options(parse_engine("local", None))
         found = evaluator.evaluate(candidates, fidelity, writer, options, lambda *_: None)
     return [means(one) for one in found]
 

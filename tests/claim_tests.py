@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 
 import tally
 from skipline.evidence import pointers, recorded_tests
-from skipline.evidence.recorded_tests import Said
+from skipline.evidence.recorded_tests import TestOutcome
 
 EXPERIMENTS = "experiments"
 # What pytest runs in processes of its own, as `make test` does.
@@ -47,7 +47,7 @@ def main(words: Sequence[str]) -> int:
     wanted = [test for pointer in pointers.read(EXPERIMENTS) for test in pointer.test]
     rust = [test for test in wanted if test.partition("::")[0].endswith(".rs")]
     python = [test for test in wanted if test not in rust]
-    said: dict[str, Said] = {}
+    said: dict[str, TestOutcome] = {}
     binaries = [one for build in tally.suites_of(words) for one in _built(build, root)]
     for one in binaries:
         said |= _rust(one, [test for test in rust if one.has(test)], root)
@@ -60,7 +60,7 @@ def main(words: Sequence[str]) -> int:
     return _tell(wanted, said)
 
 
-def _tell(wanted: Sequence[str], said: Mapping[str, Said]) -> int:
+def _tell(wanted: Sequence[str], said: Mapping[str, TestOutcome]) -> int:
     passed = [test for test in wanted if said.get(test) == "passed"]
     for test in dict.fromkeys(wanted):
         if test not in passed:
@@ -90,7 +90,7 @@ def binaries_in(messages: Iterable[str], root: Path) -> Iterator[Binary]:
             yield Binary(crate, target, message["executable"])
 
 
-def _rust(binary: Binary, tests: Sequence[str], root: Path) -> dict[str, Said]:
+def _rust(binary: Binary, tests: Sequence[str], root: Path) -> dict[str, TestOutcome]:
     if not tests:
         return {}
     names = [test.partition("::")[2] for test in tests]
@@ -105,9 +105,9 @@ def _rust(binary: Binary, tests: Sequence[str], root: Path) -> dict[str, Said]:
     return found
 
 
-def said_by_rust(lines: Iterable[str], tests: Sequence[str]) -> dict[str, Said]:
+def said_by_rust(lines: Iterable[str], tests: Sequence[str]) -> dict[str, TestOutcome]:
     """Return what a test program's output says of tests: function and module have to be theirs."""
-    found: dict[str, Said] = {}
+    found: dict[str, TestOutcome] = {}
     for line in lines:
         if match := _RUST.match(line):
             *modules, function = match[1].split("::")
@@ -119,7 +119,7 @@ def said_by_rust(lines: Iterable[str], tests: Sequence[str]) -> dict[str, Said]:
     return found
 
 
-def _python(tests: Sequence[str], options: Sequence[str]) -> dict[str, Said]:
+def _python(tests: Sequence[str], options: Sequence[str]) -> dict[str, TestOutcome]:
     if not tests:
         return {}
     with tempfile.TemporaryDirectory() as folder:
@@ -130,15 +130,15 @@ def _python(tests: Sequence[str], options: Sequence[str]) -> dict[str, Said]:
         return said_by_pytest(report.read_text(), tests) if report.exists() else {}
 
 
-def said_by_pytest(report: str, tests: Sequence[str]) -> dict[str, Said]:
+def said_by_pytest(report: str, tests: Sequence[str]) -> dict[str, TestOutcome]:
     """Return what a report of pytest says of tests: of one with parameters all have to pass."""
-    cases: dict[str, list[Said | None]] = {}
+    cases: dict[str, list[TestOutcome | None]] = {}
     for case in ElementTree.fromstring(report).iter("testcase"):
         name = f"{case.get('classname')}::{str(case.get('name')).partition('[')[0]}"
         failed = any(case.find(kind) is not None for kind in ("failure", "error"))
         skipped = case.find("skipped") is not None
         cases.setdefault(name, []).append("failed" if failed else None if skipped else "passed")
-    found: dict[str, Said] = {}
+    found: dict[str, TestOutcome] = {}
     for test in tests:
         file, _, function = test.partition("::")
         words = cases.get(f"{file.removesuffix('.py').replace('/', '.')}::{function}", [])

@@ -5,7 +5,7 @@ from pathlib import Path
 from command_line import ENDLESS_BATCH, L2FWD, SHORT_BATCH
 from skipline import resources
 from skipline.evidence import recorded_tests
-from skipline.evidence.recorded_tests import Said
+from skipline.evidence.recorded_tests import TestOutcome
 
 _MEASURED = """ring,metric,unit,mean,sd,min,median,max,runs
 256,offered,Gbps,1.0,0,0,{offered},99,3
@@ -148,7 +148,7 @@ def write_small_evidence(directory: Path, *, claims: str = CLAIMS, **changes: ob
     (directory / "crates" / "shown.rs").write_text(_TESTS_IN_RUST)
 
 
-def record_that_tests(directory: Path, said: Said) -> None:
+def record_that_tests(directory: Path, said: TestOutcome) -> None:
     """Write that the test behind y-01 has run on what is there now, and how it ended."""
     shown = "tests/test_shown.py::test_it_is_shown"
     recorded_tests.write(directory, recorded_tests.revision(directory), {shown: said})

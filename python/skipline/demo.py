@@ -85,7 +85,7 @@ def _side(result: Result) -> Side:
 def _parts(result: Result, metric: str) -> dict[str, float]:
     value = result.metrics[metric].value
     if not isinstance(value, dict):
-        raise TypeError(f"{metric} has no parts")
+        raise TypeError(f"{metric} is a single number, without components")
     return {part: float(number) for part, number in value.items() if number is not None}
 
 

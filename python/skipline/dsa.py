@@ -28,7 +28,7 @@ try:
         InputError,
     )
 except ImportError as error:  # pragma: no cover
-    raise ImportError("skipline.dsa: there is none but on Linux on x86-64") from error
+    raise ImportError("skipline.dsa is only available on Linux on x86-64") from error
 
 Client = DsaClient
 Operation = DsaOperation

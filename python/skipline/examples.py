@@ -66,15 +66,15 @@ def copy(example: Example, folder: Path, *, replace: bool) -> Copied:
         for path in _core.builtin_files()
         if Path(path).with_suffix("") == Path(example.path).with_suffix("")
     }
-    there = [target for target in texts if target.exists() or target.is_symlink()]
-    if there and not replace:
+    known = [target for target in texts if target.exists() or target.is_symlink()]
+    if known and not replace:
         raise InputError(
-            f"{there[0]}: this file exists and was left as it is; "
+            f"{known[0]}: this file exists and was left as it is; "
             "name another folder, or --replace it"
         )
     for target, text in texts.items():
         atomic.write(target, text or "")
-    return Copied(folder / f"{example.name}{_SUFFIX}", bool(there))
+    return Copied(folder / f"{example.name}{_SUFFIX}", bool(known))
 
 
 def listing(examples: list[Example]) -> "RenderableType":

@@ -97,7 +97,7 @@ def _of_sequence(name: str, values: Sequence[int], bits: Bits) -> "Buffer":
     except (TypeError, OverflowError) as error:
         for index, value in enumerate(values):
             if not hasattr(value, "__index__"):
-                of_type = f"is {value!r} of type {type(value).__name__}, no whole number"
+                of_type = f"is {value!r} of type {type(value).__name__}, not a whole number"
                 raise InputError(f"{name}: index {index} {of_type}") from error
             if not 0 <= value < 1 << bits:
                 raise InputError(_outside(name, index, value, bits)) from error

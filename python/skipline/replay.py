@@ -33,8 +33,8 @@ class Level(BaseModel):
     @property
     def miss_rate(self) -> float | None:
         """Percent of what was asked for; None if nothing was."""
-        asked = self.hits + self.misses
-        return 100 * self.misses / asked if asked else None
+        requests = self.hits + self.misses
+        return 100 * self.misses / requests if requests else None
 
     def row(self) -> dict[str, str | int | float | None]:
         """Return its row of a data frame, with the misses of each kind if they were asked for."""

@@ -31,7 +31,7 @@ def exists(path: str) -> bool:
     return Path(path).is_file() or _core.builtin_file(posixpath.normpath(path)) is not None
 
 
-def beside(path: str, relative: str) -> str:
+def path_beside(path: str, relative: str) -> str:
     """Return `relative` seen from the folder of the file `path`."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), relative))
 

@@ -80,7 +80,7 @@ class Metric(BaseModel):
             raise NoSuchNumber(f"no component '{name}': the metric is a single number")
         if name not in self.value:
             close = did_you_mean(name, self.value, _MOST_SUGGESTED)
-            raise NoSuchNumber(f"no component '{name}'{close}; there are {_listed(self.value)}")
+            raise NoSuchNumber(f"no component '{name}'{close}; components: {_listed(self.value)}")
         intervals = self.ci95 if isinstance(self.ci95, dict) else {}
         return self.model_copy(update={"value": self.value[name], "ci95": intervals.get(name)})
 
@@ -316,7 +316,7 @@ class Result(BaseModel):
         value = self[metric].value
         if isinstance(value, dict):
             names = _listed(f"{metric}.{component}" for component in value)
-            raise NoSuchNumber(f"{metric} is not a single number; there are {names}")
+            raise NoSuchNumber(f"{metric} is not a single number; its components: {names}")
         if value is None:
             raise NoSuchNumber(f"{metric} has no value: nothing was counted for it")
         return float(value)
@@ -409,7 +409,7 @@ class Result(BaseModel):
         label = self.description(name).label
         for entry in entries[:_MOST_SHOWN]:
             component = "" if entry.component is None else f".{entry.component}"
-            number = quantity.text(entry.value, entry.ci95, entry.unit)
+            number = quantity.text_beside(name, entry.value, entry.ci95, entry.unit)
             yield label, f"{name}{component}", f"{number.value} {number.unit}", number.ci95
             label = ""
         if len(entries) > _MOST_SHOWN:
@@ -417,7 +417,7 @@ class Result(BaseModel):
 
     def _remarks(self) -> Iterator[str]:
         if not self.settled:
-            yield "It has not settled: the metrics tell how it began; raise run.max_batches."
+            yield "It has not settled: the metrics describe how it began; raise run.max_batches."
         yield from (f"{note}." for note in self.notes)
         yield f"Platform {self.platform}, seed {self.seed}, version {self.version}."
         numbers = sum(1 for _ in self.entries())

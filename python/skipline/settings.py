@@ -27,8 +27,8 @@ def parse_settings(settings: list[str]) -> list[tuple[str, str]]:
         key, equals, value = setting.partition("=")
         if not equals or not key.strip():
             raise InputError(
-                f"--set '{setting}': no key and value; "
-                "write --set key=value, for example --set rx_descriptors=1024"
+                f"--set '{setting}': not KEY=VALUE; "
+                "write --set KEY=VALUE, for example --set rx_descriptors=1024"
             )
         pairs.append((key.strip(), value.strip()))
     return pairs
@@ -51,12 +51,12 @@ def of_python(
     return list(found.items())
 
 
-def _leaves(place: str, table: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+def _leaves(prefix: str, table: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """Yield the keys of a table that are no tables themselves, with the path to them."""
     for name, value in table.items():
         if not isinstance(name, str | int):
             raise InputError(f"overrides: {name!r}: a key is a text, for example 'run.max_batches'")
-        key = f"{place}{name}"
+        key = f"{prefix}{name}"
         if not isinstance(value, Mapping):
             yield key, value
         elif value:

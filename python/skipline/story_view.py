@@ -28,15 +28,15 @@ _STAGES = (
 def _stages(events: list[TraceEvent]) -> Iterator[str]:
     """Tell when the packet arrived, was polled and was sent, as far as it came."""
     first = events[0].time_ns
-    told: list[str] = []
+    stages: list[str] = []
     for stage, agent, operation in _STAGES:
         for event in events:
             if event.agent.startswith(agent) and event.operation.startswith(operation):
-                after = f" {event.time_ns - first:,.1f} ns later" if told else ""
-                told.append(f"{stage}{after or f' at {first:,.1f} ns'}")
+                after = f" {event.time_ns - first:,.1f} ns later" if stages else ""
+                stages.append(f"{stage}{after or f' at {first:,.1f} ns'}")
                 break
-    if told:
-        yield f"The packet {', '.join(told)}."
+    if stages:
+        yield f"The packet {', '.join(stages)}."
 
 
 # What a phase of a descriptor is, for people who do not know the device.
@@ -97,8 +97,8 @@ def line_table(result: Result, address: int) -> RenderableType:
     """Tell the story of a line of memory."""
     if not result.line_trace:
         return (
-            f"Nobody touched the line at address {address:#x}. "
-            "--trace-packet N tells where a packet lies."
+            f"No agent touched the line at address {address:#x}. "
+            "--trace-packet N shows the address of a packet."
         )
     return _story(result.line_trace, f"The line at address {address:#x}", "line address")
 
@@ -108,8 +108,12 @@ def _story(events: list[TraceEvent], title: str, line: str) -> RenderableType:
     for name in ("time, ns", "agent", "operation", line, "found", "evicted"):
         table.add_column(name, justify="right" if name in ("time, ns", line) else "left")
     for event in events:
-        gone = event.evicted
-        evicted = f"{gone.owner}, {gone.state}, {'read' if gone.read else 'unread'}" if gone else ""
+        victim = event.evicted
+        evicted = (
+            f"{victim.owner}, {victim.state}, {'read' if victim.read else 'unread'}"
+            if victim
+            else ""
+        )
         table.add_row(
             f"{event.time_ns:,.1f}",
             event.agent,

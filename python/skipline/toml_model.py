@@ -67,12 +67,12 @@ def _first_fault(model: "type[BaseModel]", error: "ValidationError") -> str:
 
 def _keys_at(model: "type[BaseModel]", location: list[str]) -> list[str]:
     """Names of the keys allowed at `location`, followed through lists and optional tables."""
-    here = model
+    table = model
     for part in location:
-        field = here.model_fields.get(part)
+        field = table.model_fields.get(part)
         if field is not None:
-            here = _table_in(field.annotation) or here
-    return [field.alias or name for name, field in here.model_fields.items()]
+            table = _table_in(field.annotation) or table
+    return [field.alias or name for name, field in table.model_fields.items()]
 
 
 def _table_in(annotation: Any) -> "type[BaseModel] | None":

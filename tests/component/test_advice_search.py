@@ -202,7 +202,7 @@ def test_guidelines_are_judged_by_changes_alone() -> None:
         Tried((("ddio_ways", "6"),), 80.0),
         Tried((("rx_descriptors", "256"),), 120.0),
     ]
-    found = {one.guideline.knob: one for one in guidelines.judged([ways, rings], tried, {})}
+    found = {one.guideline.knob: one for one in guidelines.judge([ways, rings], tried, {})}
     assert (found["ddio_ways"].verdict, found["ddio_ways"].percent) == ("confirmed here", 20.0)
     assert found["rx_descriptors"].verdict == "contradicted here"
 
@@ -211,9 +211,9 @@ def test_changes_that_no_search_tried_alone_are_tried_for_their_guidelines() -> 
     ways = Knob("ddio_ways", ["0", "2", "4", "6"], "2", True)
     cores = Knob("cores", ["1", "2", "4", "8", "16"], "2", True)
     tried = [Tried((), 1.0), Tried((("ddio_ways", "6"),), 0.5)]
-    found = guidelines.missing([ways, cores], tried, {})
+    found = guidelines.untried_changes([ways, cores], tried, {})
     assert found == [(("cores", value),) for value in ("4", "16", "1")]
-    assert guidelines.missing([ways], tried, {}) == []
+    assert guidelines.untried_changes([ways], tried, {}) == []
 
 
 def test_engines_between_tiers_are_told_of_where_there_are_tiers() -> None:
@@ -221,11 +221,11 @@ def test_engines_between_tiers_are_told_of_where_there_are_tiers() -> None:
     tried = [Tried((), 100.0), Tried((("offload.by", "dsa"),), 80.0)]
     for node, told in (("cxl", ["let engines move data between memory tiers"]), ("local", [])):
         resolved = {"memory_node": "local", "offload": {"source_node": node}}
-        found = guidelines.judged([by], tried, resolved)
+        found = guidelines.judge([by], tried, resolved)
         assert [one.guideline.text for one in found] == told
 
 
 def test_the_load_is_judged_by_the_hits_of_device_writes() -> None:
-    worse, same = guidelines.of_load(61.0, 78.0), guidelines.of_load(99.5, 99.9)
+    worse, same = guidelines.load_evidence(61.0, 78.0), guidelines.load_evidence(99.5, 99.9)
     assert (worse.verdict, same.verdict) == ("confirmed here", "makes no difference here")
-    assert worse.told == "offered_gbps=75: pcie_write_hit_rate +17.0 points"
+    assert worse.effect == "offered_gbps=75: pcie_write_hit_rate +17.0 pp"

@@ -158,8 +158,8 @@ def test_a_simulated_number_that_is_none_is_named(short_run: Path) -> None:
     ("old", "new", "said"),
     [
         ("start = 1", "start = 11", "start = 11.0 must lie between"),
-        ('name = "blue"', 'name = "red"', "choice 'red' is there twice"),
-        ('name = "shape"', 'name = "colour"', "'colour' is there twice"),
+        ('name = "blue"', 'name = "red"', "choice 'red' is stated twice"),
+        ('name = "shape"', 'name = "colour"', "'colour' is stated twice"),
         ("folds = 3", "fold = 3", "key 'fold': unknown"),
         ('error = "points"', 'error = "feet"', "'points' or 'percent'"),
     ],

@@ -64,12 +64,12 @@ def test_an_experiment_that_judges_claims_goes_beyond_nothing(folder: Path) -> N
     [
         ("two-rings.toml", CLAIMS, "", r"two-rings.toml: no \[\[claim\]\]"),
         ("two-rings.toml", '"x-02"', '"x-2"', "claim 'x-2': not in evidence/claims.csv.*'x-02'"),
-        ("two-rings.toml", '"x-02"', '"x-01"', "claim 'x-01' is there twice"),
-        ("claims.csv", "x-02,", "x-01,", "claims.csv: line 3: claim 'x-01' is there twice"),
+        ("two-rings.toml", '"x-02"', '"x-01"', "claim 'x-01' is stated twice"),
+        ("claims.csv", "x-02,", "x-01,", "claims.csv: line 3: claim 'x-01' is stated twice"),
         ("claims.csv", "x-02,", ",", "line 3: claim '' has no id"),
         ("claims.csv", "statement", "text", "column 'statement' is missing; columns: id"),
         ("tests.toml", "y-01", "y-1", "tests.toml: claim 'y-1': not in"),
-        ("tests.toml", "y-02", "y-01", "tests.toml: claim 'y-01' is there twice"),
+        ("tests.toml", "y-02", "y-01", "tests.toml: claim 'y-01' is stated twice"),
         ("tests.toml", "test_it_is_shown", "test_it", "test_it': no such test in the file"),
         ("tests.toml", "test_it_is_shown", "it_helps", "it_helps': no such test in the file"),
         ("tests.toml", "test_it_is_shown", "test_it_was_shown", "no such test in the file"),
@@ -100,9 +100,9 @@ def test_a_claim_may_point_to_a_test_in_rust(folder: Path) -> None:
 
 
 def test_a_record_of_tests_is_of_the_sources_that_they_ran_on(folder: Path) -> None:
-    assert collection.collect("evidence", []).said == {}
+    assert collection.collect("evidence", []).test_outcomes == {}
     record_that_tests(folder.parent, "passed")
-    assert collection.collect("evidence", []).said == {SHOWN: "passed"}
+    assert collection.collect("evidence", []).test_outcomes == {SHOWN: "passed"}
     before = recorded_tests.revision(folder.parent)
     for made in ("crates/target/debug/a.rs", "crates/__pycache__/a.pyc", "reports/page.html"):
         path = folder.parent / made

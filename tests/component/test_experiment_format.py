@@ -139,7 +139,7 @@ points = [["0x600", 4]]
     [
         ('skip = [{ set = "two ways" }]', "", "", "skip: 'set' is not one of"),
         ('include = [{ setup = "two" }]', "", "", "include: setup = 'two' is not one of two ways"),
-        ("", "", METRIC, r"metric 'm' reference: there is no \[reference\]"),
+        ("", "", METRIC, r"metric 'm' reference: the experiment has no \[reference\]"),
         ("", '[reference]\nsource = "s"', "", "needs a file or"),
         ("", '[reference]\nsource = "s"\nfile = "none.csv"', METRIC, "none.csv: no such file"),
     ],
@@ -154,7 +154,7 @@ def test_a_wrong_file_is_refused_with_its_reason(
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('name = "two ways"', 'name = "on the other socket / far"', "is there twice"),
+        ('name = "two ways"', 'name = "on the other socket / far"', "is stated twice"),
         ('values = ["0x600", "0x0c0"]', "", "either values or"),
         ('reference = "mask"', 'scale = "log2"', "needs numbers"),
     ],

@@ -109,7 +109,7 @@ def test_a_missing_measurement_says_who_writes_it(tmp_path: Path) -> None:
     platform = tmp_path / "host.toml"
     shutil.copy(_PLATFORM, platform)
     with pytest.raises(InputError, match="skipline-host calibrate"):
-        measurement.read(measurement.beside(platform, measurement.MEASURED))
+        measurement.read(measurement.path_beside(platform, measurement.MEASURED))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_missing_measurement_says_who_writes_it(tmp_path: Path) -> None:
     ],
 )
 def test_a_measurement_lies_where_the_host_tool_puts_it(platform: str, expected: str) -> None:
-    assert measurement.beside(Path(platform), measurement.MEASURED) == Path(expected)
+    assert measurement.path_beside(Path(platform), measurement.MEASURED) == Path(expected)
 
 
 def test_kernels_out_of_range_are_refused() -> None:

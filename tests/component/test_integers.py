@@ -99,7 +99,7 @@ def test_an_array_of_this_machine_needs_no_numpy(monkeypatch: pytest.MonkeyPatch
         (numpy.array(["2020-01-01"], dtype="datetime64[s]"), "an array of datetime64"),
         (numpy.array(["a"]), "an array of <U1"),
         (array("d", [1.0]), "an array of float64"),
-        ([0, 0.5], "index 1 is 0.5 of type float, no whole number"),
+        ([0, 0.5], "index 1 is 0.5 of type float, not a whole number"),
         (["0x40"], "index 0 is '0x40' of type str"),
         ([[1], [2]], r"index 0 is \[1\] of type list"),
         (b"\0" * 8, r"bytes, .*numpy\.frombuffer\(data, 'uint64'\)"),

@@ -41,7 +41,7 @@ def test_a_name_with_a_dot_of_its_own_is_found(stored: result.Result) -> None:
         ("pcie_write_hitrate", " or 'pcie_read_hit_rate'?); this result has "),
         ("zzz", "no metric 'zzz'; this result has "),
         ("latency_ns.p999", "latency_ns: no component 'p999' (did you mean 'p99.9'"),
-        ("latency_ns.p999", "there are "),
+        ("latency_ns.p999", "components: "),
         ("latency_n.p99", "did you mean 'latency_ns'"),
         ("throughput_gbps.core0", "throughput_gbps: no component 'core0': the metric is a single"),
         ("ssd_read_gbytes_per_s", "this run has no such metric; in others it is: "),
@@ -61,7 +61,7 @@ def test_an_unknown_name_is_a_key_error_that_suggests_others(
 
 
 def test_a_breakdown_is_no_single_number_and_says_what_is(stored: result.Result) -> None:
-    with pytest.raises(skipline.NoSuchNumber, match=r"there are .*latency_ns\.p99"):
+    with pytest.raises(skipline.NoSuchNumber, match=r"its components: .*latency_ns\.p99"):
         stored.scalar("latency_ns")
 
 

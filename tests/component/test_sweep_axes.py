@@ -35,11 +35,11 @@ def test_values_are_listed_or_spread(text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("cores", "no key and values"),
-        ("=1,2", "no key and values"),
-        ("cores=", "no key and values"),
+        ("cores", "not KEY=VALUES"),
+        ("=1,2", "not KEY=VALUES"),
+        ("cores=", "not KEY=VALUES"),
         ("cores=1,,2", "empty value"),
-        ("cores=1,2,1", "the value 1 is there twice"),
+        ("cores=1,2,1", "the value 1 is stated twice"),
         ("cores=4..1:lin:4", "this range is empty: 4 is above 1"),
         ("cores=0..8:log:4", "begins above 0"),
         ("cores=1..8:cubic:4", "known: log, lin, step"),
@@ -101,7 +101,7 @@ def test_a_table_is_an_axis_of_several_keys(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("cores\n", "no points"),
-        ("cores,cores\n1,2\n", "key 'cores' is there twice"),
+        ("cores,cores\n1,2\n", "key 'cores' is stated twice"),
         ("cores,\n1,2\n", "column 2 has no key"),
         ("cores,flows\n1\n", "row 2: 1 cells below 2 keys"),
     ],

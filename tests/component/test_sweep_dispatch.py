@@ -23,11 +23,11 @@ def test_every_point_is_answered_once_whatever_dies(points: int, slots: int, see
         # Fewer than give any point up.
         if deaths < MOST_DEATHS - 1 and generator.random() < 0.3:
             deaths += 1
-            assert dispatcher.died(number) == []
+            assert dispatcher.record_death(number) == []
             continue
         own = dispatcher.points(number)
         answered += own
-        dispatcher.answered(number, [0.01] * len(own))
+        dispatcher.finish(number, [0.01] * len(own))
     assert sorted(answered) == list(range(points))
 
 
@@ -38,9 +38,9 @@ def test_a_point_that_always_kills_its_worker_is_given_up_and_no_other() -> None
         taken = dispatcher.take()
         assert taken is not None
         if 3 in taken.points:
-            given_up += dispatcher.died(taken.number)
+            given_up += dispatcher.record_death(taken.number)
         else:
-            dispatcher.answered(taken.number, [0.01] * len(taken.points))
+            dispatcher.finish(taken.number, [0.01] * len(taken.points))
     assert given_up == [3]
 
 
@@ -50,7 +50,7 @@ def test_short_points_go_in_chunks_and_long_ones_alone() -> None:
         sizes = []
         while taken := dispatcher.take():
             sizes.append(len(taken.points))
-            dispatcher.answered(taken.number, [seconds] * len(taken.points))
+            dispatcher.finish(taken.number, [seconds] * len(taken.points))
         assert max(sizes) == largest
         assert sizes[0] == sizes[-1] == 1
 

@@ -60,7 +60,7 @@ def test_where_nothing_helps_that_is_what_it_says(skipline: Skipline) -> None:
         *("--knobs", "ddio_ways", "--budget", "4"),
     )
     assert done.code == 0, done.err
-    assert "Nothing that was tried is better than what is set now" in done.out
+    assert "No setting that was tried is better than the present ones" in done.out
 
 
 def test_a_bound_that_nothing_keeps_leaves_nothing_to_recommend(skipline: Skipline) -> None:

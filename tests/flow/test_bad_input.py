@@ -64,8 +64,8 @@ def assert_refused(done: Outcome, *told: str) -> None:
             ["`hardware.ddio.default_ways`", "no effect", "ddio_ways"],
         ),
         ("page_size=4", ["`page_size`", '"2M", "1G"']),
-        ("rx_descriptors", ["--set", "rx_descriptors", "key=value"]),
-        ("=5", ["--set", "=5", "key=value"]),
+        ("rx_descriptors", ["--set", "rx_descriptors", "KEY=VALUE"]),
+        ("=5", ["--set", "=5", "KEY=VALUE"]),
     ],
 )
 def test_a_wrong_setting_names_key_value_and_what_is_allowed(

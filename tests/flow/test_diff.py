@@ -130,7 +130,7 @@ def test_what_a_server_counts_is_compared_with_what_is_predicted(
         (window(1, 5)[:-9] + "\n", (), "line 1: not a window"),
         (window(1, 5).replace("500.0", "0"), (), "line 1: not a window"),
         (window(float("nan"), 5), (), "line 1: not a window"),
-        (window(1, 5), ("--socket", "7"), "no socket 7; there are [0, 1]"),
+        (window(1, 5), ("--socket", "7"), "socket 7 not found; sockets: [0, 1]"),
         (window(1, 5), ("--set-b", "cores=1"), "settings are for scenarios"),
         (window(1, 5, dram=None).replace("pcie_write", "x"), (), "line 1: not a window"),
     ],

@@ -95,7 +95,7 @@ def test_a_sweep_draws_its_points_heat_maps_and_front(
     assert opened(browser, swept.with_suffix(".html"), size) == 1 + 4 + 1
     assert_healthy(browser, size[0])
     text = browser.find_element(By.TAG_NAME, "body").text
-    for promised in ("Points that no other beats", "skipline run", "Points that failed"):
+    for promised in ("Best trade-offs (Pareto front)", "skipline run", "Points that failed"):
         assert promised in text
 
 
@@ -117,7 +117,7 @@ def test_what_a_sweep_does_not_have_is_refused(swept: Path, skipline: Skipline) 
     assert command("report", "results.duckdb", "--metric", "nosuch").code == 2
     assert command("report", "results.duckdb", "--sweep", "3").code == 2
     (skipline.directory / "result.json").write_text("{}")
-    assert "no store" in skipline("report", "result.json", "--svg", "out").err
+    assert "is not a store" in skipline("report", "result.json", "--svg", "out").err
 
 
 @pytest.fixture(scope="module")

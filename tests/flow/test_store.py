@@ -85,7 +85,7 @@ def test_merged_stores_have_each_point_once(stores: Skipline, tmp_path: Path) ->
     assert again == "b.duckdb: 0 sweeps and 0 points added\n"
     # What was merged is not simulated again.
     there = stores(*SWEEP, "--axis", "rx_descriptors=256,512,1024", "--store", "all.duckdb")
-    assert "3 there before" in there.out
+    assert "3 reused" in there.out
     assert stores("store", "merge", "a.duckdb", "a.duckdb").code == 2
 
 
@@ -95,6 +95,5 @@ def test_a_forgotten_sweep_leaves_what_others_ask_for(stores: Skipline) -> None:
     assert done.out == "a.duckdb: 1 sweeps and 1 points forgotten\n"
     assert "what to forget" in stores("store", "forget", "a.duckdb").err
     assert (
-        "2 there before"
-        in stores(*SWEEP, "--axis", "rx_descriptors=512,1024", "--store", "a.duckdb").out
+        "2 reused" in stores(*SWEEP, "--axis", "rx_descriptors=512,1024", "--store", "a.duckdb").out
     )

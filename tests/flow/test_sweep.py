@@ -34,11 +34,11 @@ def table(path: Path, sweep: int | None = None) -> pl.DataFrame:
 def test_what_is_there_is_not_run_again(skipline: Skipline, tmp_path: Path) -> None:
     first = skipline(*SWEEP, "--limit", "3")
     assert first.code == 0, first.err
-    assert "4 points: 3 simulated, 0 there before, 1 still missing" in first.out
-    assert "4 points: 1 simulated, 3 there before;" in skipline(*SWEEP, "--jobs", "1").out
+    assert "4 points: 3 simulated, 0 reused, 1 still missing" in first.out
+    assert "4 points: 1 simulated, 3 reused;" in skipline(*SWEEP, "--jobs", "1").out
     # Other words for the same questions.
     wider = ("sweep", L2FWD, *BRIEF, "--axis", "ddio_ways=2,4,6", "--set", "rx_descriptors=256")
-    assert "3 points: 1 simulated, 2 there before;" in skipline(*wider).out
+    assert "3 points: 1 simulated, 2 reused;" in skipline(*wider).out
     with ReadStore(tmp_path / "results.duckdb") as store:
         assert store.sweeps()["done"].to_list() == [4, 3]
         found = store.frame(["throughput_gbps", "latency_ns.p99"], sweep=1)
@@ -91,7 +91,7 @@ def test_points_that_cannot_be_are_rows_with_their_error(skipline: Skipline) -> 
         *("sweep", L2FWD, *BRIEF, "--axis", "rx_descriptors=256,8192"),
         *("--axis", "pool_buffers=4095,131071"),
     )
-    assert again.code == 0 and "4 there before" in again.out
+    assert again.code == 0 and "4 reused" in again.out
 
 
 def test_a_value_with_which_no_point_can_be_is_refused(skipline: Skipline, tmp_path: Path) -> None:
@@ -158,9 +158,9 @@ def test_a_changed_file_is_another_question(skipline: Skipline, tmp_path: Path) 
     shutil.copy(REPOSITORY / L2FWD, scenario)
     own = ["sweep", "own.toml", *BRIEF, "--axis", "ddio_ways=2,4"]
     assert "2 simulated" in skipline(*own).out
-    assert "2 there before" in skipline(*own).out
+    assert "2 reused" in skipline(*own).out
     scenario.write_text(scenario.read_text().replace("cores = 1", "cores = 2"))
-    assert "2 simulated, 0 there before" in skipline(*own).out
+    assert "2 simulated, 0 reused" in skipline(*own).out
 
 
 def test_results_of_another_simulator_are_stale(skipline: Skipline, tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_ctrl_c_keeps_what_is_finished(skipline: Skipline, tmp_path: Path) -> No
         process.send_signal(signal.SIGINT)
         told = read_rest(terminal)
         assert process.wait() == INTERRUPTED
-    assert "1 simulated, 0 there before, 1 still missing" in told
+    assert "1 simulated, 0 reused, 1 still missing" in told
     assert "the same command goes on from there" in told
     assert "Traceback" not in told
     with ReadStore(tmp_path / "results.duckdb") as store:
@@ -275,7 +275,7 @@ def below(process: int) -> list[int]:
 
 
 def done_of(path: Path, points: int) -> int:
-    """How many points of the only sweep are done; none is there twice."""
+    """How many points of the only sweep are done; none is stated twice."""
     with ReadStore(path) as store:
         assert store.sql("SELECT count(*) AS n FROM points")["n"][0] <= points
         numbers = store.sql("SELECT count(*) AS n FROM (SELECT DISTINCT point FROM numbers)")

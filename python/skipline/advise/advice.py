@@ -56,7 +56,7 @@ class Part(NamedTuple):
     key: str
     now: str
     value: str
-    brings: Change
+    gain: Change
 
 
 class Advice(NamedTuple):
@@ -80,11 +80,11 @@ def advise(request: Request, writer: Writer, options: Options, progress: Progres
     """Search and judge; InputError for a goal, knob or bound that the scenario does not have."""
     resolved = json.loads(_core.check_scenario(request.scenario, list(request.fixed)))
     found = knobs.of_scenario(request.scenario, request.fixed, resolved, request.knobs)
-    about = _Subject(resolved, found, Target.of_scenario(request.goal, resolved, request.bounds))
+    subject = _Subject(resolved, found, Target.of_scenario(request.goal, resolved, request.bounds))
     keys = [knob.key for knob in found]
-    metrics = about.target.metrics
+    metrics = subject.target.metrics
     evaluator = Evaluator(request.scenario, request.fixed, keys, metrics, request.seed)
-    return _Search(request, about, evaluator, writer, options, progress).run()
+    return _Search(request, subject, evaluator, writer, options, progress).run()
 
 
 class _Subject(NamedTuple):
@@ -101,20 +101,20 @@ class _Search:
     def __init__(
         self,
         request: Request,
-        about: _Subject,
+        subject: _Subject,
         evaluator: Evaluator,
         writer: Writer,
         options: Options,
         progress: Progress,
     ) -> None:
         self._request = request
-        self._resolved, self._knobs, self._target = about
+        self._resolved, self._knobs, self._target = subject
         self._evaluator = evaluator
         self._writer = writer
         self._final = SETTLED
         self._options = options
         self._progress = progress
-        self._budget = request.budget or search.default_budget(about.knobs)
+        self._budget = request.budget or search.default_budget(subject.knobs)
         self._began = time.monotonic()
 
     def run(self) -> Advice:
@@ -123,7 +123,7 @@ class _Search:
         bounds = (*self._target.bounds, *implied(self._target, now))
         self._target = self._target._replace(bounds=bounds)
         tried = search.search(self._knobs, self._budget, self._attempt)
-        alone = self._attempt(guidelines.missing(self._knobs, tried, self._resolved))
+        alone = self._attempt(guidelines.untried_changes(self._knobs, tried, self._resolved))
         best, parts = self._judged(tried)
         after, before = self._settled([best, ()])
         return Advice(
@@ -132,7 +132,10 @@ class _Search:
             self._gain(best, after, before) if best else None,
             parts,
             list(self._tenants(before, after)) if best else [],
-            [*guidelines.judged(self._knobs, [*tried, *alone], self._resolved), *self._of_load()],
+            [
+                *guidelines.judge(self._knobs, [*tried, *alone], self._resolved),
+                *self._load_evidence(),
+            ],
             tried,
             len(alone),
             _trade_off(tried),
@@ -141,7 +144,7 @@ class _Search:
             self._final.seeds,
         )
 
-    def _of_load(self) -> Iterator[Evidence]:
+    def _load_evidence(self) -> Iterator[Evidence]:
         """Simulate less load, if there is much: not as a setting, but for what hits tell."""
         load_gbps = self._resolved.get("offered_gbps")
         if load_gbps is None or load_gbps <= guidelines.BOTTLENECK_GBPS:
@@ -154,23 +157,23 @@ class _Search:
         found = less.evaluate(loads, BRIEF, self._writer, self._options, lambda *_: None)
         now, below = (evaluation.means(one).get(name) for one in found)
         if now is not None and below is not None:
-            yield guidelines.of_load(now, below)
+            yield guidelines.load_evidence(now, below)
 
     def _brief(self, candidates: Sequence[Candidate]) -> list[Measured]:
         done = self._evaluator.points(BRIEF)
 
-        def tell(share: float, _text: str) -> None:
+        def report(share: float, _text: str) -> None:
             self._progress(min(0.7, 0.7 * (done + share) / self._budget), f"{done} tried")
 
         evaluate = self._evaluator.evaluate
-        return evaluate(candidates, BRIEF, self._writer, self._options, tell)
+        return evaluate(candidates, BRIEF, self._writer, self._options, report)
 
     def _settled(self, candidates: Sequence[Candidate]) -> list[Measured]:
-        def tell(share: float, _text: str) -> None:
+        def report(share: float, _text: str) -> None:
             self._progress(0.7 + 0.3 * share, "settled runs of the best")
 
         evaluate = self._evaluator.evaluate
-        return evaluate(candidates, self._final, self._writer, self._options, tell)
+        return evaluate(candidates, self._final, self._writer, self._options, report)
 
     def _attempt(self, candidates: Sequence[Candidate]) -> list[Tried]:
         if not candidates:
@@ -194,14 +197,14 @@ class _Search:
         known: list[tuple[float, Candidate]] = []
         for first in range(0, _FINALS * _FINALISTS, _FINALISTS):
             gains = self._gains(candidates[first : first + _FINALISTS])
-            if good := [(gain.now, one) for one, gain in gains if _certain(gain)]:
+            if good := [(gain.now, one) for one, gain in gains if _is_certain(gain)]:
                 return self._trimmed(min(good)[1])
             known += [(gain.now, one) for one, gain in gains if gain.difference < 0]
         if not known:
             return (), []
         self._final = CERTAIN
         gains = self._gains([candidate for _, candidate in sorted(known)[:_FINALISTS]])
-        good = [(gain.now, one) for one, gain in gains if _certain(gain)]
+        good = [(gain.now, one) for one, gain in gains if _is_certain(gain)]
         return self._trimmed(min(good)[1]) if good else ((), [])
 
     def _gains(self, candidates: Sequence[Candidate]) -> list[tuple[Candidate, Change]]:
@@ -220,14 +223,14 @@ class _Search:
             parts = self._parts(best)
             for part in reversed(parts):
                 rest = tuple(pair for pair in best if pair[0] != part.key)
-                if rest and _small(part.brings) and self._is_better(rest):
+                if rest and _is_small(part.gain) and self._is_better(rest):
                     best = rest
                     break
             else:
                 return best, parts
 
     def _is_better(self, candidate: Candidate) -> bool:
-        return any(_certain(gain) for _, gain in self._gains([candidate]))
+        return any(_is_certain(gain) for _, gain in self._gains([candidate]))
 
     def _parts(self, best: Candidate) -> list[Part]:
         without = [tuple(pair for pair in best if pair != own) for own in best]
@@ -235,10 +238,10 @@ class _Search:
         now = {knob.key: knob.now for knob in self._knobs}
         parts = []
         for (key, value), rest, measured in zip(best, without, others, strict=True):
-            brings = self._gain(best, whole, measured, rest)
-            if brings is not None:
-                parts.append(Part(key, now[key], value, brings))
-        return sorted(parts, key=lambda part: part.brings.difference)
+            gain = self._gain(best, whole, measured, rest)
+            if gain is not None:
+                parts.append(Part(key, now[key], value, gain))
+        return sorted(parts, key=lambda part: part.gain.difference)
 
     def _gain(
         self, candidate: Candidate, after: Measured, before: Measured, of: Candidate = ()
@@ -288,21 +291,21 @@ def _kept(bound: Bound, now: dict[str, float | None], numbers: dict[str, float |
     return before is not None and after is not None and bound.excess(before, after) <= 0
 
 
-def _certain(gain: Change) -> bool:
+def _is_certain(gain: Change) -> bool:
     """Tell whether a cost has fallen with its whole interval."""
     return gain.difference + (gain.ci95 or 0.0) < 0
 
 
-def _small(brings: Change) -> bool:
+def _is_small(gain: Change) -> bool:
     """Tell whether a part brings less than is worth a change."""
-    return -brings.difference < _LEAST_PART * abs(brings.now)
+    return -gain.difference < _LEAST_PART * abs(gain.now)
 
 
 def _trade_off(tried: Sequence[Tried]) -> list[Tried]:
     """Return what is best with so many changes, as long as one more brings anything."""
     found: list[Tried] = []
-    there = [one for one in tried if one.cost is not None]
-    for one in sorted(there, key=lambda one: (len(one.candidate), one.cost or 0.0)):
+    possible = [one for one in tried if one.cost is not None]
+    for one in sorted(possible, key=lambda one: (len(one.candidate), one.cost or 0.0)):
         if not found or (one.cost or 0.0) < (found[-1].cost or 0.0):
             if found and len(found[-1].candidate) == len(one.candidate):
                 continue

@@ -91,7 +91,7 @@ class Evaluator:
             rows.append(tuple(changed.get(key) for key in self._keys))
         stated = {key for key, _ in self._fixed}
         settings = tuple(pair for pair in fidelity.settings if pair[0] not in stated)
-        asked = Definition(
+        definition = Definition(
             self._scenario,
             (Axis(self._keys, rows),),
             (*self._fixed, *settings),
@@ -100,7 +100,7 @@ class Evaluator:
         )
         # Changes that do not go together make a candidate that cannot be, not a wrong question.
         options = options._replace(impossible_values=True)
-        summary = drive.run_into(writer, asked, options, progress)
+        summary = drive.run_into(writer, definition, options, progress)
         found = _figures(Store.of(writer.path, writer.connection), summary.sweep, self._metrics)
         for at, candidate in enumerate(new):
             own = {

@@ -17,9 +17,10 @@ _LEAST_PERCENT = 1.0
 
 
 class Guideline(NamedTuple):
-    """What was published on a knob; `applies` tells the values that follow it, given that of now.
+    """A published statement on a knob.
 
-    `where` tells of which resolved scenarios it speaks.
+    `applies` decides whether a value follows it, given the present value; `where`, whether a
+    resolved scenario is one of those that it is about.
     """
 
     claim: str
@@ -31,9 +32,10 @@ class Guideline(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """A guideline with the value that follows it best here, and what that alone brings.
+    """A guideline with the value that follows it best here, and the gain from that alone.
 
-    `percent` is of the goal, or points of the number that `number` names; None if a bound breaks.
+    `percent` is of the goal, or in percentage points of the number that `number` names; None if a
+    bound breaks.
     """
 
     guideline: Guideline
@@ -43,12 +45,12 @@ class Evidence(NamedTuple):
     number: str = ""
 
     @property
-    def told(self) -> str:
-        """What was seen, for people."""
+    def effect(self) -> str:
+        """The effect of this value alone, for people."""
         if self.percent is None:
             return f"{self.key}={self.value}: breaks a bound"
         if self.number:
-            return f"{self.key}={self.value}: {self.number} {self.percent:+.1f} points"
+            return f"{self.key}={self.value}: {self.number} {self.percent:+.1f} pp"
         better = "better" if self.percent >= 0 else "worse"
         return f"{self.key}={self.value}: {abs(self.percent):.1f} % {better}"
 
@@ -64,77 +66,82 @@ class Evidence(NamedTuple):
 
 _ATC = "ATC'20, section 9"
 _DSA = "ASPLOS'24, guidelines"
-# Gbit/s above which the study calls DDIO the bottleneck, and the number that tells.
+# Gbit/s above which the study calls DDIO the bottleneck, and the number that shows it.
 BOTTLENECK_GBPS = 75
 WRITE_HITS = "pcie_write_hit_rate"
 
 
-def _more(value: str, now: str) -> bool:
+def _is_more(value: str, now: str) -> bool:
     return int(value) > int(now)
 
 
-def _fewer(value: str, now: str) -> bool:
+def _is_fewer(value: str, now: str) -> bool:
     return int(value) < int(now)
 
 
-def _off(value: str, now: str) -> bool:
+def _turns_off(value: str, now: str) -> bool:
     return int(value) == 0 < int(now)
 
 
-def _by_engine(value: str, now: str) -> bool:
+def _moves_to_engine(value: str, now: str) -> bool:
     return (value, now) == ("dsa", "core")
 
 
-def _between_tiers(resolved: dict[str, Any]) -> bool:
+def _crosses_tiers(resolved: dict[str, Any]) -> bool:
     own, home = resolved["offload"], resolved["memory_node"]
     nodes = {own.get("source_node") or home, own.get("destination_node") or home}
     return nodes != {"local"}
 
 
 ALL = (
-    Guideline("atc-24", _ATC, "more DDIO ways help what is bound by I/O", "ddio_ways", _more),
-    Guideline("atc-24", _ATC, "more cores help what is bound by the CPU", "cores", _more),
-    Guideline("atc-24", _ATC, "too many cores hurt", "cores", _fewer),
-    Guideline("atc-24", _ATC, "balance the load of the cores", "traffic.flow_rules", _more),
+    Guideline("atc-24", _ATC, "more DDIO ways help what is bound by I/O", "ddio_ways", _is_more),
+    Guideline("atc-24", _ATC, "more cores help what is bound by the CPU", "cores", _is_more),
+    Guideline("atc-24", _ATC, "too many cores hurt", "cores", _is_fewer),
+    Guideline("atc-24", _ATC, "balance the load of the cores", "traffic.flow_rules", _is_more),
     Guideline(
-        "atc-32", "ATC'20", "fewer descriptors keep packets in the cache", "rx_descriptors", _fewer
+        "atc-32", "ATC'20", "fewer descriptors keep packets in the cache", "rx_descriptors",
+        _is_fewer,
     ),
     Guideline(
-        "atc-24", _ATC, "low-priority traffic should bypass the cache", "tenant.ddio_ways", _off
+        "atc-24", _ATC, "low-priority traffic should bypass the cache", "tenant.ddio_ways",
+        _turns_off,
     ),
     Guideline(
-        "atc-31", "ATC'20", "throttle memory-hungry neighbours", "co_runner.mba_percent", _fewer
+        "atc-31", "ATC'20", "throttle memory-hungry neighbours", "co_runner.mba_percent", _is_fewer
     ),
-    Guideline("dsa-23", _DSA, "batch small transfers", "offload.batch", _more),
-    Guideline("dsa-23", _DSA, "go asynchronous", "offload.depth", _more),
+    Guideline("dsa-23", _DSA, "batch small transfers", "offload.batch", _is_more),
+    Guideline("dsa-23", _DSA, "go asynchronous", "offload.depth", _is_more),
     Guideline(
-        "dsa-23", _DSA, "write to memory what is not read soon", "offload.cache_control", _off
+        "dsa-23", _DSA, "write to memory what is not read soon", "offload.cache_control", _turns_off
     ),
     Guideline(
-        "dsa-23", _DSA, "let engines move data between memory tiers", "offload.by", _by_engine,
-        _between_tiers,
+        "dsa-23", _DSA, "let engines move data between memory tiers", "offload.by",
+        _moves_to_engine, _crosses_tiers,
     ),
-    Guideline("dsa-23", _DSA, "use engines in parallel", "dsa.engines", _more),
-    Guideline("dsa-23", _DSA, "more queues spare their threads a lock", "dsa.queues", _more),
-    Guideline("dsa-23", _DSA, "few entries of a queue are enough", "dsa.queue_entries", _fewer),
+    Guideline("dsa-23", _DSA, "use engines in parallel", "dsa.engines", _is_more),
+    Guideline("dsa-23", _DSA, "more queues spare their threads a lock", "dsa.queues", _is_more),
+    Guideline("dsa-23", _DSA, "few entries of a queue are enough", "dsa.queue_entries", _is_fewer),
 )  # fmt: skip
 _LOAD = Guideline(
-    "atc-24", _ATC, "above 75 Gbit/s DDIO becomes the bottleneck", "offered_gbps", _fewer
+    "atc-24", _ATC, "above 75 Gbit/s DDIO becomes the bottleneck", "offered_gbps", _is_fewer
 )
 
 
-def of_load(hits_now: float, hits_below: float) -> Evidence:
-    """Return the evidence about the load: percent of device writes that hit now, and at less."""
+def load_evidence(hits_now: float, hits_below: float) -> Evidence:
+    """Return the evidence on the load, from the percentages of device writes that hit.
+
+    The first is that of now, the second that at less load.
+    """
     return Evidence(_LOAD, _LOAD.knob, str(BOTTLENECK_GBPS), hits_below - hits_now, WRITE_HITS)
 
 
-def missing(
+def untried_changes(
     knobs: Sequence[Knob], tried: Sequence[Tried], resolved: dict[str, Any]
 ) -> list[Candidate]:
     """Return the changes alone that are to be tried, so that every guideline has its evidence."""
     known = {one.candidate for one in tried}
     found = []
-    for guideline, knob in _spoken_of(knobs, resolved):
+    for guideline, knob in _applicable(knobs, resolved):
         values = [value for value in knob.values if guideline.applies(value, knob.now)]
         alone = [changed(knob, (), value) for value in values]
         if alone and not known & {*alone}:
@@ -145,14 +152,16 @@ def missing(
     return list(dict.fromkeys(found))
 
 
-def _spoken_of(knobs: Sequence[Knob], resolved: dict[str, Any]) -> Iterator[tuple[Guideline, Knob]]:
+def _applicable(
+    knobs: Sequence[Knob], resolved: dict[str, Any]
+) -> Iterator[tuple[Guideline, Knob]]:
     for guideline in ALL:
         for knob in knobs:
             if _kind(knob.key) == guideline.knob and guideline.where(resolved):
                 yield guideline, knob
 
 
-def judged(
+def judge(
     knobs: Sequence[Knob], tried: Sequence[Tried], resolved: dict[str, Any]
 ) -> Iterator[Evidence]:
     """Yield the guidelines of which a change alone was tried."""
@@ -160,13 +169,13 @@ def judged(
     now: float | None = costs.get(())
     if now is None:
         return
-    for guideline, knob in _spoken_of(knobs, resolved):
-        found = list(_alone(guideline, knob, costs, now))
+    for guideline, knob in _applicable(knobs, resolved):
+        found = list(_single_changes(guideline, knob, costs, now))
         if found:
             yield max(found, key=lambda one: -math.inf if one.percent is None else one.percent)
 
 
-def _alone(
+def _single_changes(
     guideline: Guideline, knob: Knob, costs: dict[Candidate, float | None], now: float
 ) -> Iterator[Evidence]:
     for value in knob.values:

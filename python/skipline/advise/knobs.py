@@ -56,7 +56,7 @@ def of_scenario(
     possible = (_possible(scenario, fixed, knob) for knob in chosen if knob.key not in stated)
     found = [knob for knob in possible if len(knob.values) > 1]
     if not found:
-        raise InputError(f"{scenario}: none of the knobs has another value here")
+        raise InputError(f"{scenario}: no knob has another possible value in this scenario")
     return found
 
 
@@ -83,10 +83,10 @@ def _all(resolved: dict[str, Any]) -> Iterator[Knob]:
         ways = (0, tenant["ddio_ways"]) if tenant.get("ddio_ways") else ()
         yield from _of_tenant(f"tenant.{index}.", tenant, ways)
     for index, runner in enumerate(resolved.get("co_runner") or []):
-        place = f"co_runner.{index}."
-        yield _knob(f"{place}way_mask", _masks(runner["way_mask"]), runner["way_mask"], False)
-        yield _knob(f"{place}mba_percent", _MBA_PERCENT, runner["mba_percent"])
-        yield from _near(place, runner)
+        prefix = f"co_runner.{index}."
+        yield _knob(f"{prefix}way_mask", _masks(runner["way_mask"]), runner["way_mask"], False)
+        yield _knob(f"{prefix}mba_percent", _MBA_PERCENT, runner["mba_percent"])
+        yield from _near(prefix, runner)
 
 
 def _flow_rules(resolved: dict[str, Any]) -> Iterator[Knob]:
@@ -100,56 +100,56 @@ def _flow_rules(resolved: dict[str, Any]) -> Iterator[Knob]:
     yield _knob("traffic.flow_rules", (0, flows), traffic["flow_rules"])
 
 
-def _of_tenant(place: str, keys: dict[str, Any], ways: Sequence[int] = _WAYS) -> Iterator[Knob]:
+def _of_tenant(prefix: str, keys: dict[str, Any], ways: Sequence[int] = _WAYS) -> Iterator[Knob]:
     if keys.get("ddio_ways") is not None and ways:
-        yield _knob(f"{place}ddio_ways", ways, keys["ddio_ways"])
+        yield _knob(f"{prefix}ddio_ways", ways, keys["ddio_ways"])
     if keys.get("rx_descriptors") is not None and keys.get("offered_gbps") is not None:
-        yield _knob(f"{place}rx_descriptors", _RINGS, keys["rx_descriptors"])
-        yield _knob(f"{place}tx_descriptors", _SEND_RINGS, keys["tx_descriptors"])
-    yield _knob(f"{place}cores", _CORES, keys["cores"])
+        yield _knob(f"{prefix}rx_descriptors", _RINGS, keys["rx_descriptors"])
+        yield _knob(f"{prefix}tx_descriptors", _SEND_RINGS, keys["tx_descriptors"])
+    yield _knob(f"{prefix}cores", _CORES, keys["cores"])
     mask = keys.get("core_way_mask")
     if mask is not None:
-        yield _knob(f"{place}core_way_mask", _masks(mask), mask, False)
-    yield from _of_slices(place, keys)
+        yield _knob(f"{prefix}core_way_mask", _masks(mask), mask, False)
+    yield from _of_slices(prefix, keys)
     if keys.get("nic_socket") is not None:
-        yield _knob(f"{place}nic_socket", (0, 1), keys["nic_socket"], False)
+        yield _knob(f"{prefix}nic_socket", (0, 1), keys["nic_socket"], False)
     if keys["application"] == "offload":
         own = keys["offload"]
-        yield _knob(f"{place}offload.by", ("core", "dsa"), own["by"], False)
-        yield _knob(f"{place}offload.batch", _DEPTHS, own["batch"])
-        yield _knob(f"{place}offload.depth", _DEPTHS, own["depth"])
-        yield _knob(f"{place}offload.cache_control", (0, 1), own["cache_control"], False)
-        yield from _of_queues(f"{place}dsa.", keys["dsa"])
+        yield _knob(f"{prefix}offload.by", ("core", "dsa"), own["by"], False)
+        yield _knob(f"{prefix}offload.batch", _DEPTHS, own["batch"])
+        yield _knob(f"{prefix}offload.depth", _DEPTHS, own["depth"])
+        yield _knob(f"{prefix}offload.cache_control", (0, 1), own["cache_control"], False)
+        yield from _of_queues(f"{prefix}dsa.", keys["dsa"])
 
 
-def _of_slices(place: str, keys: dict[str, Any]) -> Iterator[Knob]:
+def _of_slices(prefix: str, keys: dict[str, Any]) -> Iterator[Knob]:
     """Yield what may lie in slices near its cores: headers, a working set, popular items."""
     if keys.get("rx_descriptors") is not None:
         now = (keys.get("placement") or {}).get("header_slices", ALL)
-        yield _knob(f"{place}placement.header_slices", _SLICES, now, False)
+        yield _knob(f"{prefix}placement.header_slices", _SLICES, now, False)
     application = keys["application"]
     if application == "memory-kernel":
-        yield from _near(f"{place}memory_kernel.", keys["memory_kernel"])
+        yield from _near(f"{prefix}memory_kernel.", keys["memory_kernel"])
     if application == "key-value":
         now = keys["key_value"].get("slice_aware_items", NONE)
-        yield _knob(f"{place}key_value.slice_aware_items", _NEAR_ITEMS, now, False)
+        yield _knob(f"{prefix}key_value.slice_aware_items", _NEAR_ITEMS, now, False)
 
 
-def _near(place: str, kernel: dict[str, Any]) -> Iterator[Knob]:
+def _near(prefix: str, kernel: dict[str, Any]) -> Iterator[Knob]:
     """Yield how many slices hold a working set, unless the scenario names them."""
     if not kernel.get("slices") and not kernel.get("isolated_slices"):
         now = kernel.get("nearest_slices", ALL)
-        yield _knob(f"{place}nearest_slices", _SLICES, now, False)
+        yield _knob(f"{prefix}nearest_slices", _SLICES, now, False)
 
 
-def _of_queues(place: str, dsa: dict[str, Any]) -> Iterator[Knob]:
+def _of_queues(prefix: str, dsa: dict[str, Any]) -> Iterator[Knob]:
     """Yield the engines and queues of a group."""
-    yield _knob(f"{place}engines", (1, 2, 4), dsa["engines"])
-    yield _knob(f"{place}queues", _QUEUES, dsa["queues"])
-    yield _knob(f"{place}queue_entries", _QUEUE_ENTRIES, dsa["queue_entries"])
-    yield _knob(f"{place}queue_mode", ("dedicated", "shared"), dsa["queue_mode"], False)
+    yield _knob(f"{prefix}engines", (1, 2, 4), dsa["engines"])
+    yield _knob(f"{prefix}queues", _QUEUES, dsa["queues"])
+    yield _knob(f"{prefix}queue_entries", _QUEUE_ENTRIES, dsa["queue_entries"])
+    yield _knob(f"{prefix}queue_mode", ("dedicated", "shared"), dsa["queue_mode"], False)
     if dsa["queue_mode"] == "shared":
-        yield _knob(f"{place}threshold", _THRESHOLDS, dsa.get("threshold", ALL), False)
+        yield _knob(f"{prefix}threshold", _THRESHOLDS, dsa.get("threshold", ALL), False)
 
 
 def _masks(now: int) -> list[str]:

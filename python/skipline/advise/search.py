@@ -82,59 +82,59 @@ class _Search:
 
     def descend(self, start: Candidate) -> None:
         """Turn one knob after the other, those first that brought most in the round before."""
-        here = start
+        current = start
         knobs = list(self._knobs)
         for number in range(_ROUNDS):
             gains: dict[str, float] = {}
-            before = here
+            before = current
             for knob in knobs:
                 if self._is_over:
                     return
-                there = self._turned(knob, here, first=number == 0)
-                gains[knob.key] = self._gain(here, there)
-                here = there
-            if here == before:
+                next_one = self._turn_knob(knob, current, first=number == 0)
+                gains[knob.key] = self._gain(current, next_one)
+                current = next_one
+            if current == before:
                 return
             knobs.sort(key=lambda knob: -gains[knob.key])
 
-    def _turned(self, knob: Knob, here: Candidate, *, first: bool) -> Candidate:
+    def _turn_knob(self, knob: Knob, current: Candidate, *, first: bool) -> Candidate:
         """Return the best place along one knob; of an ordered one go on while it becomes better."""
-        self.attempt(_moves(knob, here, first=first))
-        there = self._best_around(knob, here)
-        while knob.ordered and there != here and not self._is_over:
-            here = there
-            self.attempt(_moves(knob, here, first=False))
-            there = self._best_around(knob, here)
-        return there
+        self.attempt(_moves(knob, current, first=first))
+        next_one = self._best_around(knob, current)
+        while knob.ordered and next_one != current and not self._is_over:
+            current = next_one
+            self.attempt(_moves(knob, current, first=False))
+            next_one = self._best_around(knob, current)
+        return next_one
 
-    def _best_around(self, knob: Knob, here: Candidate) -> Candidate:
-        around = [self.tried[one] for one in _moves(knob, here, first=True) if one in self.tried]
-        return min([self.tried[here], *around], key=_rank).candidate
+    def _best_around(self, knob: Knob, current: Candidate) -> Candidate:
+        around = [self.tried[one] for one in _moves(knob, current, first=True) if one in self.tried]
+        return min([self.tried[current], *around], key=_rank).candidate
 
-    def _gain(self, here: Candidate, there: Candidate) -> float:
-        before, after = self.tried[here].cost, self.tried[there].cost
+    def _gain(self, current: Candidate, next_one: Candidate) -> float:
+        before, after = self.tried[current].cost, self.tried[next_one].cost
         if before is None or after is None:
-            return 0.0 if here == there else math.inf
+            return 0.0 if current == next_one else math.inf
         return before - after
 
 
-def _moves(knob: Knob, here: Candidate, *, first: bool) -> list[Candidate]:
-    """Return the candidates that differ from `here` in one knob and are worth trying."""
-    current = dict(here).get(knob.key, knob.now)
+def _moves(knob: Knob, current: Candidate, *, first: bool) -> list[Candidate]:
+    """Return the candidates that differ from `current` in one knob and are worth trying."""
+    present = dict(current).get(knob.key, knob.now)
     if not knob.ordered:
-        values = [value for value in knob.values if value != current]
+        values = [value for value in knob.values if value != present]
     else:
-        at = knob.values.index(current)
+        at = knob.values.index(present)
         near = [at - 1, at + 1]
         ends = [0, len(knob.values) - 1] if first else []
-        places = [place for place in (*near, *ends) if 0 <= place < len(knob.values)]
-        values = [knob.values[place] for place in dict.fromkeys(places) if place != at]
-    return [changed(knob, here, value) for value in values]
+        places = [index for index in (*near, *ends) if 0 <= index < len(knob.values)]
+        values = [knob.values[index] for index in dict.fromkeys(places) if index != at]
+    return [changed(knob, current, value) for value in values]
 
 
-def changed(knob: Knob, here: Candidate, value: str) -> Candidate:
-    """Return a candidate with another value of one knob; what is there now is no change."""
-    settings = {**dict(here), knob.key: value}
+def changed(knob: Knob, current: Candidate, value: str) -> Candidate:
+    """Return a candidate with another value of one knob; the present value is no change."""
+    settings = {**dict(current), knob.key: value}
     if value == knob.now:
         del settings[knob.key]
     return tuple(sorted(settings.items()))

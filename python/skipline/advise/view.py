@@ -13,16 +13,17 @@ from skipline.diff.change import Change
 
 
 def sentence(advice: Advice) -> str:
-    """Say in one sentence what came out."""
+    """Return the outcome in one sentence."""
     effort = (
-        f"{len(advice.tried)} of {advice.combinations:,} settings tried in short runs, "
-        f"{advice.settled} of them settled with {advice.seeds} seeds"
-        + (f", {advice.for_guidelines} more for guidelines" if advice.for_guidelines else "")
+        f"{len(advice.tried)} of {advice.combinations:,} settings tried in short runs; "
+        f"{advice.settled} settings, with steps of the best one, simulated to the end with "
+        f"{advice.seeds} seeds"
+        + (f"; {advice.for_guidelines} more tried for guidelines" if advice.for_guidelines else "")
     )
     if advice.gain is None:
         return (
-            f"Nothing that was tried is better than what is set now, for "
-            f"{advice.target.goal.value}, within its bounds ({effort})."
+            f"No setting that was tried is better than the present ones for "
+            f"{advice.target.goal.value} and keeps all bounds ({effort})."
         )
     before, now = advice.target.shown(advice.gain.before), advice.target.shown(advice.gain.now)
     half = f" ± {advice.gain.ci95:,.4g}" if advice.gain.ci95 else ""
@@ -30,7 +31,7 @@ def sentence(advice: Advice) -> str:
 
 
 def overview(advice: Advice) -> list[RenderableType]:
-    """Show the settings, what each brings, how to make them, costs, guidelines, bounds."""
+    """Show settings with the gain from each, commands for them, costs, guidelines, bounds."""
     parts: list[RenderableType] = [Text(sentence(advice))]
     if advice.parts:
         parts += ["", _parts(advice)]
@@ -47,20 +48,20 @@ def overview(advice: Advice) -> list[RenderableType]:
 
 
 def _parts(advice: Advice) -> Table:
-    table = _table("setting", "now", "then", "brings", "± 95 %")
+    table = _table("setting", "now", "then", "gain from it", "± 95 %")
     for part in advice.parts:
-        table.add_row(part.key, part.now, part.value, *_brings(part.brings))
+        table.add_row(part.key, part.now, part.value, *_gain(part.gain))
     return table
 
 
-def _brings(change: Change) -> tuple[str, str]:
+def _gain(change: Change) -> tuple[str, str]:
     """Return what the goal gains by a part, in percent of the goal without it."""
     percent = change.percent or 0.0
     half = 100 * (change.ci95 or 0.0) / abs(change.before) if change.before else 0.0
-    return (
-        f"{-percent:+.2f} % better" if percent <= 0 else f"{percent:.2f} % worse",
-        f"{half:.2f} %",
-    )
+    if abs(percent) <= half:
+        return f"not significant ({-percent:+.2f} %)", f"{half:.2f} %"
+    text = f"{-percent:+.2f} % better" if percent <= 0 else f"{percent:.2f} % worse"
+    return text, f"{half:.2f} %"
 
 
 def _commands(advice: Advice) -> Table:
@@ -95,14 +96,14 @@ def _evidence(advice: Advice) -> Table:
     table = _table("guideline", "source", "here", "alone, in short runs")
     for one in advice.evidence:
         source = f"{one.guideline.source} ({one.guideline.claim})"
-        table.add_row(one.guideline.text, source, one.verdict, one.told)
+        table.add_row(one.guideline.text, source, one.verdict, one.effect)
     return table
 
 
 def as_csv(advice: Advice) -> str:
     """Write a row per changed setting."""
     columns = ["key", "now", "then", *Change._fields]
-    rows = [(part.key, part.now, part.value, *part.brings) for part in advice.parts]
+    rows = [(part.key, part.now, part.value, *part.gain) for part in advice.parts]
     return csv_text.of(columns, rows)
 
 
@@ -116,7 +117,7 @@ def as_json(advice: Advice) -> dict[str, Any]:
         "cost": None if advice.gain is None else advice.gain._asdict(),
         "bounds": [bound.text for bound in advice.target.bounds],
         "parts": [
-            {"key": part.key, "now": part.now, "then": part.value, **part.brings._asdict()}
+            {"key": part.key, "now": part.now, "then": part.value, **part.gain._asdict()}
             for part in advice.parts
         ],
         "commands": dict(commands.of(advice.candidate, advice.target.tenants)),

@@ -41,7 +41,7 @@ class Hypothesis(Table):
         names = [choice.name for choice in self.choice]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"choice '{name}' is there twice")
+                raise ValueError(f"choice '{name}' is stated twice")
         return self
 
 
@@ -89,5 +89,5 @@ class Calibration(Table):
         names = [h.name for h in self.hypothesis] + [p.key for p in self.parameter]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"'{name}' is there twice")
+                raise ValueError(f"'{name}' is stated twice")
         return self

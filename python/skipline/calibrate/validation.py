@@ -20,7 +20,7 @@ class Fold(BaseModel):
     error_left_out: float
 
 
-class Telling(BaseModel):
+class DistinguishingNumber(BaseModel):
     """A number whose error differs most between two answers: it is what told them apart."""
 
     model_config = ConfigDict(frozen=True)
@@ -42,7 +42,7 @@ class Answer(BaseModel):
     fit_error: float
     held_out_error: float
     chosen_in_folds: int
-    telling: list[Telling]
+    telling: list[DistinguishingNumber]
 
 
 # Numbers named for each rejected answer.
@@ -83,17 +83,17 @@ def answer(
         fit_error=entry.score,
         held_out_error=score(held_out),
         chosen_in_folds=sum(fold.choices[hypothesis] == choice for fold in folds),
-        telling=[] if is_chosen else _telling(entry, best),
+        telling=[] if is_chosen else _distinguishing_numbers(entry, best),
     )
 
 
-def _telling(entry: Tried, best: Tried) -> list[Telling]:
+def _distinguishing_numbers(entry: Tried, best: Tried) -> list[DistinguishingNumber]:
     def loss(number: Measurement) -> float:
         return number.judged.weight * (abs(entry.errors[number]) - abs(best.errors[number]))
 
     numbers = sorted(best.errors, key=loss, reverse=True)[:_TELLING]
     return [
-        Telling(
+        DistinguishingNumber(
             number=number.label,
             measured=number.measured,
             error_of_chosen=best.errors[number],

@@ -76,7 +76,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one argument for each option
     from skipline.diff import bound
     from skipline.settings import parse_settings
     from skipline.store import opening
-    from skipline.sweeps.engine import chosen
+    from skipline.sweeps.engine import parse_engine
 
     bounds = tuple(bound.parse(text, "--constraint") for text in constraints)
     fixed = tuple(parse_settings(list(settings)))
@@ -97,7 +97,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one argument for each option
     )
     try:
         with Writer(path) as writer, terminal.progress_bar("advise") as bar:
-            advice = search(request, writer, Options(chosen("local", jobs)), bar.update)
+            advice = search(request, writer, Options(parse_engine("local", jobs)), bar.update)
     except Interrupted:
         kept = f"what is simulated is kept in {store}" if store else "nothing was kept; see --store"
         raise terminal.Interrupted(kept) from None

@@ -96,8 +96,8 @@ def diff(  # noqa: PLR0913, PLR0917 - one argument for each option
     bounds = [bound.parse(text, "--gate") for text in gates]
     from skipline import settings
 
-    first = sides.requested(before, settings.parse_settings(list(set_a)))
-    second = sides.requested(now, settings.parse_settings(list(set_b)))
+    first = sides.parse_request(before, settings.parse_settings(list(set_a)))
+    second = sides.parse_request(now, settings.parse_settings(list(set_b)))
     choice = sides.Choice(range(seed or 1, (seed or 1) + repeats), sweep, socket)
     with terminal.progress_bar("simulating") as bar:
         left = sides.read(first, choice, lambda share: bar.update(share / 2))

@@ -50,9 +50,9 @@ class PassedOn(Command):
         """Offer the binary's commands, options and values, none if it is not here."""
         from click.shell_completion import CompletionItem
 
-        from skipline.host import words
+        from skipline.host import word_completion
 
-        found = words.after([str(self.name), *ctx.args], incomplete)
+        found = word_completion.completions([str(self.name), *ctx.args], incomplete)
         return [CompletionItem(word, help=about) for word, about in found]
 
 
@@ -120,8 +120,8 @@ def compare(
         raise InputError(f"{file}: no such file; `skipline-host calibrate --out {file}` writes it")
     from skipline.host import comparison, measurement, page, view
 
-    measured = measured or measurement.beside(file, measurement.MEASURED)
-    out = out or measurement.beside(file, measurement.COMPARED)
+    measured = measured or measurement.path_beside(file, measurement.MEASURED)
+    out = out or measurement.path_beside(file, measurement.COMPARED)
     if out.is_dir() or not out.parent.is_dir():
         raise InputError(f"--out {out}: not a file in a directory that exists")
     read = measurement.read(measured)
@@ -145,7 +145,7 @@ def _platforms_in(directory: Path) -> str:
     found = [
         str(platform)
         for platform in sorted(directory.glob("*.toml"))
-        if measurement.beside(platform, measurement.MEASURED).is_file()
+        if measurement.path_beside(platform, measurement.MEASURED).is_file()
     ]
     if found:
         return f"name the platform file: {' or '.join(found)}"

@@ -56,7 +56,9 @@ def report(  # noqa: PLR0913, PLR0917 - one argument for each option
         return
     of_sweep = (sweep, metrics or None, x, y, svg, png)
     if path.exists() and any(one is not None for one in of_sweep):
-        raise InputError(f"{path}: no store; --sweep, --metric, --x, --y, --svg, --png are for one")
+        raise InputError(
+            f"{path} is not a store; --sweep, --metric, --x, --y, --svg, --png need one"
+        )
     terminal.emit_for_people(str(_write(path, out)))
 
 

@@ -98,7 +98,7 @@ def sql(path: str, query: str, output: Format) -> None:
         found = opened.sql(query)
     from skipline.store import view
 
-    _print(found, output, view.anything(found))
+    _print(found, output, view.query_result(found))
 
 
 @store.command(
@@ -171,8 +171,10 @@ def forget(path: str, sweep: int | None, failed: bool, stale: bool) -> None:
     from skipline.store.writing import Writer
 
     with Writer(path) as writer:
-        gone = upkeep.forget(writer, sweep, failed=failed, stale=stale)
-    terminal.emit_for_people(f"{path}: {gone.sweeps} sweeps and {gone.points:,} points forgotten")
+        removed = upkeep.forget(writer, sweep, failed=failed, stale=stale)
+    terminal.emit_for_people(
+        f"{path}: {removed.sweeps} sweeps and {removed.points:,} points forgotten"
+    )
 
 
 def _open(path: str) -> "Store":

@@ -96,28 +96,32 @@ def sweep(  # noqa: PLR0913, PLR0917 - one argument for each option
     from skipline.settings import parse_settings
     from skipline.store import opening
     from skipline.sweeps import axis, definition, design
-    from skipline.sweeps.engine import chosen
+    from skipline.sweeps.engine import parse_engine
 
     found = [axis.parse(text) for text in axes]
     found += [design.from_table(axis_file)] if axis_file else []
-    asked = definition.extended(definition.read(scenario), found, parse_settings(list(settings)))
-    asked = definition.reseeded(asked, seed, repeats)
-    asked = definition.sampled(asked, random, sobol, "sweep")
-    runs = asked.check()
+    requested = definition.extended(
+        definition.read(scenario), found, parse_settings(list(settings))
+    )
+    requested = definition.reseeded(requested, seed, repeats)
+    requested = definition.sampled(requested, random, sobol, "sweep")
+    runs = requested.check()
     opening.check_file(store, write=True)
     opening.require_room(store, runs)
-    used = chosen(engine, jobs)
+    used = parse_engine(engine, jobs)
     from skipline.sweeps.drive import Interrupted, Options, run
 
     try:
         with terminal.progress_bar("sweep") as bar:
             options = Options(used, limit, first_failure, retry_failed)
-            summary = run(asked, store, options, bar.update)
+            summary = run(requested, store, options, bar.update)
     except Interrupted as interruption:
         raise terminal.Interrupted(
-            f"{interruption.summary.told(store)}; the same command goes on from there"
+            f"{interruption.summary.summary_line(store)}; the same command goes on from there"
         ) from None
-    terminal.emit_for_people(f"{summary.told(store)}; to see them: skipline store show {store}")
+    terminal.emit_for_people(
+        f"{summary.summary_line(store)}; to see them: skipline store show {store}"
+    )
     if summary.first_error:
         terminal.complain(f"{summary.new['failed']:,} points failed; first: {summary.first_error}")
         raise click.exceptions.Exit(1)

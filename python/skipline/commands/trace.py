@@ -79,10 +79,10 @@ def trace(  # noqa: PLR0913, PLR0917 - one argument for each option
     request = _Request(file, standard, machine, chosen)
     with terminal.progress_bar("replaying") as bar:
 
-        def tell(_references: int, fraction: float | None) -> None:
+        def report(_references: int, fraction: float | None) -> None:
             bar.update(fraction or 0.0)
 
-        text = _replay(request, trace_calls.Wanted(timed, explain, seed), tell)
+        text = _replay(request, trace_calls.Wanted(timed, explain, seed), report)
     if output is Format.JSON:
         terminal.emit(text)
         return
@@ -95,15 +95,15 @@ def trace(  # noqa: PLR0913, PLR0917 - one argument for each option
         terminal.show(*replay_view.overview(result, miss_kinds=explain))
 
 
-def _replay(request: _Request, wanted: trace_calls.Wanted, tell: trace_calls.Progress) -> str:
+def _replay(request: _Request, wanted: trace_calls.Wanted, report: trace_calls.Progress) -> str:
     match request:
         case _Request(file=str(file), standard=None, machine=str(machine)):
-            return trace_calls.of_file(file, machine, request.trace_format, wanted, tell)
+            return trace_calls.of_file(file, machine, request.trace_format, wanted, report)
         case _Request(file=str(), standard=None, machine=None):
             raise InputError("--machine: missing; name a platform file or a known platform")
         case _Request(file=None, standard=str(name), trace_format=None):
             machine = request.machine or trace_calls.STANDARD_MACHINE
-            return trace_calls.of_standard(name, machine, wanted, tell)
+            return trace_calls.of_standard(name, machine, wanted, report)
         case _Request(file=None, standard=None):
             raise InputError("FILE: missing; name a trace, - for standard input, or use --standard")
         case _:

@@ -141,9 +141,9 @@ def significant(changes: Sequence[Change], level: float = 1 - _LEVEL) -> list[bo
     Hundreds of numbers are compared at once; without this correction (Benjamini and Hochberg, 1995)
     one in twenty of those that have not changed would be called changed.
     """
-    told = sorted(change.chance for change in changes if change.chance is not None)
+    probabilities = sorted(change.chance for change in changes if change.chance is not None)
     most = -1.0
-    for rank, chance in enumerate(told, start=1):
-        if chance <= level * rank / len(told):
+    for rank, chance in enumerate(probabilities, start=1):
+        if chance <= level * rank / len(probabilities):
             most = chance
     return [change.chance is not None and change.chance <= most for change in changes]

@@ -74,12 +74,12 @@ def of_recording(path: str, socket: int | None) -> Side:
     chosen = _busiest(samples) if socket is None else socket
     windows = [window for one in samples if (window := _window(one, chosen)) and window.run]
     if not windows:
-        there = sorted({one.socket for sample in samples for one in sample.sockets})
-        if chosen not in there:
-            raise InputError(f"{path}: no socket {chosen}; there are {there}")
+        sockets = sorted({one.socket for sample in samples for one in sample.sockets})
+        if chosen not in sockets:
+            raise InputError(f"{path}: socket {chosen} not found; sockets: {sockets}")
         raise InputError(
             f"{path}: no hits, misses or bandwidth of socket {chosen}: `skipline-host doctor` "
-            "tells why they cannot be counted"
+            "explains why they cannot be counted"
         )
     origin = {"socket": str(chosen), "windows": str(len(windows))}
     runs = {-one.ended_unix_us: one.run for one in windows}

@@ -25,13 +25,13 @@ def differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Differi
     ]
 
 
-def _leaves(place: str, value: object) -> Iterator[tuple[str, object]]:
+def _leaves(prefix: str, value: object) -> Iterator[tuple[str, object]]:
     """Yield what is in tables and in lists of tables by dotted keys."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _leaves(f"{place}.{key}" if place else str(key), inner)
+            yield from _leaves(f"{prefix}.{key}" if prefix else str(key), inner)
     elif isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
         for at, inner in enumerate(value):
-            yield from _leaves(f"{place}.{at}", inner)
+            yield from _leaves(f"{prefix}.{at}", inner)
     else:
-        yield place, value
+        yield prefix, value

@@ -22,7 +22,7 @@ class Request(NamedTuple):
     overrides: list[tuple[str, str]]
 
 
-def requested(path: str, overrides: list[tuple[str, str]]) -> Request:
+def parse_request(path: str, overrides: list[tuple[str, str]]) -> Request:
     """Return what is asked for, after a first look at it; InputError for bad input."""
     found = Request(path, kind(path), overrides)
     if found.kind == "scenario":
@@ -98,10 +98,10 @@ def of_scenario(
     found = []
     for done, seed in enumerate(seeds):
 
-        def tell(state: dict[str, float], done: int = done) -> None:
+        def report(state: dict[str, float], done: int = done) -> None:
             progress((done + state["fraction"]) / len(seeds))
 
-        found.append(result.parse(_core.run(path, pairs, seed, None, tell), path))
+        found.append(result.parse(_core.run(path, pairs, seed, None, report), path))
     origin = {"platform": found[0].platform, "version": found[0].version}
     stated = ", ".join(f"{key}={value}" for key, value in pairs)
     return _of_runs(f"{path} ({stated})" if stated else path, found, resolved, origin)
@@ -147,11 +147,11 @@ def of_store(path: str, sweep: int | None) -> Side:
                 figures = runs.setdefault(axes, {}).setdefault(seed, {})
                 figures[name] = Figure(value, ci95)
                 units[name] = unit
-        settings, origin = _about(store, number)
+        settings, origin = _settings_and_origin(store, number)
     return Side(path, runs, units, settings, origin, is_store=True)
 
 
-def _about(store: Any, number: int) -> tuple[dict[str, Any], dict[str, str]]:
+def _settings_and_origin(store: Any, number: int) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the settings that all points of a sweep share, and where they come from."""
     row = store.connection.execute(
         "SELECT any_value(scenario), any_value(settings), any_value(platform), "

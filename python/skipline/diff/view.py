@@ -114,7 +114,7 @@ def _changes(found: Iterable[Found]) -> Table:
         style = "bold" if one.significant else "dim"
         cells = [one.point] if with_points else []
         cells += [change.name, f"{change.before / factor:,.5g}", f"{change.now / factor:,.5g}"]
-        verdict = "significant" if one.significant else _not_told(one)
+        verdict = "significant" if one.significant else _without_probability(one)
         table.add_row(*cells, unit, percent, _half_width(change), Text(verdict, style=style))
     return table
 
@@ -125,7 +125,7 @@ def _half_width(change: Change) -> str:
     return f"{100 * change.ci95 / abs(change.before):.2f} %"
 
 
-def _not_told(found: Found) -> str:
+def _without_probability(found: Found) -> str:
     return "cannot be told" if found.change.chance is None else ""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from skipline._core import InputError
 from skipline.evidence import pointers, recorded_tests
 from skipline.evidence.pointers import Pointer
-from skipline.evidence.recorded_tests import Said
+from skipline.evidence.recorded_tests import TestOutcome
 from skipline.experiment import catalogue, claims_table
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.claims_table import ClaimRow
@@ -24,7 +24,7 @@ class Collection:
     entries: list[Entry]
     pointers: dict[str, Pointer]
     tests_are_here: bool
-    said: Mapping[str, Said]
+    test_outcomes: Mapping[str, TestOutcome]
 
 
 def collect(folder: str, sources: list[str]) -> Collection:
@@ -43,7 +43,7 @@ def collect(folder: str, sources: list[str]) -> Collection:
     _require_all(chosen, entries, pointing, folder)
     wanted = {row.id for row in chosen}
     keys = {row.source_key for row in chosen}
-    here = pointers.tests_are_here(folder)
+    tests_are_here = pointers.tests_are_here(folder)
     return Collection(
         rows=chosen,
         entries=[
@@ -53,8 +53,8 @@ def collect(folder: str, sources: list[str]) -> Collection:
             or entry.experiment.beyond in keys
         ],
         pointers={pointer.id: pointer for pointer in pointing if pointer.id in wanted},
-        tests_are_here=here,
-        said=recorded_tests.read(Path(folder).parent) if here else {},
+        tests_are_here=tests_are_here,
+        test_outcomes=recorded_tests.read(Path(folder).parent) if tests_are_here else {},
     )
 
 
@@ -70,8 +70,8 @@ def _require_purpose(entry: Entry, rows: list[ClaimRow], table: str) -> None:
     try:
         claims_table.of_sources(rows, [entry.experiment.beyond])
     except InputError as error:
-        told = str(error).removeprefix("--source ")
-        raise InputError(f"{entry.path}: beyond = {told}") from error
+        message = str(error).removeprefix("--source ")
+        raise InputError(f"{entry.path}: beyond = {message}") from error
 
 
 def _require_all(

@@ -125,7 +125,7 @@ class Evidence:
             "basis": judgement.basis,
             "experiment": ", ".join(judgement.experiments) or None,
             "tests": judgement.tests,
-            "tests_said": judgement.said,
+            "tests_said": judgement.test_outcomes,
             "refuted_by": judgement.refuted_by,
             "notes": judgement.notes,
             "checks": [check.model_dump(mode="json") for check in judgement.checks],

@@ -54,7 +54,7 @@ def read(folder: str) -> list[Pointer]:
     ids = [pointer.id for pointer in pointers]
     for index, identifier in enumerate(ids):
         if identifier in ids[:index]:
-            raise InputError(f"{path}: claim '{identifier}' is there twice")
+            raise InputError(f"{path}: claim '{identifier}' is stated twice")
     here = tests_are_here(folder)
     for pointer in pointers:
         for test in pointer.test:
@@ -68,8 +68,8 @@ def tests_are_here(folder: str) -> bool:
     What is installed has none, nor have the source distribution and a copy of the folder alone.
     """
     root = Path(folder).parent
-    beside = all((root / name).exists() for name in _OF_THE_REPOSITORY)
-    return beside and Path(folder, FILE).is_file()
+    path_beside = all((root / name).exists() for name in _OF_THE_REPOSITORY)
+    return path_beside and Path(folder, FILE).is_file()
 
 
 def _check_test(path: str, root: Path | None, claim: str, test: str) -> None:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from skipline import atomic
 
-Said = Literal["passed", "failed"]
+TestOutcome = Literal["passed", "failed"]
 FILE = "reports/tests.json"
 HOW = "make claim-tests"
 
@@ -33,10 +33,10 @@ class Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     revision: str
-    said: dict[str, Said]
+    said: dict[str, TestOutcome]
 
 
-def read(root: Path) -> Mapping[str, Said]:
+def read(root: Path) -> Mapping[str, TestOutcome]:
     """Return what the tests of the repository at `root` said, if they ran on what is there now."""
     path = root / FILE
     try:
@@ -47,7 +47,7 @@ def read(root: Path) -> Mapping[str, Said]:
     return record.said if record.revision == revision(root) else {}
 
 
-def write(root: Path, ran_on: str, said: Mapping[str, Said]) -> None:
+def write(root: Path, ran_on: str, said: Mapping[str, TestOutcome]) -> None:
     """Keep what tests said on the sources whose revision is `ran_on`."""
     path = root / FILE
     path.parent.mkdir(exist_ok=True)

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from skipline.evidence.collection import Collection
-from skipline.evidence.recorded_tests import Said
+from skipline.evidence.recorded_tests import TestOutcome
 from skipline.experiment.claim import ClaimCheckVerdict, joined
 from skipline.experiment.claims_table import ClaimRow
 from skipline.experiment.outcome import Summary
@@ -49,7 +49,7 @@ class Judgement(BaseModel):
     checks: list[JudgedCheck]
     experiments: list[str]
     tests: list[str]
-    said: dict[str, Said]
+    test_outcomes: dict[str, TestOutcome]
     refuted_by: list[str]
     notes: list[str]
 
@@ -68,7 +68,7 @@ class Judgement(BaseModel):
     @property
     def failed_tests(self) -> list[str]:
         """The tests that ran and failed."""
-        return [test for test in self.tests if self.said.get(test) == "failed"]
+        return [test for test in self.tests if self.test_outcomes.get(test) == "failed"]
 
     @property
     def short(self) -> str:
@@ -98,8 +98,10 @@ def _judgement(row: ClaimRow, collection: Collection, summaries: Sequence[Summar
     if pointer is not None:
         notes += [text for text in (pointer.note, pointer.reason) if text]
     tests = pointer.test if pointer else []
-    said = {test: collection.said[test] for test in tests if test in collection.said}
-    verdict, basis = _verdict(checks, tests, said)
+    test_outcomes = {
+        test: collection.test_outcomes[test] for test in tests if test in collection.test_outcomes
+    }
+    verdict, basis = _verdict(checks, tests, test_outcomes)
     refuted_by = [claim.refuted_by for _, claim in found if claim.refuted_by]
     if checks and verdict == "holds" and not refuted_by:
         verdict = "weak"
@@ -112,19 +114,19 @@ def _judgement(row: ClaimRow, collection: Collection, summaries: Sequence[Summar
         checks=checks,
         experiments=list(dict.fromkeys(identifier for identifier, _ in found)),
         tests=tests,
-        said=said,
+        test_outcomes=test_outcomes,
         refuted_by=list(dict.fromkeys(refuted_by)),
         notes=notes,
     )
 
 
 def _verdict(
-    checks: Sequence[JudgedCheck], tests: Sequence[str], said: Mapping[str, Said]
+    checks: Sequence[JudgedCheck], tests: Sequence[str], test_outcomes: Mapping[str, TestOutcome]
 ) -> tuple[Judged, Shown | None]:
     """Judge a claim by its checks and by its tests that ran; without checks all need to run."""
-    failed = any(word == "failed" for word in said.values())
+    failed = any(word == "failed" for word in test_outcomes.values())
     if not checks:
-        if not failed and len(said) < len(tests):
+        if not failed and len(test_outcomes) < len(tests):
             return "not run here", None
         return "fails" if failed else "holds", "test"
     fitted = any(check.basis == "fitted" for check in checks)

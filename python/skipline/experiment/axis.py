@@ -45,7 +45,7 @@ class Axis(Table):
         coordinates = self.coordinates
         for index, value in enumerate(coordinates):
             if value in coordinates[:index]:
-                raise ValueError(f"axis '{self.key}': '{value}' is there twice")
+                raise ValueError(f"axis '{self.key}': '{value}' is stated twice")
         if self.scale == "log2" and not self.is_numeric:
             raise ValueError(f"axis '{self.key}': scale = \"log2\" needs numbers")
         return self

@@ -26,7 +26,7 @@ class Entry(NamedTuple):
     @property
     def scenario_path(self) -> str:
         """Path of the scenario that the points vary."""
-        return resources.beside(self.path, self.experiment.scenario)
+        return resources.path_beside(self.path, self.experiment.scenario)
 
     @property
     def reference_path(self) -> str | None:
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
         reference = self.experiment.reference
         if reference is None or reference.file is None:
             return None
-        path = resources.beside(self.path, reference.file)
+        path = resources.path_beside(self.path, reference.file)
         if Path(self.path).is_file() and not Path(path).is_file():
             # A built-in table of the same name is not what an experiment on disk asks for.
             raise InputError(f"{path}: no such file; [reference] of {self.path} names it")

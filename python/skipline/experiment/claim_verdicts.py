@@ -152,7 +152,7 @@ def _check(
         # first() or crossing() found nothing.
         return _verdict(entry, check, fitted, "nowhere", None, False)
     if not math.isfinite(value):
-        raise ExpressionError(f"gives {value}, which is no number")
+        raise ExpressionError(f"gives {value}, which is not a number")
     holds = bounds[0] <= value <= bounds[1]
     got = number_text(value, check.unit)
     return _verdict(entry, check, fitted, got, float(value), holds)

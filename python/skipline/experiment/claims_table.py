@@ -56,7 +56,7 @@ def read(path: str) -> list[ClaimRow]:
     for row in rows:
         claim = ClaimRow(**{name: (row[name] or "").strip() for name in wanted})
         if not claim.id or claim.id in known:
-            reason = "is there twice" if claim.id else "has no id"
+            reason = "is stated twice" if claim.id else "has no id"
             raise InputError(f"{path}: line {rows.line_num}: claim '{claim.id}' {reason}")
         known.add(claim.id)
         found.append(claim)
@@ -76,7 +76,7 @@ def check(entry: Entry) -> None:
 
 
 def _nearest(path: str) -> str | None:
-    tables = (resources.beside(path, folder + FILE) for folder in ("", "../"))
+    tables = (resources.path_beside(path, folder + FILE) for folder in ("", "../"))
     return next(filter(resources.exists, tables), None)
 
 

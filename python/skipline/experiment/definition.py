@@ -124,7 +124,9 @@ class Experiment(Table):
         if self.reference is None:
             for metric in self.metric:
                 if metric.reference is not None:
-                    raise ValueError(f"metric '{metric.name}' reference: there is no [reference]")
+                    raise ValueError(
+                        f"metric '{metric.name}' reference: the experiment has no [reference]"
+                    )
         _require_once([claim.id for claim in self.claim], "claim")
         if self.most_repeats is not None and self.most_repeats < self.repeats:
             raise ValueError(f"most_repeats: at least the repeats, {self.repeats}")
@@ -181,4 +183,4 @@ def _require(name: str, known: list[str], where: str) -> None:
 def _require_once(names: list[str], what: str) -> None:
     for index, name in enumerate(names):
         if name in names[:index]:
-            raise ValueError(f"{what} '{name}' is there twice")
+            raise ValueError(f"{what} '{name}' is stated twice")

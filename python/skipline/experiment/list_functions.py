@@ -98,7 +98,7 @@ def _within(values: ExpressionValue, spread: ExpressionValue) -> bool:
     return max(numbers) - min(numbers) <= number(spread)
 
 
-def _beside(
+def _equally_long(
     values: ExpressionValue, others: ExpressionValue, name: str
 ) -> tuple[list[Any], list[Any]]:
     """Return two lists of the same length that is not 0."""
@@ -109,7 +109,7 @@ def _beside(
 
 def _first(values: ExpressionValue, truths: ExpressionValue) -> ExpressionValue:
     """Return the first value beside which there is a truth; infinity if there is none."""
-    chosen, known = _beside(values, truths, "first")
+    chosen, known = _equally_long(values, truths, "first")
     holds = _truths((known,), "first")
     return next((value for value, true in zip(chosen, holds, strict=True) if true), math.inf)
 
@@ -120,7 +120,7 @@ def _crossing(values: ExpressionValue, differences: ExpressionValue) -> float:
     Between two values the difference is taken to be linear in the value's logarithm. The first
     value if all differences are above 0.
     """
-    chosen, known = _beside(values, differences, "crossing")
+    chosen, known = _equally_long(values, differences, "crossing")
     at = _numbers((chosen,), "crossing")
     above = _numbers((known,), "crossing")
     if min(at) <= 0 or not _rises(chosen):

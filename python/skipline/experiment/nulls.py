@@ -37,11 +37,11 @@ def judge(claim: Claim, axes: Sequence[Axis], points: Sequence[AsAt], answer: An
     found: list[NullVerdict] = []
     of_checks = [""] * len(claim.check)
     for name, worlds in _models(claim, axes, points):
-        answers = [told for world in worlds if (told := answer(world)) is not None]
-        fails = bool(answers) and not any(all(told) for told in answers)
+        answers = [answered for world in worlds if (answered := answer(world)) is not None]
+        fails = bool(answers) and not any(all(answered) for answered in answers)
         found.append(NullVerdict(name=name, fails=fails))
         for number, known in enumerate(of_checks):
-            if not known and answers and not any(told[number] for told in answers):
+            if not known and answers and not any(answered[number] for answered in answers):
                 of_checks[number] = name
         if all(of_checks) and any(verdict.fails for verdict in found):
             break

@@ -112,7 +112,7 @@ def _point(entry: Entry, published: Published, axes: dict[str, Value]) -> Point:
         scenario = axis.scenario(axes[axis.key]) or scenario
     return Point(
         axes=axes,
-        scenario=resources.beside(entry.path, scenario),
+        scenario=resources.path_beside(entry.path, scenario),
         settings=settings | published.inputs(axes),
         basis="fitted" if matches(axes, experiment.fit_points) else "predicted",
         measured=published.at(axes),

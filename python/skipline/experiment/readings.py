@@ -277,7 +277,7 @@ class Readings:
         axis = axis_named(self._axes, str(along))
         chosen = self._chosen(where, axis)
         if not chosen:
-            raise ExpressionError(f"no point along {axis.key} there")
+            raise ExpressionError(f"no point along {axis.key} at these values")
         return chosen
 
     def _chosen(

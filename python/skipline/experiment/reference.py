@@ -41,7 +41,7 @@ class Published:
         """Return the settings that a point takes from the table: the medians of the runs.
 
         Where a result depends steeply on a setting, one slow run moves the mean setting to a point
-        at which no run was.
+        which no run had.
         """
         found = {key: self._find(axes, metric) for key, metric in self._inputs.items()}
         return {key: entry.median for key, entry in found.items() if entry is not None}

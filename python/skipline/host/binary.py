@@ -14,7 +14,7 @@ _NAME = "skipline-host"
 _BAD_INPUT = 2
 # The binary did what it could and says so in its output: failed, refused, not as asked, without
 # effect, not judged.
-_TOLD = (1, 3, 4, 5, 6)
+_REPORTED_CODES = (1, 3, 4, 5, 6)
 
 
 def find() -> Path:
@@ -54,7 +54,7 @@ def output(arguments: Sequence[str]) -> str:
     message = run.stderr.strip().removeprefix("error: ")
     if run.returncode == _BAD_INPUT:
         raise InputError(message)
-    told = run.returncode in _TOLD and not run.stderr.startswith("error: ")
-    if run.returncode != 0 and not told:
+    is_reported = run.returncode in _REPORTED_CODES and not run.stderr.startswith("error: ")
+    if run.returncode != 0 and not is_reported:
         raise RunError(message or f"{_NAME} ended with {run.returncode}")
     return run.stdout

@@ -81,7 +81,7 @@ class Measurement(_Part):
     core_to_core: list[CoreToCore]
 
 
-def beside(platform: Path, ending: str) -> Path:
+def path_beside(platform: Path, ending: str) -> Path:
     """Return the path of what belongs to a platform file, of the given `ending`.
 
     `skipline-host calibrate` puts what it measured there (MEASURED), and a comparison its page

@@ -13,11 +13,11 @@ Register = Annotated[int, BeforeValidator(_of_hex)]
 """The value of a register or mask: hexadecimal text in JSON, an `int` here."""
 
 
-class _Said(BaseModel):
+class _HostModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Unread(_Said):
+class Unread(_HostModel):
     """Something that could not be read, why, and what helps."""
 
     what: str
@@ -25,7 +25,7 @@ class Unread(_Said):
     remedy: str | None
 
 
-class Cpu(_Said):
+class Cpu(_HostModel):
     """The CPU's model."""
 
     vendor: str
@@ -36,7 +36,7 @@ class Cpu(_Said):
     virtual_machine: bool
 
 
-class Generation(_Said):
+class Generation(_HostModel):
     """What is known about the CPU's generation."""
 
     name: str
@@ -44,7 +44,7 @@ class Generation(_Said):
     source: str
 
 
-class LastLevelCache(_Said):
+class LastLevelCache(_HostModel):
     """A last-level cache; `id` is resctrl's domain."""
 
     id: int
@@ -53,7 +53,7 @@ class LastLevelCache(_Said):
     cpus: list[int]
 
 
-class IoWays(_Said):
+class IoWays(_HostModel):
     """The ways that I/O allocates in, and whether the register is known to have an effect."""
 
     mask: Register
@@ -62,7 +62,7 @@ class IoWays(_Said):
     proof: Literal["effective", "no-effect", "expected-no-effect", "unknown"]
 
 
-class Link(_Said):
+class Link(_HostModel):
     """A PCIe link and its transfer sizes."""
 
     port_type: str
@@ -74,7 +74,7 @@ class Link(_Said):
     mrrs_bytes: int
 
 
-class Rings(_Said):
+class Rings(_HostModel):
     """Descriptors of each queue, now and at most."""
 
     rx: int
@@ -83,7 +83,7 @@ class Rings(_Said):
     most_tx: int
 
 
-class Device(_Said):
+class Device(_HostModel):
     """A NIC or SSD."""
 
     bdf: str
@@ -96,13 +96,13 @@ class Device(_Said):
     rings: list[tuple[str, Rings]]
 
 
-class Ddio(_Said):
+class Ddio(_HostModel):
     """What a root port's switch says."""
 
     state: Literal["on", "off", "no-response", "unread"]
 
 
-class Port(_Said):
+class Port(_HostModel):
     """A root port and what is below it; without an address: the root complex itself."""
 
     port: str | None
@@ -111,7 +111,7 @@ class Port(_Said):
     devices: list[Device]
 
 
-class Socket(_Said):
+class Socket(_HostModel):
     """A socket: its cache, its ways of I/O, its ports."""
 
     id: int
@@ -123,7 +123,7 @@ class Socket(_Said):
     ports: list[Port]
 
 
-class Status(_Said):
+class Status(_HostModel):
     """Everything that could be read, and what could not."""
 
     cpu: Cpu | None
@@ -136,7 +136,7 @@ class Status(_Said):
     unread: list[Unread]
 
 
-class Change(_Said):
+class Change(_HostModel):
     """A register with its old and new value."""
 
     place: str
@@ -147,7 +147,7 @@ class Change(_Said):
     only_kept: bool = False
 
 
-class Plan(_Said):
+class Plan(_HostModel):
     """What would be written."""
 
     command: str
@@ -155,7 +155,7 @@ class Plan(_Said):
     warnings: list[str]
 
 
-class Applied(_Said):
+class Applied(_HostModel):
     """What became of a change; `holds` where it reads back as something else.
 
     `kept`: nothing was to be written, another change loses this value.
@@ -171,7 +171,7 @@ class Applied(_Said):
     reason: str | None = None
 
 
-class HitRates(_Said):
+class HitRates(_HostModel):
     """Hit rates of device writes at a socket."""
 
     socket: int
@@ -180,7 +180,7 @@ class HitRates(_Said):
     sd_points: float
 
 
-class Verification(_Said):
+class Verification(_HostModel):
     """Hit rates before, with the new values and with the old ones again, and what they say."""
 
     windows_ms: int
@@ -192,7 +192,7 @@ class Verification(_Said):
     reason: str | None = None
 
 
-class Report(_Said):
+class Report(_HostModel):
     """A plan and, where it was written, what became of it."""
 
     plan: Plan
@@ -200,7 +200,7 @@ class Report(_Said):
     verification: Verification | None
 
 
-class Restored(_Said):
+class Restored(_HostModel):
     """What became of a journalled change."""
 
     place: str
@@ -211,21 +211,21 @@ class Restored(_Said):
     reason: str | None = None
 
 
-class RestoreReport(_Said):
+class RestoreReport(_HostModel):
     """What `restore` prints; after a dry run what it would do."""
 
     dry_run: bool
     restored: list[Restored]
 
 
-class HitMiss(_Said):
+class HitMiss(_HostModel):
     """Lines of devices that were, and were not, in the LLC."""
 
     hits: int
     misses: int
 
 
-class SocketSample(_Said):
+class SocketSample(_HostModel):
     """One socket in one window."""
 
     socket: int
@@ -237,14 +237,14 @@ class SocketSample(_Said):
     running_share: float | None
 
 
-class PortDevice(_Said):
+class PortDevice(_HostModel):
     """A device behind a port, with the names of its interfaces, controllers or disks."""
 
     bdf: str
     names: list[str]
 
 
-class PortSample(_Said):
+class PortSample(_HostModel):
     """One PCIe port in one window; `devices` of a whole stack are more than the port's."""
 
     socket: int
@@ -257,7 +257,7 @@ class PortSample(_Said):
     write_bytes_per_s: float
 
 
-class EngineSample(_Said):
+class EngineSample(_HostModel):
     """One copy engine (DSA) in one window."""
 
     device: str
@@ -268,7 +268,7 @@ class EngineSample(_Said):
     dedicated_requests_per_s: float
 
 
-class Occupancy(_Said):
+class Occupancy(_HostModel):
     """What a control group, or a monitoring group in it, holds of a cache."""
 
     group: str
@@ -276,7 +276,7 @@ class Occupancy(_Said):
     bytes: int
 
 
-class Sample(_Said):
+class Sample(_HostModel):
     """One window, by the time when it ended (seconds since 1970) and as the counters ran."""
 
     time_unix_s: float

@@ -64,12 +64,12 @@ def notes(comparison: Comparison) -> list[str]:
 
 def _by_level(comparison: Comparison) -> str:
     counts = comparison.judged_by_level
-    told = ", ".join(f"{level} {count}" for level, count in counts.items())
+    counted = ", ".join(f"{level} {count}" for level, count in counts.items())
     silent = [level for level, count in counts.items() if not count]
     if not silent:
-        return f"Judged sizes by level: {told}."
+        return f"Judged sizes by level: {counted}."
     return (
-        f"Judged sizes by level: {told}. Nothing judges {' and '.join(silent)}: too little was "
+        f"Judged sizes by level: {counted}. Nothing judges {' and '.join(silent)}: too little was "
         "left of it between the edges. Measure again when others use less of the caches."
     )
 

@@ -182,8 +182,8 @@ def _tooltip(axis: Axis | None, unit: str) -> list[alt.Tooltip]:
 
 def _x(axis: Axis, rows: list[Simulated]) -> alt.X:
     if not axis.is_numeric:
-        there = {str(row.axes[axis.key]) for row in rows}
-        names = [str(value) for value in axis.coordinates if str(value) in there]
+        present = {str(row.axes[axis.key]) for row in rows}
+        names = [str(value) for value in axis.coordinates if str(value) in present]
         look = alt.Axis(grid=False, labelAngle=-30, labelLimit=150, labelOverlap=False)
         return alt.X("x:N", title=None, scale=alt.Scale(domain=names, padding=0.5), axis=look)
     numbers = [float(value) for value in axis.coordinates]

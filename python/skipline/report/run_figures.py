@@ -172,11 +172,11 @@ def _bars(result: Result, name: str) -> Figure | None:
         )
     )
     label = result.description(name).label
-    caption = f"{_about(name) or label} In {unit} (horizontal). {_SIMULATED}"
+    caption = f"{_meaning(name) or label} In {unit} (horizontal). {_SIMULATED}"
     return Figure((label, specification(bars, height=50 + _ROW_PX * len(rows))), caption)
 
 
-def _about(name: str) -> str:
+def _meaning(name: str) -> str:
     """Return what a metric is, in a sentence, if this version declares it."""
     known = metrics.declared().get(name)
     return known.about if known else ""

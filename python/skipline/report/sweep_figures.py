@@ -123,14 +123,14 @@ def front(found: Summary, frame: pl.DataFrame, x: str, y: str) -> Panel:
         {
             "x": row[x],
             "y": row[y],
-            "kind": "not beaten" if row["front"] else "beaten",
+            "kind": "best trade-off" if row["front"] else "other",
             "settings": _settings(found, row),
             "command": row["command"],
         }
         for row in rows.iter_rows(named=True)
     ]
     scale = alt.Scale(zero=False, nice=True)
-    colours = alt.Scale(domain=["not beaten", "beaten"], range=[CATEGORIES[1], PREDICTED])
+    colours = alt.Scale(domain=["best trade-off", "other"], range=[CATEGORIES[1], PREDICTED])
     axis_x = alt.X("x:Q", title=title(found, x), scale=scale)
     axis_y = alt.Y("y:Q", title=title(found, y), scale=scale)
     base = chart(records)
@@ -158,8 +158,8 @@ def front(found: Summary, frame: pl.DataFrame, x: str, y: str) -> Panel:
 def _positions(values: pl.Series) -> list[float | None]:
     """Return where values are between the least and the most; texts by their order."""
     numbers = _ranked(values) if values.dtype in (pl.String, pl.Boolean) else values.to_list()
-    there = [number for number in numbers if number is not None]
-    low, high = (min(there), max(there)) if there else (0, 0)
+    known = [number for number in numbers if number is not None]
+    low, high = (min(known), max(known)) if known else (0, 0)
     width = (high - low) or 1
     return [None if number is None else (number - low) / width for number in numbers]
 

@@ -40,12 +40,12 @@ def read(path: str, choice: Choice) -> Summary:
     with Store(path) as store:
         found = summary.of(store, choice.sweep, choice.metrics)
     if not len(found.frame):
-        raise InputError(f"{path}: sweep {found.number}: none of its points is done")
+        raise InputError(f"{path}: sweep {found.number}: no point is done yet")
     for name in (choice.x, choice.y):
         if name is not None and name not in found.axes:
             near = did_you_mean(name, found.axes)
             raise InputError(
-                f"{path}: '{name}' is no axis of sweep {found.number}{near}; there are: "
+                f"{path}: '{name}' is not an axis of sweep {found.number}{near}; axes: "
                 f"{', '.join(found.axes)}"
             )
     return found
@@ -56,7 +56,7 @@ def page(path: str, choice: Choice) -> str:
     found = read(path, choice)
     front = summary.pareto(found.frame, found.metrics)
     document = Document(f"Sweep {found.number} of {path}", "sweep")
-    points = f"{len(found.frame):,} settings of {', '.join(found.axes)}"
+    points = f"{len(found.frame):,} points, each one setting of {', '.join(found.axes)}"
     document.head("", _answer(found), f"{points}; simulated, nothing here is measured.")
     document.add(cards(_bests(found)))
     for one in drawn(found, choice, front):
@@ -93,8 +93,9 @@ def drawn(found: Summary, choice: Choice, front: list[bool]) -> list[Drawn]:
     if len(found.metrics) >= _TWO:
         x, y = found.metrics[:_TWO]
         caption = (
-            f"{y} against {x}. Not beaten: no other point is at least as good in all metrics of "
-            f"this page and better in one. Dashed: the front of these two metrics.{more}"
+            f"{y} against {x}. Best trade-offs (the Pareto front): no other point is at least as "
+            "good in all metrics of this page and better in one. Dashed: those of these two "
+            f"metrics.{more}"
         )
         result.append(Drawn("front", [figures.front(found, frame, x, y)], caption))
     return result
@@ -148,7 +149,13 @@ def _add_front(document: Document, found: Summary, front: list[bool]) -> None:
     rows = found.frame.filter(pl.Series(front))
     if not known or not len(rows):
         return
-    document.heading("Points that no other beats", f"In {', '.join(known)} together.")
+    if len(known) < _TWO:
+        document.heading("Best configuration")
+    else:
+        document.heading(
+            "Best trade-offs (Pareto front)",
+            f"No other point is at least as good in all of {', '.join(known)} and better in one.",
+        )
     header = [*found.axes, *(figures.title(found, name) for name in found.metrics), "command"]
     body = [
         [

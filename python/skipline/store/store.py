@@ -89,12 +89,12 @@ class Store:
         ).fetchall()
         numbers = [number for (number,) in known]
         if not numbers:
-            raise InputError(f"{self.path}: there is no sweep in this store")
+            raise InputError(f"{self.path}: this store has no sweep")
         if sweep is None:
             return int(numbers[-1])
         if sweep not in numbers:
             listed = ", ".join(map(str, sorted(numbers)))
-            raise InputError(f"{self.path}: sweep {sweep}: not there; there are: {listed}")
+            raise InputError(f"{self.path}: sweep {sweep} not found; sweeps: {listed}")
         return sweep
 
     def keys(self, sweep: int | None = None) -> list[str]:
@@ -187,7 +187,7 @@ class Store:
         for name in names:
             if name not in known and name.rpartition(":")[2].split(".")[0] not in metrics:
                 raise InputError(
-                    f"{self.path}: metric '{name}': no point has it"
+                    f"{self.path}: metric '{name}' not found in any point"
                     f"{did_you_mean(name, [*known, *metrics], 3)}; "
                     "names are those of `skipline run --format json`, as METRIC.COMPONENT"
                 )
@@ -221,12 +221,12 @@ def _series(key: str, values: list[Any]) -> "pl.Series":
     """Return a column of numbers or truths where all values are such, else of texts."""
     import polars as pl
 
-    there = {type(value) for value in values if value is not None}
-    if there <= {int}:
+    types = {type(value) for value in values if value is not None}
+    if types <= {int}:
         return pl.Series(_column(key), values, pl.Int64)
-    if there <= {int, float}:
+    if types <= {int, float}:
         return pl.Series(_column(key), values, pl.Float64, strict=False)
-    if there == {bool}:
+    if types == {bool}:
         return pl.Series(_column(key), values, pl.Boolean)
     texts = [None if value is None else str(value) for value in values]
     return pl.Series(_column(key), texts, pl.String)

@@ -80,7 +80,7 @@ def _add_sweeps(connection: "DuckDBPyConnection") -> None:
 def forget(writer: Writer, sweep: int | None, *, failed: bool, stale: bool) -> Changed:
     """Remove a sweep with the points that no other one asks for, failed points, or stale ones."""
     if sweep is None and not failed and not stale:
-        raise InputError(f"{writer.path}: what to forget: --sweep N, --failed, --stale")
+        raise InputError(f"{writer.path}: say what to forget: --sweep N, --failed or --stale")
     connection = writer.connection
     before = _counts(connection)
     with writer.transaction():

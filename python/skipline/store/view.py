@@ -39,7 +39,7 @@ def points(frame: "pl.DataFrame", axes: list[str], units: dict[str, str]) -> Tab
     return table
 
 
-def anything(frame: "pl.DataFrame") -> Table:
+def query_result(frame: "pl.DataFrame") -> Table:
     """Show what a query found."""
     table = _table(*frame.columns)
     for row in frame.iter_rows():

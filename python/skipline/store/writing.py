@@ -22,7 +22,7 @@ class Member(NamedTuple):
     axes: dict[str, Any]
 
 
-class Asked(NamedTuple):
+class SweepIdentity(NamedTuple):
     """A sweep as a store keeps it; `digest` finds it again."""
 
     digest: str
@@ -73,12 +73,12 @@ class Writer:
         ).fetchall()
         return [question for (question,) in questions]
 
-    def ask(self, asked: Asked, members: Sequence[Member]) -> int:
+    def record_sweep(self, sweep_identity: SweepIdentity, members: Sequence[Member]) -> int:
         """Keep what a sweep asks, in place of what the same one asked before; return its number."""
         number = self._first(
             "SELECT coalesce((SELECT max(sweep) FROM sweeps WHERE digest = ?), "
             "(SELECT coalesce(max(sweep), 0) + 1 FROM sweeps))",
-            [asked.digest],
+            [sweep_identity.digest],
         )
         table = pa.table(
             {
@@ -92,8 +92,14 @@ class Writer:
         with self.transaction() as connection:
             for name in ("sweeps", "members"):
                 connection.execute(f"DELETE FROM {name} WHERE sweep = ?", [number])
-            row = [number, asked.digest, asked.title, asked.scenario, json.dumps(asked.keys)]
-            row += [json.dumps(asked.files), identity.simulator(), rows.now()]
+            row = [
+                number,
+                sweep_identity.digest,
+                sweep_identity.title,
+                sweep_identity.scenario,
+                json.dumps(sweep_identity.keys),
+            ]
+            row += [json.dumps(sweep_identity.files), identity.simulator(), rows.now()]
             connection.execute("INSERT INTO sweeps VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
             connection.register("asked_members", table)
             connection.execute("INSERT INTO members SELECT * FROM asked_members")
@@ -112,12 +118,12 @@ class Writer:
 
         A point that was lost, or failed, is replaced by its new row. Returns how many were added.
         """
-        there = self.statuses_of(table.column("question").to_pylist())
+        statuses = self.statuses_of(table.column("question").to_pylist())
         columns = table.select(["question", "simulator"]).to_pydict()
         pairs = list(zip(columns["question"], columns["simulator"], strict=True))
-        again = [pair for pair in pairs if there.get(pair, "done") != "done"]
+        again = [pair for pair in pairs if statuses.get(pair, "done") != "done"]
         self.remove(again)
-        wanted = [at for at, pair in enumerate(pairs) if there.get(pair) != "done"]
+        wanted = [at for at, pair in enumerate(pairs) if statuses.get(pair) != "done"]
         if not wanted:
             return 0
         new = table.take(wanted)

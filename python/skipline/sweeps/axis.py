@@ -56,7 +56,7 @@ def parse(text: str) -> Axis:
     """Read an axis of the command line; InputError names what is wrong with it."""
     key, equals, values = text.partition("=")
     if not equals or not key.strip() or not values.strip():
-        raise InputError(f"--axis '{text}': no key and values; {HOW}")
+        raise InputError(f"--axis '{text}': not KEY=VALUES; {HOW}")
     return of(key.strip(), values.strip(), f"--axis '{text}'")
 
 
@@ -73,7 +73,7 @@ def listed(key: str, values: list[str], where: str) -> Axis:
         raise InputError(f"{where}: an empty value; {HOW}")
     twice = next((value for at, value in enumerate(values) if value in values[:at]), None)
     if twice is not None:
-        raise InputError(f"{where}: the value {twice} is there twice")
+        raise InputError(f"{where}: the value {twice} is stated twice")
     return Axis((key,), [(value,) for value in values])
 
 

@@ -11,7 +11,7 @@ from skipline.store import opening
 from skipline.store.store import Store
 from skipline.store.writing import Writer
 from skipline.sweeps import axis, definition, drive
-from skipline.sweeps.engine import chosen
+from skipline.sweeps.engine import parse_engine
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,14 +45,14 @@ def sweep(  # noqa: PLR0913 - keywords
     notebook shows a bar. Raises InputError for bad input, RunError if all points failed or the
     store cannot be written.
     """
-    asked = _definition(fspath(scenario), axes or {}, overrides or {})
-    asked = definition.reseeded(asked, seed, repeats)
-    asked = definition.sampled(asked, random, sobol, "sweep")
-    options = drive.Options(chosen(engine, jobs), limit=limit)
+    requested = _definition(fspath(scenario), axes or {}, overrides or {})
+    requested = definition.reseeded(requested, seed, repeats)
+    requested = definition.sampled(requested, random, sobol, "sweep")
+    options = drive.Options(parse_engine(engine, jobs), limit=limit)
     path = opening.IN_MEMORY if store is None else fspath(store)
-    opening.require_room(path, asked.check())
+    opening.require_room(path, requested.check())
     with Writer(path) as writer, terminal.progress_bar("sweep") as bar:
-        summary = drive.run_into(writer, asked, options, progress or bar.update)
+        summary = drive.run_into(writer, requested, options, progress or bar.update)
         if not summary.new["done"] and not summary.reused and summary.first_error:
             raise RunError(f"no point of the sweep could be simulated: {summary.first_error}")
         return Store.of(path, writer.connection).frame(metrics, summary.sweep)

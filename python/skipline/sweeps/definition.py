@@ -54,7 +54,7 @@ class Definition:
     def check(self) -> int:
         """Return the number of runs; InputError for what no run could tell any better."""
         if not self.axes:
-            raise InputError(f"{self.scenario}: no axis; {axes_of.HOW}")
+            raise InputError(f"{self.scenario}: the sweep has no axis; {axes_of.HOW}")
         _require_once([*self.keys, *(key for key, _ in self.fixed)])
         runs = design.count(self.axes, self.sample, self.repeats)
         _core.check_scenario(self.scenario, list(self.fixed))
@@ -105,7 +105,7 @@ def _of_file(path: str, table: Mapping[str, Any]) -> Definition:
                 f"{', '.join(_KEYS)}"
             )
     found = Definition(
-        resources.beside(path, _typed(path, table, "sweep", str, "")),
+        resources.path_beside(path, _typed(path, table, "sweep", str, "")),
         title=_typed(path, table, "title", str, ""),
         repeats=_typed(path, table, "repeats", int, 1),
         seed=_typed(path, table, "seed", int, _core.DEFAULT_SEED),
@@ -131,7 +131,7 @@ def _axes(path: str, table: Mapping[str, Any]) -> "Iterator[Axis]":
             raise InputError(f"{where}: a list of values, or a text such as '256..4096:log:5'")
     file = _typed(path, table, "axis_file", str, "")
     if file:
-        yield design.from_table(resources.beside(path, file))
+        yield design.from_table(resources.path_beside(path, file))
 
 
 def setting(value: object) -> str:

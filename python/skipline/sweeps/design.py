@@ -101,7 +101,9 @@ def from_table(path: str) -> Axis:
     rows = list(csv.reader(io.StringIO(resources.read_text(path))))
     rows = [[cell.strip() for cell in row] for row in rows if any(cell.strip() for cell in row)]
     if len(rows) <= 1:
-        raise InputError(f"{path}: no points; the first line names keys, each other one is a point")
+        raise InputError(
+            f"{path}: no points; the first line names keys, each further line is a point"
+        )
     keys, *points = rows
     _require_keys(path, keys)
     for number, row in enumerate(points, start=2):
@@ -116,4 +118,4 @@ def _require_keys(path: str, keys: list[str]) -> None:
         if not key:
             raise InputError(f"{path}: column {at + 1} has no key in the first line")
         if key in keys[:at]:
-            raise InputError(f"{path}: key '{key}' is there twice")
+            raise InputError(f"{path}: key '{key}' is stated twice")

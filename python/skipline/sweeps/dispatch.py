@@ -16,7 +16,7 @@ _MOST_IN_CHUNK = 64
 MOST_DEATHS = 5
 
 
-class Taken(NamedTuple):
+class ChunkPoints(NamedTuple):
     """Points that were handed out together."""
 
     number: int
@@ -30,7 +30,7 @@ class Dispatcher:
         self._waiting = deque(range(points))
         self._again: deque[int] = deque()
         self._slots = max(1, slots)
-        self._taken: dict[int, list[int]] = {}
+        self._running: dict[int, list[int]] = {}
         self._deaths: dict[int, int] = {}
         self._next = 0
         self._measured_s = 0.0
@@ -39,13 +39,13 @@ class Dispatcher:
     @property
     def done(self) -> bool:
         """Whether nothing is waiting or handed out."""
-        return not (self._waiting or self._again or self._taken)
+        return not (self._waiting or self._again or self._running)
 
     def add_slots(self, slots: int) -> None:
         """Tell that so many more chunks are simulated at a time, or fewer."""
         self._slots = max(1, self._slots + slots)
 
-    def take(self) -> Taken | None:
+    def take(self) -> ChunkPoints | None:
         """Hand out points; None if none is waiting."""
         if self._again:
             points = [self._again.popleft()]
@@ -55,8 +55,8 @@ class Dispatcher:
         if not points:
             return None
         self._next += 1
-        self._taken[self._next] = points
-        return Taken(self._next, points)
+        self._running[self._next] = points
+        return ChunkPoints(self._next, points)
 
     def _size(self) -> int:
         if not self._measured:
@@ -67,22 +67,22 @@ class Dispatcher:
 
     def points(self, number: int) -> list[int]:
         """Return the points of a chunk that is handed out, none if it is not."""
-        return self._taken.get(number, [])
+        return self._running.get(number, [])
 
-    def answered(self, number: int, wall_s: Iterable[float]) -> None:
+    def finish(self, number: int, wall_s: Iterable[float]) -> None:
         """Take note of a chunk that is done, and how long each of its points took."""
-        self._taken.pop(number, None)
+        self._running.pop(number, None)
         for one in wall_s:
             self._measured_s += one
             self._measured += 1
 
-    def returned(self, number: int) -> None:
+    def put_back(self, number: int) -> None:
         """Take back a chunk that its worker had not begun when it died."""
-        self._again.extend(self._taken.pop(number, []))
+        self._again.extend(self._running.pop(number, []))
 
-    def died(self, number: int) -> list[int]:
+    def record_death(self, number: int) -> list[int]:
         """Take back a chunk whose worker died at it; return its points if they are given up."""
-        points = self._taken.pop(number, [])
+        points = self._running.pop(number, [])
         if len(points) == 1:
             (point,) = points
             self._deaths[point] = self._deaths.get(point, 0) + 1
@@ -102,12 +102,12 @@ def makespan_s(times_s: Sequence[float], workers: int, overhead_s: float = 0.0) 
     now = 0.0
     idle = workers
     while True:
-        while idle and (taken := dispatcher.take()):
-            own = [times_s[point] for point in taken.points]
-            heapq.heappush(busy, (now + overhead_s + sum(own), taken.number, own))
+        while idle and (chunk := dispatcher.take()):
+            own = [times_s[point] for point in chunk.points]
+            heapq.heappush(busy, (now + overhead_s + sum(own), chunk.number, own))
             idle -= 1
         if not busy:
             return now
         now, number, own = heapq.heappop(busy)
-        dispatcher.answered(number, own)
+        dispatcher.finish(number, own)
         idle += 1

@@ -1,4 +1,4 @@
-"""Runs a sweep: the one process that writes the store, and asks the workers for what is missing."""
+"""Runs a sweep: the one process that writes the store and sends missing points to workers."""
 
 import dataclasses
 import os
@@ -14,25 +14,25 @@ from skipline.store.writing import Writer
 from skipline.sweeps.definition import Definition
 from skipline.sweeps.dispatch import MOST_DEATHS, Dispatcher
 from skipline.sweeps.engine import Engine
-from skipline.sweeps.messages import Answer, Began, Ready, Refusal
+from skipline.sweeps.messages import Answer, ChunkProgress, Ready, Refusal
 from skipline.sweeps.plan import Plan, plan
 from skipline.sweeps.simulate import Chunk, row
-from skipline.sweeps.workers import Died, Event, Workers
+from skipline.sweeps.workers import Event, WorkerDeath, Workers
 
 _REFRESH_S = 0.1
 # Rows wait so long to be written together: a transaction costs some milliseconds.
 _WRITE_EVERY_S = 0.5
 
-# What progress says before the first point is simulated.
+# Description of the progress before the first point is simulated.
 PLANNING = "looking at the points"
 
 Progress = Callable[[float, str], None]
 
 
 class Options(NamedTuple):
-    """How a sweep runs: nothing of this changes its numbers.
+    """How a sweep runs; none of these options changes its numbers.
 
-    With `impossible_values` a value with which no point can be is not refused.
+    With `impossible_values` a value with which no point is possible is not refused.
     """
 
     engine: Engine
@@ -44,7 +44,7 @@ class Options(NamedTuple):
 
 @dataclasses.dataclass
 class Summary:
-    """What became of a sweep: runs in all, there before, and those of this call by status."""
+    """The outcome of a sweep: runs in all, reused ones, and those of this call by status."""
 
     sweep: int
     points: int
@@ -58,9 +58,9 @@ class Summary:
         """Runs that are still to be simulated."""
         return self.points - self.reused - self.new["done"] - self.new["failed"]
 
-    def told(self, store: str) -> str:
-        """Say it in a line."""
-        facts = [f"{self.new['done']:,} simulated", f"{self.reused:,} there before"]
+    def summary_line(self, store: str) -> str:
+        """Return one line with the counts and the file `store`."""
+        facts = [f"{self.new['done']:,} simulated", f"{self.reused:,} reused"]
         facts += [f"{self.new['failed']:,} failed"] if self.new["failed"] else []
         facts += [f"{self.missing:,} still missing"] if self.missing else []
         return f"{store}: sweep {self.sweep}, {self.points:,} points: {', '.join(facts)}"
@@ -95,18 +95,18 @@ def run_into(
         lambda share: progress(share, PLANNING),
         impossible_values=options.impossible_values,
     )
-    number = writer.ask(planned.asked, planned.members)
+    number = writer.record_sweep(planned.head, planned.members)
     return _Sweep(writer, planned, options, progress).run(number)
 
 
 class _Sweep:
     """A sweep that runs."""
 
-    def __init__(self, writer: Writer, planned: Plan, options: Options, tell: Progress) -> None:
+    def __init__(self, writer: Writer, planned: Plan, options: Options, progress: Progress) -> None:
         self._writer = writer
         self._plan = planned
         self._options = options
-        self._tell = tell
+        self._progress = progress
         self._summary = Summary(0, len(planned.requests), 0, Counter())
         self._pending: list[bytes] = []
         self._pending_rows = 0
@@ -134,12 +134,12 @@ class _Sweep:
 
     def _wanted(self) -> list[int]:
         """Return the runs that are not there; each question once."""
-        there = self._writer.statuses(identity.simulator())
+        statuses = self._writer.statuses(identity.simulator())
         kept = {"done"} if self._options.retry_failed else {"done", "failed"}
         seen: set[str] = set()
         wanted = []
         for at, request in enumerate(self._plan.requests):
-            if there.get(request.question) in kept or request.question in seen:
+            if statuses.get(request.question) in kept or request.question in seen:
                 self._summary.reused += 1
                 continue
             seen.add(request.question)
@@ -147,7 +147,7 @@ class _Sweep:
         return wanted
 
     def _add_refused(self, wanted: list[int]) -> None:
-        """Keep the points that cannot be as rows with their error."""
+        """Keep points that are not possible as rows with their error."""
         refused = [self._plan.requests[at] for at in wanted]
         found = [
             row(one, {"status": "failed", "error": self._plan.refused[one.question]}, 0.0)
@@ -161,39 +161,40 @@ class _Sweep:
     def _simulate(self, wanted: list[int], workers: Workers) -> None:
         dispatcher = Dispatcher(len(wanted), 0)
         while not dispatcher.done and not self._summary.stopped:
-            while workers.free() and (taken := dispatcher.take()):
-                asked = [self._plan.requests[wanted[point]] for point in taken.points]
-                workers.send(Chunk(taken.number, asked, self._plan.asked.files))
+            while workers.free() and (chunk := dispatcher.take()):
+                requests = [self._plan.requests[wanted[point]] for point in chunk.points]
+                workers.send(Chunk(chunk.number, requests, self._plan.head.files))
             for event in workers.events(_REFRESH_S):
-                self._heed(event, dispatcher, wanted)
+                self._handle_event(event, dispatcher, wanted)
             if time.monotonic() - self._written_at >= _WRITE_EVERY_S or dispatcher.done:
                 self._write()
             self._report(len(wanted))
 
-    def _heed(self, event: Event, dispatcher: Dispatcher, wanted: list[int]) -> None:
+    def _handle_event(self, event: Event, dispatcher: Dispatcher, wanted: list[int]) -> None:
+        """Apply what a worker has reported."""
         match event:
             case Ready(slots):
                 dispatcher.add_slots(slots)
-            case Began(number, done):
+            case ChunkProgress(number, done):
                 self._fractions[number] = done
             case Answer(number, b""):
                 self._lost(dispatcher, [number], wanted)
             case Answer(number, packed):
                 self._fractions.pop(number, None)
-                dispatcher.answered(number, self._keep(packed))
+                dispatcher.finish(number, self._keep(packed))
             case Refusal(message):
                 raise InputError(message)
-            case Died(numbers, slots):
+            case WorkerDeath(numbers, slots):
                 dispatcher.add_slots(-slots)
                 # Chunks are simulated in the order of their numbers.
                 self._lost(dispatcher, numbers[:1], wanted)
                 for number in numbers[1:]:
-                    dispatcher.returned(number)
+                    dispatcher.put_back(number)
 
     def _lost(self, dispatcher: Dispatcher, numbers: list[int], wanted: list[int]) -> None:
         for number in numbers:
             self._fractions.pop(number, None)
-            for point in dispatcher.died(number):
+            for point in dispatcher.record_death(number):
                 error = f"its worker died {MOST_DEATHS} times: out of memory, or killed"
                 request = self._plan.requests[wanted[point]]
                 self._keep(rows.pack([row(request, {"status": "lost", "error": error}, 0.0)]))
@@ -207,7 +208,7 @@ class _Sweep:
         return times
 
     def _write(self) -> None:
-        """Write the rows that wait; only then are their points finished."""
+        """Write the rows that wait. A point counts as finished once it is written."""
         import pyarrow as pa
 
         self._written_at = time.monotonic()
@@ -226,8 +227,8 @@ class _Sweep:
 
     def _report(self, wanted: int) -> None:
         counts = self._summary.new
-        # Lost points are no finished ones: the next sweep tries them again.
+        # Lost points are not finished: the next sweep tries them again.
         finished = counts["done"] + counts["failed"]
         share = (counts.total() + self._pending_rows + sum(self._fractions.values())) / wanted
-        beside = [f", {counts[name]} {name}" for name in ("failed", "lost") if counts[name]]
-        self._tell(share, f"{finished:,} of {wanted:,} points{''.join(beside)}")
+        others = [f", {counts[name]} {name}" for name in ("failed", "lost") if counts[name]]
+        self._progress(share, f"{finished:,} of {wanted:,} points{''.join(others)}")

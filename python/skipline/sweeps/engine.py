@@ -32,13 +32,13 @@ class Engine(NamedTuple):
         return [sys.executable, "-m", module, str(descriptor), self.address, str(self.jobs)]
 
 
-def chosen(text: str, jobs: int | None) -> Engine:
+def parse_engine(text: str, jobs: int | None) -> Engine:
     """Return the engine that is asked for; InputError if it is not here, or nobody answers."""
     import os
 
-    here = jobs or os.cpu_count() or 1
+    processes = jobs or os.cpu_count() or 1
     if text == "local":
-        return Engine("local", "", here)
+        return Engine("local", "", processes)
     if text != "ray" and not text.startswith(_SCHEME):
         raise InputError(f"--engine '{text}': unknown; known: {KNOWN}")
     if find_spec("ray") is None:
@@ -47,7 +47,7 @@ def chosen(text: str, jobs: int | None) -> Engine:
             "--engine away: the local engine uses all cores of this machine"
         )
     if text == "ray":
-        return Engine("ray", "", here)
+        return Engine("ray", "", processes)
     _require_answer(text)
     return Engine("ray", text, jobs or 0)
 

@@ -9,7 +9,7 @@ class Ready(NamedTuple):
     slots: int
 
 
-class Began(NamedTuple):
+class ChunkProgress(NamedTuple):
     """How many points of a chunk are done, with the share of the one in progress."""
 
     number: int

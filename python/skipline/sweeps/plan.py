@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from skipline import identity
 from skipline._core import InputError
-from skipline.store.writing import Asked, Member
+from skipline.store.writing import Member, SweepIdentity
 from skipline.sweeps.axis import typed
 from skipline.sweeps.definition import Definition
 from skipline.sweeps.design import Settings
@@ -17,7 +17,7 @@ from skipline.sweeps.simulate import Request
 class Plan(NamedTuple):
     """All runs of a sweep in order; `refused` has why a run cannot be, by its question."""
 
-    asked: Asked
+    head: SweepIdentity
     requests: list[Request]
     members: list[Member]
     refused: dict[str, str]
@@ -29,11 +29,11 @@ class _Point(NamedTuple):
     fault: str
 
 
-def asked(definition: Definition) -> Asked:
+def sweep_identity(definition: Definition) -> SweepIdentity:
     """Return what finds the same sweep again: the same axes of the same scenario file."""
     base = identity.inputs(definition.scenario, list(definition.fixed))
     digest = identity.digest(repr(replace(definition, title="")), base.resolved)
-    return Asked(digest, definition.title, definition.scenario, definition.keys, base.files)
+    return SweepIdentity(digest, definition.title, definition.scenario, definition.keys, base.files)
 
 
 def plan(
@@ -48,7 +48,7 @@ def plan(
 
     InputError if no point can be with some value of an axis, unless there may be such values.
     """
-    head = asked(definition)
+    head = sweep_identity(definition)
     points = list(definition.points())
     questions = known(head.digest)
     if questions is not None and len(questions) == len(points) * definition.repeats:
@@ -114,7 +114,7 @@ def _question(definition: Definition, point: _Point, seed: int) -> str:
 
 def _assembled(
     definition: Definition,
-    head: Asked,
+    head: SweepIdentity,
     points: list[Settings],
     next_question: Callable[[], str],
     refused: dict[str, str],

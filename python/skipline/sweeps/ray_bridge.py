@@ -38,8 +38,8 @@ def _serve(connection: Connection, address: str, jobs: int) -> None:
     connection.send(Ready(_AHEAD * (min(jobs, processors) if jobs else processors)))
     running: dict[Any, int] = {}
     while True:
-        for asked in _waiting(chunks, block=not running):
-            running[simulate.remote(asked, identity.simulator())] = asked.number
+        for work in _waiting(chunks, block=not running):
+            running[simulate.remote(work, identity.simulator())] = work.number
         finished, _ = ray.wait(list(running), timeout=_POLL_S)
         for reference in finished:
             _answer(connection, running.pop(reference), reference)
@@ -52,7 +52,7 @@ def _waiting(chunks: "queue.SimpleQueue[Chunk]", *, block: bool) -> list[Chunk]:
     return found
 
 
-def _remote(asked: Chunk, simulator: str) -> bytes | str:
+def _remote(work: Chunk, simulator: str) -> bytes | str:
     """Simulate a chunk on a machine of the cluster; a text says why it cannot."""
     import socket
 
@@ -64,7 +64,7 @@ def _remote(asked: Chunk, simulator: str) -> bytes | str:
             "wheel on each machine of the cluster"
         )
     try:
-        return chunk(asked)
+        return chunk(work)
     except InputError as error:
         return str(error)
 

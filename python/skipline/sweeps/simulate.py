@@ -28,29 +28,32 @@ class Chunk(NamedTuple):
     files: dict[str, str]
 
 
-Tell = Callable[[float], None]
+ReportProgress = Callable[[float], None]
 
 
-def chunk(asked: Chunk, tell: Tell | None = None) -> bytes:
+def chunk(work: Chunk, report: ReportProgress | None = None) -> bytes:
     """Simulate all points of a chunk; `tell` is called with how many of them are done.
 
     InputError if a file is not what the sweep was planned with.
     """
-    require_files(asked.files)
+    require_files(work.files)
     done = [
-        point(request, _tell_after(done_before, tell)) for done_before, request in _numbered(asked)
+        point(request, _report_after(done_before, report))
+        for done_before, request in _numbered(work)
     ]
     return rows.pack(done)
 
 
-def _numbered(asked: Chunk) -> Sequence[tuple[int, Request]]:
-    return list(enumerate(asked.requests))
+def _numbered(work: Chunk) -> Sequence[tuple[int, Request]]:
+    return list(enumerate(work.requests))
 
 
-def _tell_after(done_before: int, tell: Tell | None) -> Callable[[dict[str, float]], None] | None:
-    if tell is None:
+def _report_after(
+    done_before: int, report: ReportProgress | None
+) -> Callable[[dict[str, float]], None] | None:
+    if report is None:
         return None
-    return lambda state: tell(done_before + state["fraction"])
+    return lambda state: report(done_before + state["fraction"])
 
 
 def point(

@@ -11,10 +11,10 @@ import time
 from multiprocessing.connection import Connection
 
 from skipline._core import InputError
-from skipline.sweeps.messages import Answer, Began, Ready, Refusal
+from skipline.sweeps.messages import Answer, ChunkProgress, Ready, Refusal
 from skipline.sweeps.simulate import Chunk, chunk
 
-_TELL_EVERY_S = 0.25
+_REPORT_EVERY_S = 0.25
 # One that is simulated, and one that waits, so that the worker never does.
 _CHUNKS = 2
 
@@ -38,17 +38,17 @@ def _serve(connection: Connection) -> None:
     chunks = read_chunks(connection)
     connection.send(Ready(_CHUNKS))
     while True:
-        asked = chunks.get()
+        work = chunks.get()
         last = time.monotonic()
 
-        def tell(done: float) -> None:
+        def report(done: float) -> None:
             nonlocal last
-            if time.monotonic() - last >= _TELL_EVERY_S:
+            if time.monotonic() - last >= _REPORT_EVERY_S:
                 last = time.monotonic()
-                connection.send(Began(asked.number, done))  # noqa: B023 - called in this turn only
+                connection.send(ChunkProgress(work.number, done))  # noqa: B023 - called in this turn only
 
         try:
-            connection.send(Answer(asked.number, chunk(asked, tell)))
+            connection.send(Answer(work.number, chunk(work, report)))
         except InputError as error:
             connection.send(Refusal(str(error)))
 

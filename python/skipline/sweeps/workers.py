@@ -11,7 +11,7 @@ from typing import IO, NamedTuple, Self
 
 from skipline._core import RunError
 from skipline.sweeps.engine import Engine
-from skipline.sweeps.messages import Answer, Began, Ready, Refusal
+from skipline.sweeps.messages import Answer, ChunkProgress, Ready, Refusal
 from skipline.sweeps.simulate import Chunk
 
 # Processes that end before they have taken a chunk: then it is not by chance.
@@ -19,14 +19,14 @@ _MOST_FALSE_STARTS = 3
 _END_WITHIN_S = 5.0
 
 
-class Died(NamedTuple):
+class WorkerDeath(NamedTuple):
     """A process has ended; `numbers` are the chunks that it had."""
 
     numbers: list[int]
     slots: int
 
 
-Event = Ready | Began | Answer | Refusal | Died
+Event = Ready | ChunkProgress | Answer | Refusal | WorkerDeath
 
 
 class _Process:
@@ -49,7 +49,7 @@ class _Process:
         self.slots = 0
         self.chunks: set[int] = set()
 
-    def last_words(self) -> str:
+    def last_stderr_line(self) -> str:
         """Return the last line that the process wrote to stderr."""
         self.stderr.seek(0)
         lines = self.stderr.read().decode(errors="replace").split("\n")
@@ -81,53 +81,57 @@ class Workers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for one in self._processes:
-            one.end(kill=self._engine.name == "local")
+        for process in self._processes:
+            process.end(kill=self._engine.name == "local")
 
     def free(self) -> bool:
         """Tell whether a chunk could be sent."""
-        return any(len(one.chunks) < one.slots for one in self._processes)
+        return any(len(process.chunks) < process.slots for process in self._processes)
 
-    def send(self, asked: Chunk) -> None:
+    def send(self, work: Chunk) -> None:
         """Give a chunk to the process that has the fewest; one that has died tells so itself."""
         best = min(
-            (one for one in self._processes if len(one.chunks) < one.slots),
-            key=lambda one: len(one.chunks),
+            (process for process in self._processes if len(process.chunks) < process.slots),
+            key=lambda process: len(process.chunks),
         )
-        best.chunks.add(asked.number)
+        best.chunks.add(work.number)
         with contextlib.suppress(OSError):
-            best.connection.send(asked)
+            best.connection.send(work)
 
     def events(self, timeout_s: float) -> Iterator[Event]:
         """Yield what processes tell within some time."""
-        by_connection: dict[object, _Process] = {one.connection: one for one in self._processes}
-        for ready in connections.wait([one.connection for one in self._processes], timeout_s):
-            one = by_connection[ready]
+        by_connection: dict[object, _Process] = {
+            process.connection: process for process in self._processes
+        }
+        for ready in connections.wait(
+            [process.connection for process in self._processes], timeout_s
+        ):
+            process = by_connection[ready]
             try:
-                message: Event = one.connection.recv()
+                message: Event = process.connection.recv()
             except (EOFError, OSError):
-                yield self._replace(one)
+                yield self._replace(process)
                 continue
-            self._note(one, message)
+            self._note(process, message)
             yield message
 
-    def _note(self, one: _Process, message: Event) -> None:
+    def _note(self, process: _Process, message: Event) -> None:
         match message:
             case Ready(slots):
-                one.slots = slots
+                process.slots = slots
             case Answer(number, _):
-                one.chunks.discard(number)
+                process.chunks.discard(number)
                 self._false_starts = 0
 
-    def _replace(self, one: _Process) -> Died:
+    def _replace(self, process: _Process) -> WorkerDeath:
         """Start another process for one that has ended; RunError if none gets to work."""
-        died = Died(sorted(one.chunks), one.slots)
-        words = one.last_words()
-        one.end(kill=True)
-        if not died.numbers:
+        death = WorkerDeath(sorted(process.chunks), process.slots)
+        reason = process.last_stderr_line()
+        process.end(kill=True)
+        if not death.numbers:
             self._false_starts += 1
         if self._false_starts >= _MOST_FALSE_STARTS:
-            self._processes.remove(one)
-            raise RunError(f"workers of the engine {self._engine.name} do not start: {words}")
-        self._processes[self._processes.index(one)] = _Process(self._engine)
-        return died
+            self._processes.remove(process)
+            raise RunError(f"workers of the engine {self._engine.name} do not start: {reason}")
+        self._processes[self._processes.index(process)] = _Process(self._engine)
+        return death

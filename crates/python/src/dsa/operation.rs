@@ -42,7 +42,7 @@ fn readable(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Range> {
         wrong("a buffer is needed: bytes, bytearray, memoryview, array, numpy array")
     })?;
     if !buffer.is_c_contiguous() && !buffer.is_fortran_contiguous() {
-        return Err(wrong("its bytes are not one behind the other; copy it first"));
+        return Err(wrong("the buffer is not contiguous; pass numpy.ascontiguousarray(...)"));
     }
     Ok(Range { at: buffer.buf_ptr() as u64, bytes: buffer.len_bytes() as u64, buffer })
 }

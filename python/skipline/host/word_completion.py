@@ -1,4 +1,4 @@
-"""What may be typed after `skipline host`: the binary tells its commands, options and values."""
+"""Completion after `skipline host`: commands, options and values, from the binary."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from skipline.host import binary
 _Command = dict[str, Any]
 
 
-def after(typed: Sequence[str], begun: str) -> Iterator[tuple[str, str]]:
+def completions(typed: Sequence[str], begun: str) -> Iterator[tuple[str, str]]:
     """Yield words that begin as `begun` and may follow those typed, with their meaning."""
     try:
         command: _Command = json.loads(binary.output(["__words"]))
