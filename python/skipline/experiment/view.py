@@ -136,7 +136,7 @@ def errors_table(joint: Together) -> Table:
         table.add_row("  this simulation", *cells, f"{verdict.value:.2f}", _limit(verdict))
         if verdict.name == joint.trivial_check:
             for score in joint.trivial:
-                fitted = f"constant fitted to {score.fitted_on}" if score.fitted_on else ""
+                fitted = "with fitted constant" if score.fitted_on else ""
                 name = _formula_names(joint).get(score.text, score.text)
                 values = [score.by_basis.get(basis) for basis in BASES]
                 cells = ["–" if value is None else f"{value:.2f}" for value in values]
@@ -160,7 +160,7 @@ def _formula_names(joint: Together) -> dict[str, str]:
 def _formulas(joint: Together) -> list[Text]:
     """Write out the formulas that the table only names."""
     names = _formula_names(joint)
-    return [Text(f"{name.capitalize()}: {text}") for text, name in names.items()]
+    return [Text(f"{name.replace('f', 'F', 1)}: {text}") for text, name in names.items()]
 
 
 def _limit(verdict: ErrorVerdict) -> Text:
