@@ -19,4 +19,4 @@ def table(budget: Iterable[Item], platform: str) -> Table:
 
 def as_csv(budget: Iterable[Item]) -> str:
     """Write one row per budget."""
-    return csv_text.of(Item._fields, budget)
+    return csv_text.from_rows(Item._fields, budget)

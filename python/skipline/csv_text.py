@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable
 
 
-def of(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+def from_rows(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     """Write rows below the names of their columns."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

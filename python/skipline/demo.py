@@ -178,4 +178,4 @@ def as_csv(demo: Demo) -> str:
     counters = (
         (name, "per 10 s", off, demo.on.counters[name]) for name, off in demo.off.counters.items()
     )
-    return csv_text.of(("number", "unit", "ddio_off", "ddio_on"), (*latencies, *counters))
+    return csv_text.from_rows(("number", "unit", "ddio_off", "ddio_on"), (*latencies, *counters))

@@ -104,7 +104,7 @@ def as_json(examples: list[Example]) -> str:
 
 def as_csv(examples: list[Example]) -> str:
     """Write one row per example."""
-    return csv_text.of(Example._fields[:3], (example[:3] for example in examples))
+    return csv_text.from_rows(Example._fields[:3], (example[:3] for example in examples))
 
 
 def _load(path: str) -> Example:

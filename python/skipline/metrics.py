@@ -54,7 +54,7 @@ def as_json() -> str:
 def as_csv() -> str:
     """Write one row per metric."""
     rows = (entry.model_dump().values() for entry in declared().values())
-    return csv_text.of(Declared.model_fields, rows)
+    return csv_text.from_rows(Declared.model_fields, rows)
 
 
 def overview() -> RenderableType:

@@ -43,7 +43,7 @@ def details(name_or_path: str, known: Iterable[Fact]) -> RenderableType:
 
 def as_csv(known: Iterable[Fact]) -> str:
     """Write one row per fact."""
-    return csv_text.of(Fact._fields, known)
+    return csv_text.from_rows(Fact._fields, known)
 
 
 def _shown(origin: str | None) -> str:

@@ -54,4 +54,4 @@ def as_csv(result: TraceResult) -> str:
     """Return the levels as rows."""
     columns = ("level", "hits", "misses", "writebacks")
     rows = ((level.name, level.hits, level.misses, level.writebacks) for level in result.levels)
-    return csv_text.of(columns, rows)
+    return csv_text.from_rows(columns, rows)

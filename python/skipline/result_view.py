@@ -317,4 +317,4 @@ def miss_kinds_table(kinds: dict[str, MissKinds], title: str, first: str) -> Ren
 
 def as_csv(result: Result) -> str:
     """Write one row per number: metric, component, value, ci95, unit."""
-    return csv_text.of(Entry._fields, result.entries())
+    return csv_text.from_rows(Entry._fields, result.entries())

@@ -46,4 +46,4 @@ def as_csv(testbed: Testbed) -> str:
     """Write one row per setting."""
     columns = tuple(TestbedSetting.model_fields)
     rows = (setting.model_dump().values() for setting in testbed.settings)
-    return csv_text.of(columns, rows)
+    return csv_text.from_rows(columns, rows)

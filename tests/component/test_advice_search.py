@@ -181,7 +181,7 @@ def test_changes_are_told_as_commands() -> None:
         ("placement.header_slices", "2"),
         ("dsa.threshold", "12"),
     ]
-    told = dict(commands.of(changes, ["b"]))
+    told = dict(commands.for_changes(changes, ["b"]))
     assert told["ddio_ways"] == ["skipline-host tune ddio-ways 6"]
     assert told["rx_descriptors"][0] == "ethtool -G IFACE rx 256"
     assert told["core_way_mask"][0] == "skipline-host tune cat GROUP 0x1ff"

@@ -18,26 +18,26 @@ def test_pairs_of_a_seed_tell_what_the_sides_alone_cannot() -> None:
     # Seeds differ by far more than the sides do.
     before = figures([10.0, 20.0, 30.0, 40.0, 50.0])
     now = figures([10.1, 20.2, 30.1, 40.2, 50.15])
-    found = change.of("x", before, now)
+    found = change.between("x", before, now)
     assert found.pairs == 5
     assert found.difference == pytest.approx(0.15)
     # Student's t of four degrees of freedom, 2.776, times 0.05 / sqrt(5).
     assert found.ci95 == pytest.approx(2.776 * 0.05 / 5**0.5, rel=1e-3)
     assert change.significant([found]) == [True]
-    apart = change.of("x", before, figures([10.1, 20.2, 30.1, 40.2, 50.15], first=6))
+    apart = change.between("x", before, figures([10.1, 20.2, 30.1, 40.2, 50.15], first=6))
     assert apart.pairs == 0 and change.significant([apart]) == [False]
 
 
 def test_equal_sides_have_not_changed_and_a_constant_shift_has() -> None:
-    same = change.of("x", figures([1.0, 2.0]), figures([1.0, 2.0]))
-    shifted = change.of("x", figures([1.0, 2.0]), figures([1.5, 2.5]))
+    same = change.between("x", figures([1.0, 2.0]), figures([1.0, 2.0]))
+    shifted = change.between("x", figures([1.0, 2.0]), figures([1.5, 2.5]))
     assert (same.difference, same.ci95, same.chance) == (0, 0, 1)
     assert (shifted.ci95, shifted.chance) == (0, 0)
 
 
 def test_of_one_run_each_the_intervals_within_decide() -> None:
     def of(before: float, now: float, ci95: float | None) -> Change:
-        return change.of("x", {1: Figure(before, ci95)}, {1: Figure(now, ci95)})
+        return change.between("x", {1: Figure(before, ci95)}, {1: Figure(now, ci95)})
 
     far, near, unknown = of(10, 12, 1.0), of(10, 11, 1.0), of(10, 12, None)
     assert change.significant([far, near, unknown]) == [True, False, False]
@@ -48,7 +48,7 @@ def test_of_one_run_each_the_intervals_within_decide() -> None:
 def test_of_many_numbers_that_have_not_changed_few_are_called_changed() -> None:
     generator = random.Random(1)
     unchanged = [
-        change.of(
+        change.between(
             "x",
             figures([generator.gauss(0, 1) for _ in range(5)]),
             figures([generator.gauss(0, 1) for _ in range(5)]),
@@ -98,17 +98,17 @@ def test_settings_that_differ_are_found_in_tables_and_lists() -> None:
 
 def test_one_run_is_compared_with_the_mean_of_all_on_the_other_side() -> None:
     many = figures([10.0, 12.0, 14.0], first=2)
-    found = change.of("x", {1: Figure(11.0, 0.5)}, many)
+    found = change.between("x", {1: Figure(11.0, 0.5)}, many)
     assert found.pairs == 0
     assert found.difference == pytest.approx(1.0)
     # Student's t of two degrees of freedom, 4.303, times 2 / sqrt(3), beside 0.5.
     assert found.ci95 == pytest.approx((0.25 + (4.303 * 2 / 3**0.5) ** 2) ** 0.5, rel=1e-3)
-    assert change.of("x", {1: Figure(11.0, None)}, many).chance is None
+    assert change.between("x", {1: Figure(11.0, None)}, many).chance is None
 
 
 def test_a_side_without_spread_is_as_certain_as_the_other_side() -> None:
     constant, spread = figures([5.0, 5.0, 5.0]), figures([6.0, 7.0, 8.0], first=9)
-    up, down = change.of("x", constant, spread), change.of("x", spread, constant)
+    up, down = change.between("x", constant, spread), change.of("x", spread, constant)
     assert up.difference == pytest.approx(2.0)
     assert down.difference == pytest.approx(-2.0)
     assert up.ci95 == down.ci95 == pytest.approx(4.303 / 3**0.5, rel=1e-3)

@@ -248,7 +248,7 @@ class _Search:
     ) -> Change | None:
         """Return how the goal's cost changes from `of` to a candidate, by paired seeds."""
         left, right = self._costs(of, before), self._costs(candidate, after)
-        return change.of(self._target.label, left, right) if left and right else None
+        return change.between(self._target.label, left, right) if left and right else None
 
     def _costs(self, candidate: Candidate, measured: Measured) -> dict[int, Figure]:
         (present,) = self._settled([()])
@@ -276,7 +276,7 @@ class _Search:
             for name in (f"{prefix}{P99}", throughput):
                 left, right = before.get(name), after.get(name)
                 if left and right:
-                    found.append((prefix.rstrip(":") or "main", change.of(name, left, right)))
+                    found.append((prefix.rstrip(":") or "main", change.between(name, left, right)))
         return found
 
 

@@ -5,7 +5,9 @@ from collections.abc import Iterator, Sequence
 _IFACE, _GROUP, _DEVICE = "IFACE", "GROUP", "BUS:SLOT.FUNCTION"
 
 
-def of(changes: Sequence[tuple[str, str]], names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+def for_changes(
+    changes: Sequence[tuple[str, str]], names: Sequence[str]
+) -> Iterator[tuple[str, list[str]]]:
     """Yield each changed key with its commands; capitals stand for names of the user's machine.
 
     `names` are the tenants beside the main one, which keys name by number.

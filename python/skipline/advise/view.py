@@ -66,7 +66,7 @@ def _gain(change: Change) -> tuple[str, str]:
 
 def _commands(advice: Advice) -> Table:
     table = _table("setting", "how")
-    for key, lines in commands.of(advice.candidate, advice.target.tenants):
+    for key, lines in commands.for_changes(advice.candidate, advice.target.tenants):
         for at, line in enumerate(lines):
             table.add_row(key if at == 0 else "", Text(line))
     return table
@@ -104,7 +104,7 @@ def as_csv(advice: Advice) -> str:
     """Write a row per changed setting."""
     columns = ["key", "now", "then", *Change._fields]
     rows = [(part.key, part.now, part.value, *part.gain) for part in advice.parts]
-    return csv_text.of(columns, rows)
+    return csv_text.from_rows(columns, rows)
 
 
 def as_json(advice: Advice) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def as_json(advice: Advice) -> dict[str, Any]:
             {"key": part.key, "now": part.now, "then": part.value, **part.gain._asdict()}
             for part in advice.parts
         ],
-        "commands": dict(commands.of(advice.candidate, advice.target.tenants)),
+        "commands": dict(commands.for_changes(advice.candidate, advice.target.tenants)),
         "tenants": [{"tenant": name, **change._asdict()} for name, change in advice.tenants],
         "trade_off": [
             {"settings": dict(one.candidate), "cost": one.cost} for one in advice.trade_off

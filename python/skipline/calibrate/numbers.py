@@ -27,7 +27,7 @@ class Measurement:
         return f"{self.experiment}: {self.point_name}: {self.judged.metric}"
 
     def error(self, predicted: float) -> float:
-        """Return predicted - measured, in points or in percent of the measured."""
+        """Return predicted - measured, in percentage points or in percent of the measured."""
         difference = predicted - self.measured
         return difference if self.judged.error == "points" else 100 * difference / self.measured
 

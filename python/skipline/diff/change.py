@@ -41,7 +41,7 @@ class _Spread(NamedTuple):
     chance: float | None
 
 
-def of(name: str, before: Mapping[int, Figure], now: Mapping[int, Figure]) -> Change:
+def between(name: str, before: Mapping[int, Figure], now: Mapping[int, Figure]) -> Change:
     """Compare a number of runs by seed; both sides have some."""
     spread = _difference(before, now, 1.0)
     return Change(

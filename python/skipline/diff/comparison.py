@@ -89,7 +89,7 @@ def compare(before: Side, now: Side, bounds: Sequence[Bound]) -> Comparison:
             f"{before.name} and {now.name} have no point in common: their axes or values differ"
         )
     changes = [
-        (axes, change.of(name, left, right))
+        (axes, change.between(name, left, right))
         for axes in shared
         for name, left, right in _numbers(before.runs[axes], now.runs[axes])
     ]

@@ -40,7 +40,7 @@ def as_csv(compared: Comparison) -> str:
     for one in compared.found:
         told = (one.change.percent, one.unit, one.significant)
         rows.append([*(one.axes.get(key) for key in axes), *one.change, *told])
-    return csv_text.of(columns, rows)
+    return csv_text.from_rows(columns, rows)
 
 
 def _sides(compared: Comparison) -> Table:

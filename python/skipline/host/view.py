@@ -138,4 +138,4 @@ def as_csv(comparison: Comparison) -> str:
         )
         for size in comparison.sizes
     )
-    return csv_text.of(columns, rows)
+    return csv_text.from_rows(columns, rows)

@@ -38,7 +38,7 @@ class Drawn(NamedTuple):
 def read(path: str, choice: Choice) -> Summary:
     """Read what a page or pictures are made of; InputError if nothing is done yet."""
     with Store(path) as store:
-        found = summary.of(store, choice.sweep, choice.metrics)
+        found = summary.summarise(store, choice.sweep, choice.metrics)
     if not len(found.frame):
         raise InputError(f"{path}: sweep {found.number}: no point is done yet")
     for name in (choice.x, choice.y):

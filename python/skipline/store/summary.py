@@ -39,7 +39,7 @@ def more_is_better(metric: str) -> bool | None:
     return False if name.startswith(_LESS) else None
 
 
-def of(store: Store, sweep: int | None, metrics: Sequence[str]) -> Summary:
+def summarise(store: Store, sweep: int | None, metrics: Sequence[str]) -> Summary:
     """Summarise a sweep; without names, metrics that tell most sweeps apart."""
     import polars as pl
 

@@ -57,10 +57,10 @@ def parse(text: str) -> Axis:
     key, equals, values = text.partition("=")
     if not equals or not key.strip() or not values.strip():
         raise InputError(f"--axis '{text}': not KEY=VALUES; {HOW}")
-    return of(key.strip(), values.strip(), f"--axis '{text}'")
+    return from_values(key.strip(), values.strip(), f"--axis '{text}'")
 
 
-def of(key: str, text: str, where: str) -> Axis:
+def from_values(key: str, text: str, where: str) -> Axis:
     """Read the values of a key: a list or a range."""
     if ".." in text:
         return _range(key, text, where)

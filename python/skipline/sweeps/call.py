@@ -65,7 +65,7 @@ def _definition(
     for key, values in axes.items():
         where = f"axes: '{key}'"
         if isinstance(values, str):
-            found.append(axis.of(key, values, where))
+            found.append(axis.from_values(key, values, where))
         elif isinstance(values, Iterable):
             literals = [of_settings.of_python({key: value}, {})[0][1] for value in values]
             found.append(axis.listed(key, literals, where))

@@ -124,7 +124,7 @@ def _axes(path: str, table: Mapping[str, Any]) -> "Iterator[Axis]":
     for key, values in _typed(path, table, "axis", dict, {}).items():
         where = f"{path}: axis '{key}'"
         if isinstance(values, str):
-            yield axes_of.of(key, values, where)
+            yield axes_of.from_values(key, values, where)
         elif isinstance(values, list):
             yield axes_of.listed(key, [setting(value) for value in values], where)
         else:
