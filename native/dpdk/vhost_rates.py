@@ -51,7 +51,7 @@ def rate(args: argparse.Namespace, kind: str, frame_bytes: int) -> float:
             switch=("--time-turns",),
             guests=("--bytes", str(frame_bytes)),
         )
-        guests, switch = exchange.between(args.packets)
+        guests, switch = exchange.of(args.packets)
     if guests.code or switch.code:
         sys.exit(f"error: packets do not come through whole:\n{guests.out}{switch.errors}")
     return float(switch.report["delivered"] / switch.report["busy_s"])

@@ -108,7 +108,7 @@ def test_one_run_is_compared_with_the_mean_of_all_on_the_other_side() -> None:
 
 def test_a_side_without_spread_is_as_certain_as_the_other_side() -> None:
     constant, spread = figures([5.0, 5.0, 5.0]), figures([6.0, 7.0, 8.0], first=9)
-    up, down = change.between("x", constant, spread), change.of("x", spread, constant)
+    up, down = change.between("x", constant, spread), change.between("x", spread, constant)
     assert up.difference == pytest.approx(2.0)
     assert down.difference == pytest.approx(-2.0)
     assert up.ci95 == down.ci95 == pytest.approx(4.303 / 3**0.5, rel=1e-3)

@@ -78,7 +78,7 @@ def total(report: dict[str, Any], count: str) -> int:
 
 def comes_through(exchange: Exchange, packets: int) -> dict[str, Any]:
     """Judge that all packets do; what the switch says."""
-    guests, switch = exchange.between(packets)
+    guests, switch = exchange.of(packets)
     assert (switch.code, verdict(guests.report)) == (0, WHOLE), switch.errors
     assert (guests.code, guests.report["whole"]) == (0, 2 * packets)
     said = switch.report
@@ -154,7 +154,7 @@ def test_what_is_late_is_not_taken_for_lost(tmp_path: Path, on_dsa: Run) -> None
 
 def test_guests_see_a_failed_copy_that_is_not_redone(tmp_path: Path, on_dsa: Run) -> None:
     exchange = Exchange(tmp_path, "dsa", on_dsa(1, FAILURES), switch=("--without", "repair"))
-    guests, switch = exchange.between(FEW_PACKETS)
+    guests, switch = exchange.of(FEW_PACKETS)
     assert (switch.code, guests.code) == (0, 1)
     assert guests.report["damaged"] + guests.report["doubled"] > 0
     assert total(switch.report, "failed") > 0
@@ -163,7 +163,7 @@ def test_guests_see_a_failed_copy_that_is_not_redone(tmp_path: Path, on_dsa: Run
 def test_guests_see_copies_that_are_released_before_they_end(tmp_path: Path, on_dsa: Run) -> None:
     late = "seed = 7\n[delays]\nrate = 0.02\nnanoseconds = 200_000\n"
     exchange = Exchange(tmp_path, "dsa", on_dsa(4, late), switch=("--without", "order"))
-    guests, switch = exchange.between(FEW_PACKETS)
+    guests, switch = exchange.of(FEW_PACKETS)
     assert (switch.code, guests.code) == (0, 1)
     assert guests.report["damaged"] + guests.report["doubled"] > 0
     assert switch.report["overtakes"] > 0
@@ -190,7 +190,7 @@ def test_each_queue_has_one_core_and_writes_to_the_cache(tmp_path: Path, on_dsa:
 def test_guests_that_crash_leave_nothing_under_way(tmp_path: Path, on_dsa: Run, copy: str) -> None:
     run = on_dsa(2, "seed = 7\n" + DELAYS) if copy == "dsa" else []
     exchange = Exchange(tmp_path, copy, run, guests=("--leave-after", "3000"))
-    guests, switch = exchange.between(PACKETS)
+    guests, switch = exchange.of(PACKETS)
     assert (guests.code, guests.out) == (0, "")
     assert switch.code == 0, switch.errors
     assert 3_000 <= switch.report["received"] < 2 * PACKETS
