@@ -13,9 +13,9 @@ use std::path::PathBuf;
 /// Measure operations on devices, on CPUs and on simulated machines by the same command line.
 #[derive(clap::Args, Clone, Debug)]
 pub struct BenchOptions {
-    /// The targets that do the operations, several side by side: `device` (queues of this machine, or of `skipline-dsa
-    /// run`), `software` (the same below `skipline-dsa run`), `cpu` (this machine's), `model:PLATFORM` (the
-    /// copy engines of a simulated machine), `cpu-model:PLATFORM` (its cores).
+    /// The targets that do the operations, several side by side: `device` (queues of this machine, or of
+    /// `skipline-dsa run`), `software` (the same below `skipline-dsa run`), `cpu` (this machine's),
+    /// `model:PLATFORM` (the copy engines of a simulated machine), `cpu-model:PLATFORM` (its cores).
     #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = BenchTarget::parse,
           default_value = "device")]
     pub on: Vec<BenchTarget>,

@@ -53,7 +53,8 @@ impl BenchTarget {
         }
     }
 
-    /// The origin of the target's numbers, as results state it: measured ones and simulated ones are never mixed.
+    /// The origin of the target's numbers, as results state it: measured ones and simulated ones are never
+    /// mixed.
     #[must_use]
     pub fn basis(&self) -> &'static str {
         match self {

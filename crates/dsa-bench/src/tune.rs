@@ -63,8 +63,8 @@ pub struct TuneOptions {
 pub struct OperationThresholds {
     /// The operation.
     pub operation: BenchOperation,
-    /// The threshold in bytes for each kind of queue: synchronous, asynchronous; `None`: the device pays at no
-    /// size.
+    /// The threshold in bytes for each kind of queue: synchronous, asynchronous; `None`: the device pays at
+    /// no size.
     pub bytes: Vec<[Option<u64>; 2]>,
 }
 
@@ -140,8 +140,8 @@ struct ThresholdSearch<'a> {
 }
 
 impl ThresholdSearch<'_> {
-    /// The size from which on the device is not slower: between the largest size at which it is slower and the
-    /// next one, found by bisection of the list of sizes; `None`: the device is slower at all sizes.
+    /// The size from which on the device is not slower: between the largest size at which it is slower and
+    /// the next one, found by bisection of the list of sizes; `None`: the device is slower at all sizes.
     fn threshold(
         &mut self,
         operation: BenchOperation,

@@ -111,23 +111,23 @@ fn per_one(total: Duration) -> f64 {
 }
 
 #[repr(C, align(64))]
-struct Descriptor([u64; 8]);
+struct RawDescriptor([u64; 8]);
 
 #[repr(C, align(32))]
-struct Record([u64; 4]);
+struct RawRecord([u64; 4]);
 
-unsafe fn enqcmd(portal: *mut c_void, descriptor: *const Descriptor) {
+unsafe fn enqcmd(portal: *mut c_void, descriptor: *const RawDescriptor) {
     // SAFETY: the portal is one, the descriptor is there.
     unsafe { asm!(".byte 0xf2, 0x0f, 0x38, 0xf8, 0x06", in("rax") portal, in("rsi") descriptor) };
 }
 
-unsafe fn movdir64b(portal: *mut c_void, descriptor: *const Descriptor) {
+unsafe fn movdir64b(portal: *mut c_void, descriptor: *const RawDescriptor) {
     // SAFETY: as above.
     unsafe { asm!(".byte 0x66, 0x0f, 0x38, 0xf8, 0x06", in("rax") portal, in("rsi") descriptor) };
 }
 
 /// Nanoseconds of the submission of a no-op.
-fn portal(path: &str, submit: unsafe fn(*mut c_void, *const Descriptor)) -> f64 {
+fn portal(path: &str, submit: unsafe fn(*mut c_void, *const RawDescriptor)) -> f64 {
     /// Record address valid, record requested.
     const FLAGS: u64 = 0xc << 32;
     let path = std::ffi::CString::new(path).expect("a path");
@@ -140,11 +140,11 @@ fn portal(path: &str, submit: unsafe fn(*mut c_void, *const Descriptor)) -> f64 
         assert_ne!(page, libc::MAP_FAILED, "{path:?}: {}", std::io::Error::last_os_error());
         let mut total = Duration::ZERO;
         for _ in 0..GROUPS {
-            let records: Vec<Record> = (0..IN_GROUP).map(|_| Record([0; 4])).collect();
-            let descriptors: Vec<Descriptor> = records
+            let records: Vec<RawRecord> = (0..IN_GROUP).map(|_| RawRecord([0; 4])).collect();
+            let descriptors: Vec<RawDescriptor> = records
                 .iter()
                 .map(|record| {
-                    Descriptor([FLAGS, std::ptr::from_ref(record) as u64, 0, 0, 0, 0, 0, 0])
+                    RawDescriptor([FLAGS, std::ptr::from_ref(record) as u64, 0, 0, 0, 0, 0, 0])
                 })
                 .collect();
             let start = Instant::now();

@@ -1,18 +1,18 @@
 //! `skipline-dsa config`: the configuration of this machine's devices, or of those of the run that it is
 //! in.
 //!
-//! - [`show`]: what there is. [`check`]: what a file would be refused for, and change.
-//! - [`apply`]: changes it. [`reset`]: puts back what was before.
-//! - [`foreseen`]: what a file comes to, for people and for programs.
+//! - [`show`]: shows the configuration. [`check`]: the refusals and changes of a file.
+//! - [`apply`]: changes the configuration. [`reset`]: restores the former one.
+//! - [`preview`]: refusals, changes and steps of a file, as text and as JSON.
 
 mod apply;
 mod check;
 mod crash;
-mod foreseen;
+mod preview;
 mod reset;
 mod show;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use dsa_config::change::ChangeError;
 use dsa_config::journal::{Place, State, StateError};
 use dsa_config::machine::{Machine, MachineError};
@@ -21,19 +21,19 @@ use dsa_config::sysfs::Sysfs;
 use idxd::Node;
 use std::path::{Path, PathBuf};
 
-/// What is said after a change.
-const WRITTEN: &str =
+/// The line that is printed after a change.
+const AFTER_WRITE: &str =
     "All of it was written and read back; `config reset` puts back what was before.";
 
-/// Show, check, change and put back the configuration of devices.
+/// Show, check, change and restore the configuration of devices.
 ///
-/// The files are those of accel-config. A device that a file names gets the configuration of the file as
-/// a whole: what the file does not say of it is as after a boot. Nothing is written unless --apply is
-/// given; what was before is on the disk first, and `reset` puts it back, also after a crash.
+/// Files have the format of accel-config. A device that a file names gets the configuration of the file as a
+/// whole: values that the file does not state are as after a boot. Nothing is written unless --apply is
+/// given; the former configuration is on the disk first, and `reset` puts it back, also after a crash.
 ///
 /// In a run (`skipline-dsa run --unconfigured -- sh`) it configures the devices of the run.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct ConfigArguments {
     /// Directory tree that stands in for the machine: DIR/sys/bus/dsa and what else is read or written.
     #[arg(long, global = true, value_name = "DIR")]
     root: Option<PathBuf>,
@@ -43,76 +43,77 @@ pub struct Arguments {
     /// Wait until another skipline-dsa has ended, where this one would be refused.
     #[arg(long, global = true)]
     wait: bool,
-    /// For people or for programs.
+    /// Output for people (text) or for programs (json).
     #[arg(long, global = true, value_enum, default_value_t)]
-    format: Format,
+    format: ConfigFormat,
     #[command(subcommand)]
-    command: Command,
+    command: ConfigCommand,
 }
 
-/// Who reads the output.
+/// The format of the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// People.
+enum ConfigFormat {
+    /// Text for people.
     #[default]
     Text,
-    /// Programs.
+    /// JSON for programs.
     Json,
 }
 
 #[derive(clap::Subcommand)]
-enum Command {
-    Show(show::Arguments),
-    Check(check::Arguments),
-    Apply(apply::Arguments),
-    Reset(reset::Arguments),
+enum ConfigCommand {
+    Show(show::ShowArguments),
+    Check(check::CheckArguments),
+    Apply(apply::ApplyArguments),
+    Reset(reset::ResetArguments),
 }
 
-/// What all commands need.
-struct Context {
+/// The devices, the journal's directory and the options that all commands share.
+struct ConfigContext {
     bus: Sysfs,
     place: Place,
     waits: bool,
-    format: Format,
-    /// Whether these are no devices of the machine.
+    format: ConfigFormat,
+    /// Whether the devices are those of a tree (--root) or of a run, not of the machine.
     is_stand_in: bool,
 }
 
-impl Context {
-    fn new(arguments: &Arguments) -> Result<Self, Failure> {
-        let asked = arguments.state_dir.as_deref();
+impl ConfigContext {
+    fn new(arguments: &ConfigArguments) -> Result<Self, CommandFailure> {
+        let state_dir = arguments.state_dir.as_deref();
         let run = std::env::var_os(dsa_run::RUN_DIRECTORY).map(PathBuf::from);
         let (bus, place) = match (&arguments.root, &run) {
             (Some(root), _) => {
                 let shown = root.display();
-                let bus = Sysfs::at(root)
-                    .map_err(|error| Failure::bad_input(format!("--root {shown}: {error}")))?;
-                let place = Place::of_machine(bus.root(), asked);
+                let bus = Sysfs::at(root).map_err(|error| {
+                    CommandFailure::bad_input(format!("--root {shown}: {error}"))
+                })?;
+                let place = Place::of_machine(bus.root(), state_dir);
                 (bus, place)
             }
-            (None, Some(run)) => (Sysfs::real(), Place::of_run(run, asked)),
-            (None, None) => (Sysfs::real(), Place::of_machine(Path::new("/"), asked)),
+            (None, Some(run)) => (Sysfs::real(), Place::of_run(run, state_dir)),
+            (None, None) => (Sysfs::real(), Place::of_machine(Path::new("/"), state_dir)),
         };
         let is_stand_in = arguments.root.is_some() || run.is_some();
         let (waits, format) = (arguments.wait, arguments.format);
         Ok(Self { bus, place, waits, format, is_stand_in })
     }
 
-    /// Its devices.
-    fn machine(&self) -> Result<Machine, Failure> {
-        Machine::read(&self.bus).map_err(|error| of_machine(&error))
+    /// Reads the devices and their configuration.
+    fn read_machine(&self) -> Result<Machine, CommandFailure> {
+        Machine::read(&self.bus).map_err(|error| machine_failure(&error))
     }
 
-    /// Before anything is written: the right to, then the lock.
-    fn lock(&self) -> Result<State, Failure> {
-        // Such a run serves no files that can be written.
+    /// Checks the right to write, then takes the lock: to be called before anything is written.
+    fn lock(&self) -> Result<State, CommandFailure> {
+        // A run without namespaces serves no files that can be written.
         if self.is_stand_in && std::env::var_os("DSA_SYSFS_PATH").is_some() {
-            return Err(Failure::refused(
+            return Err(CommandFailure::refused(
                 "nothing was written: a run without namespaces has attributes for reading alone\n  \
                  remedy: skipline-dsa run --config FILE, or accel-config",
             ));
         }
-        self.bus.check_writable().map_err(|error| of_machine(&error))?;
+        self.bus.check_writable().map_err(|error| machine_failure(&error))?;
         let state = match self.place.lock(false) {
             Err(StateError::Locked(path)) if self.waits => {
                 eprintln!("waiting for the lock {}", path.display());
@@ -120,11 +121,15 @@ impl Context {
             }
             other => other,
         };
-        state.map_err(|error| of_state(&error))
+        state.map_err(|error| state_failure(&error))
     }
 
-    /// The devices of some names, all of them if there is none.
-    fn chosen(&self, machine: &Machine, names: &[Node]) -> Result<Vec<usize>, Failure> {
+    /// The numbers of the named devices; without names of all.
+    fn select_devices(
+        &self,
+        machine: &Machine,
+        names: &[Node],
+    ) -> Result<Vec<usize>, CommandFailure> {
         if names.is_empty() {
             return Ok(machine.numbers.clone());
         }
@@ -132,58 +137,58 @@ impl Context {
         match unknown {
             None => Ok(names.iter().map(|name| name.device()).collect()),
             Some(name) => {
-                let there: Vec<String> =
+                let known: Vec<String> =
                     machine.numbers.iter().map(|it| Node::Device(*it).to_string()).collect();
-                let there = there.join(", ");
-                Err(Failure::bad_input(format!("--device {name}: allowed is {there}")))
+                let known = known.join(", ");
+                Err(CommandFailure::bad_input(format!("--device {name}: allowed is {known}")))
             }
         }
     }
 }
 
-/// The name of a device.
-fn device_name(text: &str) -> Result<Node, String> {
+/// Parses the name of a device.
+fn parse_device_name(text: &str) -> Result<Node, String> {
     match text.parse() {
         Ok(node @ Node::Device(_)) => Ok(node),
         _ => Err("allowed is the name of a device, like dsa0".to_owned()),
     }
 }
 
-/// Runs a command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let context = Context::new(arguments)?;
+/// Runs a command of `config`.
+pub fn run(arguments: &ConfigArguments) -> Result<(), CommandFailure> {
+    let context = ConfigContext::new(arguments)?;
     match &arguments.command {
-        Command::Show(arguments) => show::run(arguments, &context),
-        Command::Check(arguments) => check::run(arguments, &context),
-        Command::Apply(arguments) => apply::run(arguments, &context),
-        Command::Reset(arguments) => reset::run(arguments, &context),
+        ConfigCommand::Show(arguments) => show::run(arguments, &context),
+        ConfigCommand::Check(arguments) => check::run(arguments, &context),
+        ConfigCommand::Apply(arguments) => apply::run(arguments, &context),
+        ConfigCommand::Reset(arguments) => reset::run(arguments, &context),
     }
 }
 
-fn of_machine(error: &MachineError) -> Failure {
+fn machine_failure(error: &MachineError) -> CommandFailure {
     match error {
-        MachineError::Unread(..) | MachineError::Seen(_) => Failure::failed(error),
-        _ => Failure::refused(error),
+        MachineError::Unread(..) | MachineError::Seen(_) => CommandFailure::failed(error),
+        _ => CommandFailure::refused(error),
     }
 }
 
-fn of_state(error: &StateError) -> Failure {
+fn state_failure(error: &StateError) -> CommandFailure {
     match error {
-        StateError::Locked(_) => Failure::refused(format!("nothing was written: {error}")),
-        _ => Failure::failed(error),
+        StateError::Locked(_) => CommandFailure::refused(format!("nothing was written: {error}")),
+        _ => CommandFailure::failed(error),
     }
 }
 
-fn of_change(error: &ChangeError) -> Failure {
+fn change_failure(error: &ChangeError) -> CommandFailure {
     match error {
-        ChangeError::Machine(machine) => of_machine(machine),
-        ChangeError::State(state) => of_state(state),
+        ChangeError::Machine(machine) => machine_failure(machine),
+        ChangeError::State(state) => state_failure(state),
         ChangeError::TakenBack(step) => match **step {
-            StepError::Holds(..) | StepError::Differs(_) => Failure::not_as_asked(error),
-            StepError::Machine(_) => Failure::failed(error),
-            _ => Failure::refused(error),
+            StepError::Holds(..) | StepError::Differs(_) => CommandFailure::not_as_asked(error),
+            StepError::Machine(_) => CommandFailure::failed(error),
+            _ => CommandFailure::refused(error),
         },
-        ChangeError::LeftOpen(..) | ChangeError::Stopped => Failure::failed(error),
-        _ => Failure::refused(error),
+        ChangeError::LeftOpen(..) | ChangeError::Stopped => CommandFailure::failed(error),
+        _ => CommandFailure::refused(error),
     }
 }

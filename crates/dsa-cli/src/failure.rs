@@ -1,23 +1,23 @@
-//! How a command ends when it does not succeed.
+//! The failure of a command: its message and exit code.
 
 use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
-/// A message for people, and the exit code.
+/// A failure with the message that is printed, and the exit code.
 #[derive(Debug)]
-pub struct Failure {
+pub struct CommandFailure {
     message: Option<String>,
     code: u8,
 }
 
-impl Failure {
+impl CommandFailure {
     /// Wrong usage or bad input: exit code 2.
     pub fn bad_input(message: impl Display) -> Self {
         Self { message: Some(message.to_string()), code: 2 }
     }
 
-    /// It did not work: exit code 1.
+    /// The command failed: exit code 1.
     pub fn failed(message: impl Display) -> Self {
         Self { message: Some(message.to_string()), code: 1 }
     }
@@ -27,22 +27,22 @@ impl Failure {
         Self { message: Some(message.to_string()), code: 3 }
     }
 
-    /// A write was taken, and something else is there: exit code 4.
+    /// A write was accepted, but another value is read back: exit code 4.
     pub fn not_as_asked(message: impl Display) -> Self {
         Self { message: Some(message.to_string()), code: 4 }
     }
 
-    /// The output has said already why; the code as those above.
-    pub fn told(code: u8) -> Self {
+    /// A failure whose reason is already in the output: nothing more is printed.
+    pub fn silent(code: u8) -> Self {
         Self { message: None, code }
     }
 
-    /// The same with a further line, if it has a message.
-    pub fn adding(self, line: &str) -> Self {
+    /// Appends a line to the message, if there is one.
+    pub fn with_line(self, line: &str) -> Self {
         Self { message: self.message.map(|message| format!("{message}\n{line}")), ..self }
     }
 
-    /// Prints the message.
+    /// Prints the message on standard error; returns the exit code.
     pub fn report(self) -> ExitCode {
         if let Some(message) = self.message {
             eprintln!("error: {}", message);
@@ -51,9 +51,9 @@ impl Failure {
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for CommandFailure {
     fn from(error: io::Error) -> Self {
-        // The reader of a stream has seen enough, like `head`.
+        // The reader of the stream has closed it, like `head`.
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self { message: None, code: 0 };
         }
@@ -61,7 +61,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl Display for Failure {
+impl Display for CommandFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.message.as_deref().unwrap_or_default())
     }

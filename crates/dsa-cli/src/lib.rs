@@ -1,9 +1,9 @@
 //! `skipline-dsa`: a data streaming accelerator in software for unmodified programs.
 //!
-//! The command line only: [`run`] serves the devices of a run, [`runs`] finds those that are under way,
-//! [`config`] configures devices of the machine, or of the run that it is in; [`digest`] has digests
-//! computed by a device.
-//! A library, so that manual pages and completions are made of the same definition as the binary.
+//! The command line only: [`run`] serves the devices of a run, [`live_runs`] finds the runs that are under
+//! way, [`config`] configures the devices of the machine or, within a run, those of the run; [`digest`]
+//! checks digests by a device. The crate is a library, so that manual pages and completions are made from the
+//! same definition as the binary.
 
 mod bench;
 mod config;
@@ -11,12 +11,12 @@ mod digest;
 mod doctor;
 mod failure;
 mod list;
+mod live_runs;
 mod run;
-mod runs;
 mod stats;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use failure::Failure;
+use failure::CommandFailure;
 use std::process::ExitCode;
 
 const ABOUT: &str = "Run unmodified programs on a DSA in software.";
@@ -27,9 +27,9 @@ Run unmodified programs on a DSA in software.
 `run` starts a program on a machine that has devices of its own: /sys/bus/dsa and /dev/dsa are there, \
 with the attributes, refusals and error numbers of the kernel's driver; descriptors that the program \
 submits by MOVDIR64B or ENQCMD are executed by threads of its process, bit for bit as a device does. \
-Other programs, and the machine's own devices, see nothing of it.
+Other programs, and the machine's own devices, are not affected.
 
-`bench` asks devices, CPUs and simulated machines how fast they are, by one command line.";
+`bench` measures devices, CPUs and simulated machines by one command line.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -56,41 +56,42 @@ Exit codes:
           after_help = AFTER_HELP)]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: DsaCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
-    Run(run::Arguments),
-    List(list::Arguments),
-    Stats(stats::Arguments),
-    Doctor(doctor::Arguments),
-    Config(config::Arguments),
-    Digest(digest::Arguments),
+enum DsaCommand {
+    Run(run::RunArguments),
+    List(list::ListArguments),
+    Stats(stats::StatsArguments),
+    Doctor(doctor::DoctorArguments),
+    Config(config::ConfigArguments),
+    Digest(digest::DigestArguments),
     /// Measure operations on devices, CPUs and simulated machines by one command line.
     Bench(Box<dsa_bench::BenchOptions>),
     /// Find the sizes from which devices pay, and write them for the library.
     Tune(dsa_bench::tune::TuneOptions),
 }
 
-/// The command line, with all of its commands.
+/// The definition of the command line with all commands, as manual pages and completions need it.
 #[must_use]
 pub fn command() -> clap::Command {
     Arguments::command()
 }
 
-/// Runs the command line of this process.
+/// Parses the command line of this process and runs its command. Returns the exit code; see "Exit codes" in
+/// the help. Failures are printed on standard error.
 #[must_use]
 pub fn main() -> ExitCode {
     let ended = match Arguments::parse().command {
-        Command::Run(arguments) => run::run(&arguments),
-        Command::List(arguments) => list::run(&arguments).map(|()| ExitCode::SUCCESS),
-        Command::Stats(arguments) => stats::run(&arguments).map(|()| ExitCode::SUCCESS),
-        Command::Doctor(arguments) => doctor::run(&arguments),
-        Command::Config(arguments) => config::run(&arguments).map(|()| ExitCode::SUCCESS),
-        Command::Digest(arguments) => digest::run(&arguments),
-        Command::Bench(options) => bench::bench(&options).map(|()| ExitCode::SUCCESS),
-        Command::Tune(options) => bench::tune(&options).map(|()| ExitCode::SUCCESS),
+        DsaCommand::Run(arguments) => run::run(&arguments),
+        DsaCommand::List(arguments) => list::run(&arguments).map(|()| ExitCode::SUCCESS),
+        DsaCommand::Stats(arguments) => stats::run(&arguments).map(|()| ExitCode::SUCCESS),
+        DsaCommand::Doctor(arguments) => doctor::run(&arguments),
+        DsaCommand::Config(arguments) => config::run(&arguments).map(|()| ExitCode::SUCCESS),
+        DsaCommand::Digest(arguments) => digest::run(&arguments),
+        DsaCommand::Bench(options) => bench::bench(&options).map(|()| ExitCode::SUCCESS),
+        DsaCommand::Tune(options) => bench::tune(&options).map(|()| ExitCode::SUCCESS),
     };
-    ended.unwrap_or_else(Failure::report)
+    ended.unwrap_or_else(CommandFailure::report)
 }

@@ -1,27 +1,27 @@
-//! `skipline-dsa list`: devices that there are.
+//! `skipline-dsa list`: the devices of runs and of the machine.
 
-use crate::failure::Failure;
-use crate::runs::{self, Run};
+use crate::failure::CommandFailure;
+use crate::live_runs::{self, LiveRun};
 use dsa_run::registers::state;
 use std::io::Write;
 use std::sync::atomic::Ordering;
 
 /// List the devices of runs that are under way, and those of the machine.
 #[derive(clap::Args)]
-pub struct Arguments {}
+pub struct ListArguments {}
 
-/// Prints them.
-pub fn run(_: &Arguments) -> Result<(), Failure> {
+/// Prints the devices with their enabled queues.
+pub fn run(_: &ListArguments) -> Result<(), CommandFailure> {
     let mut out = std::io::stdout().lock();
-    let runs = runs::all();
-    for run in &runs {
+    let live_runs = live_runs::all();
+    for run in &live_runs {
         list_run(run, &mut out)?;
     }
-    let real = of_the_machine();
+    let real = machine_devices();
     for (name, state) in &real {
         writeln!(out, "machine  {name:<6} {state}")?;
     }
-    if runs.is_empty() && real.is_empty() {
+    if live_runs.is_empty() && real.is_empty() {
         writeln!(
             out,
             "no run is under way, and this machine has no device; see `skipline-dsa doctor`"
@@ -30,7 +30,7 @@ pub fn run(_: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn list_run(run: &Run, out: &mut impl Write) -> Result<(), Failure> {
+fn list_run(run: &LiveRun, out: &mut impl Write) -> Result<(), CommandFailure> {
     writeln!(out, "run {}", run.process)?;
     for (number, device) in run.devices().enumerate() {
         let state = state_name(device.state.load(Ordering::Acquire));
@@ -59,7 +59,7 @@ fn list_run(run: &Run, out: &mut impl Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A state in words.
+/// The name of a device's state in the registers.
 pub fn state_name(value: u32) -> &'static str {
     match value {
         state::ENABLED => "enabled",
@@ -68,8 +68,8 @@ pub fn state_name(value: u32) -> &'static str {
     }
 }
 
-/// Devices that the kernel's driver has; inside a run nothing shows them.
-pub fn of_the_machine() -> Vec<(String, String)> {
+/// The devices of the kernel's driver with their states; within a run the list is empty, as a run hides them.
+pub fn machine_devices() -> Vec<(String, String)> {
     if std::env::var_os(dsa_run::RUN_DIRECTORY).is_some() {
         return Vec::new();
     }

@@ -1,28 +1,30 @@
-//! `skipline-dsa run`: a program on a machine that has devices.
+//! `skipline-dsa run`: runs a program on a machine with devices in software.
 //!
-//! - [`directory`]: what the processes of a run share.
+//! - [`directory`]: the directory that the processes of a run share.
+//! - [`device_models`]: the devices that can be chosen, and their PCI addresses.
 //! - [`devices`]: the driver's state and the devices' registers, kept equal.
-//! - [`tree`]: the files of the driver; [`server`]: the file system that serves them.
-//! - [`namespace`]: a view of /sys and /dev with these files in it; [`plain`]: what there is without one.
-//! - [`way`]: which of the two it is.
-//! - [`program`]: the program itself; [`passing`]: signals for it.
-//! - [`record`]: the log of descriptors of all processes.
+//! - [`driver_files`]: the files of the driver; [`server`]: the file system that serves them.
+//! - [`namespace`]: a view of /sys and /dev with these files in it; [`without_namespaces`]: devices without
+//!   such a view. [`access`] chooses one of the two.
+//! - [`program`]: the program itself; [`signal_forwarding`]: passes signals on to it.
+//! - [`descriptor_log`]: the log of descriptors of all processes.
 
+mod access;
+mod descriptor_log;
+mod device_models;
 mod devices;
 mod directory;
+mod driver_files;
 mod namespace;
-mod parts;
-mod passing;
-mod plain;
 pub mod program;
-mod record;
 mod server;
-mod tree;
-mod way;
+mod signal_forwarding;
+mod without_namespaces;
 
-use crate::failure::Failure;
-use devices::Devices;
-use directory::Directory;
+use crate::failure::CommandFailure;
+use access::DeviceAccess;
+use devices::RunDevices;
+use directory::RunDirectory;
 use idxd::Driver;
 use idxd::saved::{ApplyError, Saved};
 use program::Program;
@@ -30,12 +32,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use way::Way;
 
 /// Run a program with devices.
 #[derive(clap::Args)]
-pub struct Arguments {
-    /// Devices: 1 to 8.
+pub struct RunArguments {
+    /// Number of devices: 1 to 8.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
     devices: u8,
     /// Configuration, as accel-config saves it. Without it each device has a dedicated queue for DPDK
@@ -45,21 +46,21 @@ pub struct Arguments {
     /// Leave the devices as they are after a boot: disabled, without configuration.
     #[arg(long, conflicts_with = "config")]
     unconfigured: bool,
-    /// The part: `sapphire-rapids` (version 1), or `version-2`, which adds what no such part was seen
-    /// with yet.
+    /// The device model: `sapphire-rapids` (version 1), or `version-2`, with capabilities that were not seen
+    /// on any device yet.
     #[arg(long, value_name = "PART", default_value = "sapphire-rapids")]
-    part: parts::Name,
-    /// Write a line for each descriptor that ended, for `descriptor_replay.log` of a scenario.
+    part: device_models::DeviceModel,
+    /// Write a line for each completed descriptor, for `descriptor_replay.log` of a scenario.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Faults to inject (see docs/dsa-run.md).
     #[arg(long, value_name = "PLAN.toml")]
     inject: Option<PathBuf>,
-    /// Use no namespaces, also where the system gives them: programs find the devices by environment
+    /// Use no namespaces, also where the system allows them: programs find the devices by environment
     /// variables, and by a library in place of libaccel-config.
     #[arg(long)]
     without_namespaces: bool,
-    /// Say nothing but errors.
+    /// Print errors only.
     #[arg(long, short)]
     quiet: bool,
     /// The program and its arguments.
@@ -67,25 +68,25 @@ pub struct Arguments {
     program: Vec<std::ffi::OsString>,
 }
 
-/// Runs the program; its end is that of the command.
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+/// Runs the program; the exit code of the command is that of the program.
+pub fn run(arguments: &RunArguments) -> Result<ExitCode, CommandFailure> {
     let program = Program::find(&arguments.program)?;
-    let parts = parts::placed(arguments.part, arguments.devices);
+    let parts = device_models::place_devices(arguments.part, arguments.devices);
     let configuration = configuration(arguments, &parts)?;
     let plan = arguments.inject.as_deref().map(directory::read_plan).transpose()?;
-    let out = arguments.record.as_deref().map(record::Out::create).transpose()?;
-    let directory = Directory::create(out.is_some(), plan.as_deref())?;
+    let out = arguments.record.as_deref().map(descriptor_log::RecordFile::create).transpose()?;
+    let directory = RunDirectory::create(out.is_some(), plan.as_deref())?;
     let registers = directory.registers()?;
-    let devices = Arc::new(Devices::new(Driver::new(parts), registers));
+    let devices = Arc::new(RunDevices::new(Driver::new(parts), registers));
     devices.configure(&configuration).map_err(|error| in_file(arguments, &error))?;
-    let way = Way::find(!arguments.without_namespaces, &devices, &directory)?;
-    registers.files.store(way.file_system(), Ordering::Release);
-    let watch = devices.watch(way.look());
+    let access = DeviceAccess::find(!arguments.without_namespaces, &devices, &directory)?;
+    registers.files.store(access.file_system(), Ordering::Release);
+    let supervisor = devices.supervise(access.watcher());
     if !arguments.quiet {
-        eprintln!("skipline-dsa: {} device(s), {way}", arguments.devices);
+        eprintln!("skipline-dsa: {} device(s), {access}", arguments.devices);
     }
-    let ended = program.run(&directory, way.environment(&directory))?;
-    watch.stop();
+    let ended = program.run(&directory, access.environment(&directory))?;
+    supervisor.stop();
     devices.stop();
     if let Some(out) = out {
         let lines = out.merge(&directory)?;
@@ -103,15 +104,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 /// An error of a configuration, with the file that it is in.
-fn in_file(arguments: &Arguments, error: &ApplyError) -> Failure {
+fn in_file(arguments: &RunArguments, error: &ApplyError) -> CommandFailure {
     match &arguments.config {
-        Some(path) => Failure::bad_input(format!("--config {}: {error}", path.display())),
-        None => Failure::bad_input(error),
+        Some(path) => CommandFailure::bad_input(format!("--config {}: {error}", path.display())),
+        None => CommandFailure::bad_input(error),
     }
 }
 
-/// What the devices are configured as.
-fn configuration(arguments: &Arguments, parts: &[idxd::Part]) -> Result<Saved, Failure> {
+/// The configuration of the devices: none, that of --config, or the default.
+fn configuration(arguments: &RunArguments, parts: &[idxd::Part]) -> Result<Saved, CommandFailure> {
     if arguments.unconfigured {
         return Ok(Saved::default());
     }
@@ -122,6 +123,7 @@ fn configuration(arguments: &Arguments, parts: &[idxd::Part]) -> Result<Saved, F
     };
     let shown = path.display();
     let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::bad_input(format!("--config {shown}: {error}")))?;
-    Saved::parse(&text).map_err(|error| Failure::bad_input(format!("--config {shown}: {error}")))
+        .map_err(|error| CommandFailure::bad_input(format!("--config {shown}: {error}")))?;
+    Saved::parse(&text)
+        .map_err(|error| CommandFailure::bad_input(format!("--config {shown}: {error}")))
 }

@@ -1,15 +1,15 @@
-//! `skipline-dsa stats`: what the queues of a run have done.
+//! `skipline-dsa stats`: counts of the queues of runs.
 
-use crate::failure::Failure;
-use crate::runs::{self, Run};
+use crate::failure::CommandFailure;
+use crate::live_runs::{self, LiveRun};
 use dsa::hardware::{Opcode, status};
 use dsa_run::registers::Queue;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Show what the queues of the runs that are under way have done.
+/// Show how many descriptors, operations and bytes the queues of runs have done.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct StatsArguments {
     /// Only the run of this process.
     #[arg(long, value_name = "PID")]
     run: Option<u32>,
@@ -18,15 +18,17 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Prints the counts.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let runs = runs::all();
-    let wanted = |run: &&Run| arguments.run.is_none_or(|process| process == run.process);
-    let chosen: Vec<&Run> = runs.iter().filter(wanted).collect();
+/// Prints the counts of all queues that were ever enabled.
+pub fn run(arguments: &StatsArguments) -> Result<(), CommandFailure> {
+    let live_runs = live_runs::all();
+    let wanted = |run: &&LiveRun| arguments.run.is_none_or(|process| process == run.process);
+    let chosen: Vec<&LiveRun> = live_runs.iter().filter(wanted).collect();
     if chosen.is_empty() {
-        let known: Vec<String> = runs.iter().map(|run| run.process.to_string()).collect();
+        let known: Vec<String> = live_runs.iter().map(|run| run.process.to_string()).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        return Err(Failure::bad_input(format!("no such run is under way; there are: {known}")));
+        return Err(CommandFailure::bad_input(format!(
+            "no such run is under way; known runs: {known}"
+        )));
     }
     let mut out = std::io::stdout().lock();
     for run in chosen {
@@ -48,7 +50,7 @@ fn get(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
-/// Counters that are not zero, by number.
+/// The counters that are not zero, with their numbers.
 fn counted(counters: &[AtomicU64]) -> impl Iterator<Item = (u8, u64)> {
     let all = counters.iter().enumerate();
     all.map(|(number, counter)| (units::narrow::fit(number), get(counter)))
@@ -75,7 +77,7 @@ fn lines(name: &str, queue: &Queue) -> String {
     text + &format!("  {} bytes\n", get(&counts.bytes))
 }
 
-fn json(run: &Run, name: &str, queue: &Queue) -> String {
+fn json(run: &LiveRun, name: &str, queue: &Queue) -> String {
     let counts = &queue.counts;
     let map = |counters: &[AtomicU64]| -> serde_json::Map<String, serde_json::Value> {
         counted(counters).map(|(code, count)| (format!("{code:#04x}"), count.into())).collect()

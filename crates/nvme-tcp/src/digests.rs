@@ -15,8 +15,8 @@ use slab::Slab;
 use std::collections::VecDeque;
 use units::narrow::fit;
 
-/// Computes the CRC-32C of the concatenation of several buffers, and waits for it. `seed` is the CRC-32C of the
-/// bytes before them; 0: there are none.
+/// Computes the CRC-32C of the concatenation of several buffers, and waits for it. `seed` is the CRC-32C of
+/// the bytes before them; 0: there are none.
 ///
 /// # Errors
 /// If [`Client::run`] fails.
@@ -143,8 +143,8 @@ impl<T> DigestQueue<T> {
         Self { client: client.clone(), path, most, jobs, tasks, ended: VecDeque::new() }
     }
 
-    /// Begins the digests of a PDU. If too many PDUs are under way, waits for the digests of another one. Results
-    /// and errors are kept until [`Self::poll`] or [`Self::wait`] returns them.
+    /// Begins the digests of a PDU. If too many PDUs are under way, waits for the digests of another one.
+    /// Results and errors are kept until [`Self::poll`] or [`Self::wait`] returns them.
     pub fn begin(&mut self, tag: T, header: CoveredBuffers, data: CoveredBuffers) {
         while self.tasks.len() >= self.most {
             self.advance(true);
@@ -201,8 +201,8 @@ impl<T> DigestQueue<T> {
         let task = &mut self.tasks[key];
         while task.failed.is_none() {
             let Some(operation) = task.chains[which].next_operation() else { break };
-            // SAFETY: the buffers belong to the task, which does not change them and keeps them until its last
-            // job has ended; the task belongs to `self`, whose drop waits for that.
+            // SAFETY: the buffers belong to the task, which does not change them and keeps them until its
+            // last job has ended; the task belongs to `self`, whose drop waits for that.
             let mut job = match unsafe { self.client.submit(&operation, self.path) } {
                 Ok(job) => job,
                 Err(error) => {

@@ -2,7 +2,8 @@
 //!
 //! Reading order:
 //! - [`pdu`]: types of PDUs, the common header, and the layout of header, data and digests.
-//! - [`message`]: PDUs that are to be sent, without digests; [`negotiation`]: the digests that a connection has.
+//! - [`message`]: PDUs that are to be sent, without digests; [`negotiation`]: the digests that a connection
+//!   has.
 //! - [`reader`]: finds PDUs in the bytes of a stream.
 //! - [`digests`]: CRC-32Cs over lists of buffers, many under way at a time.
 //! - [`seal`]: writes the digests of messages; [`verify`]: checks the digests of PDUs.
@@ -27,7 +28,8 @@
 //! let sealed = sealer.wait().expect("a PDU was begun")?.bytes();
 //!
 //! let mut reader = PduReader::new(1 << 20);
-//! let Some(StreamItem::Pdu(pdu)) = reader.take(&mut sealed.as_slice()) else { panic!("the PDU is complete") };
+//! let item = reader.take(&mut sealed.as_slice());
+//! let Some(StreamItem::Pdu(pdu)) = item else { panic!("the PDU is complete") };
 //! let mut verifier = Verifier::new(&client, Path::Automatic, 8);
 //! verifier.begin((), *pdu);
 //! let verdict = verifier.wait().expect("a PDU was begun")?;

@@ -37,8 +37,8 @@ impl PduMessage {
         Self::new(PduKind::CapsuleResp, 0, &[completion], Vec::new())
     }
 
-    /// An H2CData: data for the controller. `command` is CCCID, `tag` the TTAG of the R2T, `at` the offset DATAO
-    /// in bytes, `is_last` the flag LAST_PDU.
+    /// An H2CData: data for the controller. `command` is CCCID, `tag` the TTAG of the R2T, `at` the offset
+    /// DATAO in bytes, `is_last` the flag LAST_PDU.
     #[must_use]
     pub fn h2c_data(command: u16, tag: u16, at: u32, data: Vec<Vec<u8>>, is_last: bool) -> Self {
         let flags = if is_last { flags::LAST } else { 0 };
@@ -67,8 +67,8 @@ impl PduMessage {
         Self::new(kind, flags, &fields, data)
     }
 
-    /// An R2T: the controller asks for `bytes` of a command's data from the offset `at` on. `command` is CCCID,
-    /// `tag` TTAG.
+    /// An R2T: the controller asks for `bytes` of a command's data from the offset `at` on. `command` is
+    /// CCCID, `tag` TTAG.
     #[must_use]
     pub fn ready(command: u16, tag: u16, at: u32, bytes: u32) -> Self {
         let fields: [&[u8]; 4] =
@@ -76,8 +76,8 @@ impl PduMessage {
         Self::new(PduKind::R2t, 0, &fields, Vec::new())
     }
 
-    /// An H2CTermReq or C2HTermReq: a side ends the connection. `status` is FES, `information` FEI, `header` the
-    /// header of the refused PDU, of which at most 128 bytes are quoted.
+    /// An H2CTermReq or C2HTermReq: a side ends the connection. `status` is FES, `information` FEI, `header`
+    /// the header of the refused PDU, of which at most 128 bytes are quoted.
     #[must_use]
     pub fn termination(by_host: bool, status: u16, information: u32, header: &[u8]) -> Self {
         let kind = if by_host { PduKind::H2cTermReq } else { PduKind::C2hTermReq };

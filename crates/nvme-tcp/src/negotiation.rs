@@ -44,7 +44,8 @@ impl Terms {
         4 * (usize::from(self.alignment.min(MOST_ALIGNMENT)) + 1)
     }
 
-    /// An ICReq with these terms; `most_ready` is MAXR2T, one less than the R2Ts that may be open for a command.
+    /// An ICReq with these terms; `most_ready` is MAXR2T, one less than the R2Ts that may be open for a
+    /// command.
     #[must_use]
     pub fn request(self, most_ready: u32) -> [u8; 128] {
         self.opening(PduKind::IcReq, most_ready)
@@ -93,7 +94,8 @@ impl Negotiation {
         }
     }
 
-    /// The digests that all other PDUs have, as the controller granted them; `None`: its ICResp was not observed.
+    /// The digests that all other PDUs have, as the controller granted them; `None`: its ICResp was not
+    /// observed.
     #[must_use]
     pub fn digests(&self) -> Option<EnabledDigests> {
         self.response.map(|terms| terms.digests)

@@ -1,8 +1,8 @@
 //! Finds the PDUs in the bytes of one direction of a connection, however these are cut into pieces.
 //!
-//! Memory is bounded by the largest allowed PDU, and grows with the bytes that have arrived, never with a length
-//! that a header claims. Behind bytes that are not a PDU, or that are missing, the reader searches for the next
-//! valid common header; data that looks like one may mislead it.
+//! Memory is bounded by the largest allowed PDU, and grows with the bytes that have arrived, never with a
+//! length that a header claims. Behind bytes that are not a PDU, or that are missing, the reader searches for
+//! the next valid common header; data that looks like one may mislead it.
 
 use crate::pdu::{COMMON_BYTES, DIGEST_BYTES, Header, HeaderFault, flags};
 use units::narrow::usize_from;
@@ -93,8 +93,8 @@ impl PduReader {
         Self { most_bytes, state: ReaderState::Begin, window, position: 0, skipped: 0 }
     }
 
-    /// A reader in the middle of a connection, which searches for the first PDU. PDUs of more than `most_bytes`
-    /// count as damage.
+    /// A reader in the middle of a connection, which searches for the first PDU. PDUs of more than
+    /// `most_bytes` count as damage.
     #[must_use]
     pub fn mid_stream(most_bytes: u32) -> Self {
         Self { state: ReaderState::Search, ..Self::new(most_bytes) }
@@ -116,8 +116,8 @@ impl PduReader {
         (pending + self.window.len()) as u64
     }
 
-    /// Notes that the next `bytes` of the stream are missing. A PDU that is not complete is dropped, and its bytes
-    /// count as skipped; the reader searches for the next one.
+    /// Notes that the next `bytes` of the stream are missing. A PDU that is not complete is dropped, and its
+    /// bytes count as skipped; the reader searches for the next one.
     pub fn skip_missing(&mut self, bytes: u64) {
         self.skipped += self.pending_bytes();
         self.window.clear();
@@ -125,8 +125,8 @@ impl PduReader {
         self.position += bytes;
     }
 
-    /// Reads up to the end of the next PDU or damage, and removes the bytes that were read from `bytes`; `None`:
-    /// all bytes are read, and the next PDU is not complete.
+    /// Reads up to the end of the next PDU or damage, and removes the bytes that were read from `bytes`;
+    /// `None`: all bytes are read, and the next PDU is not complete.
     pub fn take(&mut self, bytes: &mut &[u8]) -> Option<StreamItem> {
         while !bytes.is_empty() {
             let item = match std::mem::replace(&mut self.state, ReaderState::Begin) {

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 /// The times of a thread by phase, and the latencies of its descriptors.
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
-    /// Whether each phase is timed: each reading of the clock costs some nanoseconds. Waiting is always timed.
+    /// Whether each phase is timed: each reading of the clock costs some nanoseconds. Waiting is always
+    /// timed.
     pub has_phases: bool,
     phases: [Duration; PHASES.len()],
     /// Latencies of descriptors, in nanoseconds.

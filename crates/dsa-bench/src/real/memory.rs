@@ -24,8 +24,8 @@ pub struct BufferRegion {
 unsafe impl Send for BufferRegion {}
 
 impl BufferRegion {
-    /// Maps at least `bytes` of zeroed, present memory with pages of this size. `node` is the NUMA node with the
-    /// option that names it, for messages; `None`: the node of the thread.
+    /// Maps at least `bytes` of zeroed, present memory with pages of this size. `node` is the NUMA node with
+    /// the option that names it, for messages; `None`: the node of the thread.
     ///
     /// # Errors
     /// If the system has no such memory: too few huge pages, for instance.
@@ -125,8 +125,8 @@ impl Drop for BufferRegion {
     }
 }
 
-/// Finds the memory node that an option asks for, with the option for messages; `None`: the thread's own node.
-/// `own` is the number of that node.
+/// Finds the memory node that an option asks for, with the option for messages; `None`: the thread's own
+/// node. `own` is the number of that node.
 ///
 /// # Errors
 /// If this machine has no such node.

@@ -21,8 +21,8 @@ use units::narrow::fit;
 const SPINS: u32 = 512;
 /// Refusals of a descriptor before the thread yields the CPU.
 const RETRIES_AT_ONCE: u64 = 64;
-/// Refusals of a descriptor, and reads of a record, after which the thread reads in sysfs whether the queue is
-/// still enabled.
+/// Refusals of a descriptor, and reads of a record, after which the thread reads in sysfs whether the queue
+/// is still enabled.
 const REFUSALS_PER_CHECK: u64 = 1 << 16;
 const READS_PER_CHECK: u32 = 1 << 20;
 /// Time after which a descriptor is taken for lost.
@@ -115,8 +115,8 @@ impl<'a> SubmissionLane<'a> {
         Ok(())
     }
 
-    /// Submits a descriptor until the queue takes it. A queue that counts credits has some again when an ended
-    /// descriptor of this lane is taken back.
+    /// Submits a descriptor until the queue takes it. A queue that counts credits has some again when an
+    /// ended descriptor of this lane is taken back.
     fn submit_until_taken(
         &mut self,
         flight: &DescriptorInFlight,
@@ -166,8 +166,8 @@ impl<'a> SubmissionLane<'a> {
         )))
     }
 
-    /// Waits for the completion of the oldest descriptor in flight, and checks its result. Without descriptors
-    /// in flight it returns at once.
+    /// Waits for the completion of the oldest descriptor in flight, and checks its result. Without
+    /// descriptors in flight it returns at once.
     ///
     /// # Errors
     /// If the descriptor failed, has another result than the CPU, or did not end.

@@ -43,8 +43,8 @@ struct ThreadContext<'a> {
     locks: Vec<Mutex<()>>,
 }
 
-/// Measures a point on queues of this system or, with `by_cpu`, on its CPU. `watch` is called with the share of
-/// the rounds that are done, 0 to 1.
+/// Measures a point on queues of this system or, with `by_cpu`, on its CPU. `watch` is called with the share
+/// of the rounds that are done, 0 to 1.
 ///
 /// # Errors
 /// If this machine does not support what the options ask for, or an operation fails.
@@ -157,8 +157,8 @@ impl ThreadContext<'_> {
         Ok((operands, Some((expected, answers))))
     }
 
-    /// Measures rounds over all descriptors. Operands are moved to their placement between rounds, which is not
-    /// timed; without a placement rounds follow each other without a gap.
+    /// Measures rounds over all descriptors. Operands are moved to their placement between rounds, which is
+    /// not timed; without a placement rounds follow each other without a gap.
     fn by_queue(
         &self,
         number: usize,

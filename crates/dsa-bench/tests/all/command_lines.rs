@@ -8,8 +8,8 @@ use std::path::Path;
 const PLATFORM: &str = "sapphire-rapids-56";
 /// The scenario of the paper's copies.
 const COPIES: &str = "experiments/asplos24/copy-scenario.toml";
-/// Keys that are left out of the comparison: length and purpose of a run, sets of buffers, and keys with which
-/// the engine that is measured has nothing to do.
+/// Keys that are left out of the comparison: length and purpose of a run, sets of buffers, and keys with
+/// which the engine that is measured has nothing to do.
 const APART: [&str; 6] = ["testbed", "run", "title", "question", "stated", "name"];
 
 /// The scenario of a file with every default filled in, as JSON, without what is apart.

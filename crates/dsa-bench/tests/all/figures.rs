@@ -1,6 +1,6 @@
-//! The figures of ASPLOS'24, asked of the model by the command lines that one types on metal. Bounds are those
-//! of the claims in `experiments/claims.csv`; where the model does not reach one, `docs/failing-claims.md` says
-//! so, and the test says which way it deviates.
+//! The figures of ASPLOS'24, asked of the model by the command lines that one types on metal. Bounds are
+//! those of the claims in `experiments/claims.csv`; where the model does not reach one,
+//! `docs/failing-claims.md` says so, and the test says which way it deviates.
 //!
 //! Predicted, but for one number: the rate of an instance (figure 3) is an input of the model and counts as
 //! fitted; other measurements have 29.97 GB/s.
@@ -71,8 +71,8 @@ fn figure_4_a_queue_of_32_entries_reaches_nearly_the_maximum() {
 #[test]
 fn figure_5_allocation_takes_longest_of_small_offloads_and_preparation_the_least_but_for_submission()
  {
-    // dsa-09, and how it fails (docs/failing-claims.md): from 4 KiB on the wait is longer than allocation, and a
-    // posted write takes less than preparation.
+    // dsa-09, and how it fails (docs/failing-claims.md): from 4 KiB on the wait is longer than allocation,
+    // and a posted write takes less than preparation.
     for (answer, size) in answers(&format!("--on {MODEL} -zF,F --phases -s 256,1K,4K,16K"))
         .iter()
         .zip([256, 1024, 4096, 16384])
@@ -94,7 +94,8 @@ fn figure_5_allocation_takes_longest_of_small_offloads_and_preparation_the_least
 
 #[test]
 fn figure_6_remote_sockets_and_cxl_cost_throughput_and_still_beat_a_core() {
-    // dsa-10: different sockets 1.0 to 1.1 of the same one; with both remote the model has 0.82 to 0.86 (failing).
+    // dsa-10: different sockets 1.0 to 1.1 of the same one; with both remote the model has 0.82 to 0.86
+    // (failing).
     let of = |nodes: &str| rates(&format!("-c -q 32 -s 16K {nodes}"))[0];
     let (source, destination) = ("--source-node other-socket", "--destination-node other-socket");
     let (local, remote) = (of(""), of(&format!("{source} {destination}")));
@@ -174,8 +175,8 @@ fn figure_10_instances_add_up_until_writes_overflow_the_ddio_ways() {
         let linear = rate / (instances * rates[0]);
         assert!((0.9..=1.1).contains(&linear), "{instances}: {rates:?}");
     }
-    // Above: 90 GB/s with two ways, dsa-38: more with eight. With fewer buffers than -n 64 the overflow is not
-    // seen: each destination is flushed, apart from the time, before its ways are needed.
+    // Above: 90 GB/s with two ways, dsa-38: more with eight. With fewer buffers than -n 64 the overflow is
+    // not seen: each destination is flushed, apart from the time, before its ways are needed.
     let of = |ways: u32| {
         let line = "-c -q 32 -n 64 -x 0x100 -s 256K --instances 4";
         crate::measurements::rates(&format!("{line} --set ddio_ways={ways}"))[0]

@@ -1,6 +1,6 @@
 //! A thread that polls on a CPU of its own.
 
-use crate::portal::{Portal, works};
+use crate::portal::{ClientPortal, works};
 use std::mem::{MaybeUninit, size_of};
 
 fn cpus_of(thread: i32) -> libc::cpu_set_t {
@@ -25,7 +25,7 @@ pub fn pinned(arguments: &[String]) {
         assert_eq!(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const one), 0);
         one
     };
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     works(&portal);
     assert!(cpus_of(0) == one, "the program's own thread stays where it is");
     let name = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();

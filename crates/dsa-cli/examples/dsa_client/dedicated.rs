@@ -1,7 +1,7 @@
 //! A dedicated queue by MOVDIR64B, by 64-byte stores and by `write`.
 
 use crate::instructions;
-use crate::portal::{PAGE, Portal, Record, copy, errors, fill, map, open};
+use crate::portal::{ClientPortal, CompletionRecord, PAGE, copy, errors, fill, map, open};
 use crate::shared::{MANY_BYTES, TOO_MANY};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::{Opcode, status};
@@ -10,13 +10,13 @@ use std::os::fd::AsRawFd;
 
 /// Copies by each instruction that writes 64 bytes at once; prints which there are.
 pub fn operations(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     let is_wide = std::arch::is_x86_feature_detected!("avx512f");
     let names: &[&str] = if is_wide { &["movdir64b", "zmm0", "zmm17"] } else { &["movdir64b"] };
     let from: Vec<u8> = (0..5000_u32).map(|at| at.wrapping_mul(31).to_le_bytes()[0]).collect();
     for name in names {
         for offset in [0, 64, PAGE - 64] {
-            let (mut to, record) = (vec![0; from.len()], Record::new());
+            let (mut to, record) = (vec![0; from.len()], CompletionRecord::new());
             let descriptor = copy(&from, &mut to, &record);
             match *name {
                 "movdir64b" => instructions::movdir64b(portal.at(offset), &descriptor),
@@ -42,7 +42,7 @@ pub fn file(arguments: &[String]) {
     assert_eq!(error(open(&arguments[0]).map(drop)), Some(libc::EBUSY));
     assert_eq!(error(map(&own, PAGE + 1).map(drop)), Some(libc::EINVAL));
 
-    let (from, mut to, record) = ([3_u8; 100], [0_u8; 100], Record::new());
+    let (from, mut to, record) = ([3_u8; 100], [0_u8; 100], CompletionRecord::new());
     let descriptor = copy(&from, &mut to, &record);
     let with_tail = [&descriptor.0[..], &[0xff; 20]].concat();
     assert_eq!(own.write(&with_tail).expect("is taken"), 64);
@@ -62,7 +62,7 @@ pub fn file(arguments: &[String]) {
     assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EFAULT));
 }
 
-fn poll(portal: &Portal, timeout_ms: i32) -> i16 {
+fn poll(portal: &ClientPortal, timeout_ms: i32) -> i16 {
     let mut polled = libc::pollfd { fd: portal.file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: one entry.
     let count = unsafe { libc::poll(&raw mut polled, 1, timeout_ms) };
@@ -72,7 +72,7 @@ fn poll(portal: &Portal, timeout_ms: i32) -> i16 {
 
 /// A full queue loses descriptors, which only the error register tells: who polls the file is woken.
 pub fn overflow(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     assert_eq!((errors(), poll(&portal, 0)), (vec![0; 4], 0));
     let mut to = vec![0; MANY_BYTES];
     let words = std::thread::scope(|scope| {
@@ -89,7 +89,7 @@ pub fn overflow(arguments: &[String]) {
     assert_eq!(field(0, 1), 1, "valid");
     println!("code {:#x} queue {} opcode {}", field(8, 8), field(16, 8), field(32, 8));
     assert_eq!(poll(&portal, -1), libc::POLLIN);
-    let record = Record::new();
+    let record = CompletionRecord::new();
     while record.status() == 0 {
         portal.post(&Descriptor::of(Opcode::NoOp).recording(record.address()));
         std::thread::yield_now();
@@ -99,8 +99,8 @@ pub fn overflow(arguments: &[String]) {
 
 /// Other accesses to the page: stores of fewer bytes are lost without a trace, loads give ones.
 pub fn plain_accesses(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
-    let record = Record::new();
+    let portal = ClientPortal::open(&arguments[0]);
+    let record = CompletionRecord::new();
     let descriptor = Descriptor::of(Opcode::NoOp).recording(record.address());
     for (number, bytes) in descriptor.0.chunks(8).enumerate() {
         let word = u64::from_le_bytes(bytes.try_into().expect("eight"));
@@ -122,8 +122,8 @@ pub fn plain_accesses(arguments: &[String]) {
             to = in(reg) portal.at(0), word = inout(reg) untouched);
     }
     assert_eq!(untouched, 0x1235);
-    // What was submitted before has ended when this one has: the queue has one engine.
-    let last = Record::new();
+    // All earlier descriptors have ended when this one has: the queue has one engine.
+    let last = CompletionRecord::new();
     portal.post(&Descriptor::of(Opcode::Drain).recording(last.address()));
     assert_eq!(last.ended(), status::SUCCESS);
     assert_eq!((record.status(), errors()), (0, vec![0; 4]));
@@ -131,7 +131,7 @@ pub fn plain_accesses(arguments: &[String]) {
 
 /// Has the queue open until its input ends.
 pub fn holds(arguments: &[String]) {
-    let _portal = Portal::of(&arguments[0]);
+    let _portal = ClientPortal::open(&arguments[0]);
     println!("open");
     std::io::stdin().read_line(&mut String::new()).expect("input");
 }

@@ -1,6 +1,6 @@
 //! Records that the device cannot write: the driver writes them, or counts them as lost.
 
-use crate::portal::{self, PAGE, Portal, Record, attribute, errors};
+use crate::portal::{self, ClientPortal, CompletionRecord, PAGE, attribute, errors};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::{Opcode, status};
 use std::time::{Duration, Instant};
@@ -53,9 +53,10 @@ fn page_at(address: usize) -> *mut u8 {
 pub fn held(arguments: &[String]) {
     let queue = &arguments[0];
     let page = page_at(usize::from_str_radix(&arguments[1], 16).expect("an address"));
-    let portal = Portal::of(queue);
+    let portal = ClientPortal::open(queue);
     // SAFETY: the page is zero, which is a record without a status, and stays.
-    let (own, of_member) = unsafe { (&*page.cast::<Record>(), &*page.add(64).cast::<Record>()) };
+    let (own, of_member) =
+        unsafe { (&*page.cast::<CompletionRecord>(), &*page.add(64).cast::<CompletionRecord>()) };
     let mut to = vec![0; 64];
     portal.post(&portal::fill(&mut to, 0x0101_0101_0101_0101).recording(own.address()));
     assert_eq!(own.ended(), status::SUCCESS);
@@ -63,7 +64,7 @@ pub fn held(arguments: &[String]) {
     assert_eq!(unsafe { std::ptr::read_volatile(to.as_ptr()) }, 1, "it is done before");
     wait_for(queue, "cr_faults", 1);
 
-    let record = Record::new();
+    let record = CompletionRecord::new();
     let list = two_no_ops(of_member.address());
     portal.post(&batch_of(&list, &record));
     assert_eq!(record.ended(), status::SUCCESS);
@@ -73,15 +74,15 @@ pub fn held(arguments: &[String]) {
 }
 
 #[repr(align(64))]
-struct List([[u8; 64]; 2]);
+struct TwoDescriptors([[u8; 64]; 2]);
 
 /// Two members of a batch, the first with a record at this address.
-fn two_no_ops(record: u64) -> List {
+fn two_no_ops(record: u64) -> TwoDescriptors {
     let no_op = Descriptor::of(Opcode::NoOp);
-    List([no_op.recording(record).0, no_op.0])
+    TwoDescriptors([no_op.recording(record).0, no_op.0])
 }
 
-fn batch_of(list: &List, record: &Record) -> Descriptor {
+fn batch_of(list: &TwoDescriptors, record: &CompletionRecord) -> Descriptor {
     Descriptor::of(Opcode::Batch)
         .with_first(std::ptr::from_ref(&list.0) as u64)
         .with_size(2)
@@ -92,8 +93,8 @@ fn batch_of(list: &List, record: &Record) -> Descriptor {
 pub fn lost(arguments: &[String]) {
     let queue = &arguments[0];
     let nowhere = portal::pages(1, libc::PROT_NONE) as u64;
-    let portal = Portal::of(queue);
-    let record = Record::new();
+    let portal = ClientPortal::open(queue);
+    let record = CompletionRecord::new();
     let list = two_no_ops(nowhere);
     portal.post(&batch_of(&list, &record));
     let ended = record.ended();

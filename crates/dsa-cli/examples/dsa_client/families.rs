@@ -1,7 +1,7 @@
 //! Children of a program, and programs that become others.
 
-use crate::portal::{PAGE, Portal, map, works};
-use crate::rough::fill_queue;
+use crate::misuse::fill_queue;
+use crate::portal::{ClientPortal, PAGE, map, works};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,16 +24,16 @@ fn forked(work: impl FnOnce()) -> i32 {
 
 /// A child opens a queue itself, also the one of its parent; both go on.
 pub fn forks(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     works(&portal);
     for _ in 0..5 {
         let status = forked(|| {
             // The address space that has opened the file is another one.
             let error = map(&portal.file, PAGE).expect_err("is refused");
             assert_eq!(error.raw_os_error(), Some(libc::EPERM));
-            let own = Portal::of(&arguments[0]);
+            let own = ClientPortal::open(&arguments[0]);
             (0..20).for_each(|_| works(&own));
-            let status = forked(|| works(&Portal::of(&arguments[0])));
+            let status = forked(|| works(&ClientPortal::open(&arguments[0])));
             assert_eq!(status, 0);
         });
         assert_eq!(status, 0);
@@ -43,7 +43,7 @@ pub fn forks(arguments: &[String]) {
 
 /// A child has no portal of its parent's.
 pub fn forked_portal(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     let status = forked(|| {
         // SAFETY: the default action, in place of the one of Rust's runtime.
         unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
@@ -56,7 +56,7 @@ pub fn forked_portal(arguments: &[String]) {
 
 /// QUEUE SCENARIO...: a program with a portal becomes another one.
 pub fn executes(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     works(&portal);
     let own = std::env::current_exe().expect("is known");
     panic!("{}", Command::new(own).args(&arguments[1..]).exec());
@@ -64,14 +64,14 @@ pub fn executes(arguments: &[String]) {
 
 /// QUEUE PROGRAM...: a program that has filled a queue becomes another one.
 pub fn executes_busy(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     assert!(!fill_queue(&portal).is_empty());
     panic!("{}", Command::new(&arguments[1]).args(&arguments[2..]).exec());
 }
 
 /// QUEUE: children that are forked while another thread submits have a queue that works.
 pub fn forks_while_submitting(arguments: &[String]) {
-    let (portal, stops) = (Portal::of(&arguments[0]), AtomicBool::new(false));
+    let (portal, stops) = (ClientPortal::open(&arguments[0]), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stops.load(Ordering::Relaxed) {
@@ -80,7 +80,7 @@ pub fn forks_while_submitting(arguments: &[String]) {
         });
         for _ in 0..40 {
             let status = forked(|| {
-                let own = Portal::of(&arguments[0]);
+                let own = ClientPortal::open(&arguments[0]);
                 (0..6).for_each(|_| works(&own));
             });
             assert_eq!(status, 0);

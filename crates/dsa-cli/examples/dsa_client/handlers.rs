@@ -1,16 +1,16 @@
 //! The program's own handlers of the signals that portals raise, too.
 
-use crate::portal::{PAGE, Portal, Record, copy, pages, works};
+use crate::portal::{ClientPortal, CompletionRecord, PAGE, copy, pages, works};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-/// What a handler saw last: signal, code, address.
+/// The last signal of a handler: signal, code, address.
 static SEEN: (AtomicI32, AtomicI32, AtomicU64) =
     (AtomicI32::new(0), AtomicI32::new(0), AtomicU64::new(0));
 static COUNT: AtomicU32 = AtomicU32::new(0);
 static STACK: AtomicU64 = AtomicU64::new(0);
 /// The queue that the handler submits to.
-static PORTAL: AtomicPtr<Portal> = AtomicPtr::new(std::ptr::null_mut());
+static PORTAL: AtomicPtr<ClientPortal> = AtomicPtr::new(std::ptr::null_mut());
 /// Length of UD2.
 const UD2_BYTES: i64 = 2;
 
@@ -97,7 +97,7 @@ fn beyond_the_end() -> *mut u8 {
 
 /// Handlers of all three see what the kernel says, while descriptors are submitted, also by them.
 pub fn own(arguments: &[String]) {
-    let portal = Box::leak(Box::new(Portal::of(&arguments[0])));
+    let portal = Box::leak(Box::new(ClientPortal::open(&arguments[0])));
     PORTAL.store(portal, Ordering::Release);
     for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL] {
         install(signal, 0);
@@ -130,7 +130,7 @@ pub fn one_argument(arguments: &[String]) {
     extern "C" fn count(signal: c_int) {
         ONE_ARGUMENT.fetch_add(signal, Ordering::Relaxed);
     }
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     let handler = count as extern "C" fn(c_int) as *const () as usize;
     // SAFETY: the handler touches an atomic only.
     unsafe {
@@ -146,7 +146,7 @@ pub fn one_argument(arguments: &[String]) {
 
 /// A handler for once: the second fault ends the program.
 pub fn reset_hand(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     install(libc::SIGSEGV, libc::SA_RESETHAND);
     works(&portal);
     for _ in 0..2 {
@@ -160,8 +160,8 @@ pub fn reset_hand(arguments: &[String]) {
 /// A handler on a stack of its own, which is as small as the C library has it.
 pub fn alternate_stack(arguments: &[String]) {
     const BYTES: usize = 4 * PAGE;
-    let portal = Portal::of(&arguments[0]);
-    // What grows beyond it meets a page without rights.
+    let portal = ClientPortal::open(&arguments[0]);
+    // A stack that grows beyond it meets a page without rights.
     let memory = pages(BYTES / PAGE + 1, libc::PROT_NONE);
     // SAFETY: the pages are there.
     let stack = unsafe { memory.add(PAGE) };
@@ -183,7 +183,7 @@ pub fn alternate_stack(arguments: &[String]) {
 /// QUEUE BYTES: an alternate stack of a size that the kernel takes, with memory behind it that nothing may
 /// write to; the program sees the stack that it has set.
 pub fn small_stack(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     let bytes: usize = arguments[1].parse().expect("a number");
     let memory = pages(17, libc::PROT_READ | libc::PROT_WRITE);
     // SAFETY: the pages are there.
@@ -221,7 +221,7 @@ fn seen_count() -> u32 {
 
 /// A signal that a process sends is no fault.
 pub fn sent(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     install(libc::SIGILL, 0);
     works(&portal);
     // SAFETY: the handler returns.
@@ -235,7 +235,7 @@ pub fn sent(arguments: &[String]) {
 
 /// QUEUE SIGNAL: after a submission, a fault of the program's own without a handler.
 pub fn fault(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     works(&portal);
     for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL] {
         // SAFETY: the default action, in place of the one of Rust's runtime.
@@ -258,9 +258,9 @@ pub fn fault(arguments: &[String]) {
 
 /// QUEUE CODE: ends with a code while a descriptor may be under way.
 pub fn exit(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
-    let (from, to, record) = (vec![1; 1 << 20], vec![0; 1 << 20], Record::new());
-    // What the descriptor names outlives it.
+    let portal = ClientPortal::open(&arguments[0]);
+    let (from, to, record) = (vec![1; 1 << 20], vec![0; 1 << 20], CompletionRecord::new());
+    // The memory that the descriptor names outlives it.
     let descriptor = copy(&from, to.leak(), Box::leak(record));
     std::mem::forget(from);
     portal.enqueue_patiently(&descriptor);

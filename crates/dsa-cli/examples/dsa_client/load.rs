@@ -1,6 +1,6 @@
 //! Many descriptors: of one program, of four at a time, in batches.
 
-use crate::portal::{Portal, Record, attribute, copy, fill};
+use crate::portal::{ClientPortal, CompletionRecord, attribute, copy, fill};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::{DESCRIPTOR_BYTES, Opcode, flags, status};
 use std::io::{BufRead, BufReader, Read};
@@ -12,9 +12,9 @@ const UNDER_WAY: usize = 4;
 const MOST_BYTES: u64 = 2000;
 
 /// Numbers that look random [xorshift64, Marsaglia 2003].
-struct Numbers(u64);
+struct RandomNumbers(u64);
 
-impl Numbers {
+impl RandomNumbers {
     fn below(&mut self, end: u64) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -24,19 +24,19 @@ impl Numbers {
 }
 
 /// A descriptor under way: what it shall write is known.
-struct Slot {
+struct LoadSlot {
     from: Vec<u8>,
     to: Vec<u8>,
-    record: Box<Record>,
+    record: Box<CompletionRecord>,
     expected: Option<Vec<u8>>,
 }
 
-impl Slot {
+impl LoadSlot {
     fn new() -> Self {
-        Self { from: Vec::new(), to: Vec::new(), record: Record::new(), expected: None }
+        Self { from: Vec::new(), to: Vec::new(), record: CompletionRecord::new(), expected: None }
     }
 
-    fn submit(&mut self, portal: &Portal, numbers: &mut Numbers) {
+    fn submit(&mut self, portal: &ClientPortal, numbers: &mut RandomNumbers) {
         let bytes = numbers.below(MOST_BYTES) + 1;
         self.record.clear();
         self.to = vec![0; bytes];
@@ -61,10 +61,10 @@ impl Slot {
 
 /// QUEUE COUNT SEED: random copies and fills, each checked.
 pub fn load(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     let count: usize = arguments[1].parse().expect("a number");
-    let mut numbers = Numbers(arguments[2].parse::<u64>().expect("a number") + 1);
-    let mut slots: Vec<Slot> = (0..UNDER_WAY).map(|_| Slot::new()).collect();
+    let mut numbers = RandomNumbers(arguments[2].parse::<u64>().expect("a number") + 1);
+    let mut slots: Vec<LoadSlot> = (0..UNDER_WAY).map(|_| LoadSlot::new()).collect();
     for number in 0..count {
         let slot = &mut slots[number % UNDER_WAY];
         slot.check();
@@ -73,7 +73,7 @@ pub fn load(arguments: &[String]) {
             println!("half");
         }
     }
-    slots.iter_mut().for_each(Slot::check);
+    slots.iter_mut().for_each(LoadSlot::check);
     println!("done {count}");
 }
 
@@ -120,16 +120,16 @@ pub fn four(arguments: &[String]) {
 /// QUEUE COUNT: batches of four members with a fence, by MOVDIR64B.
 pub fn batches(arguments: &[String]) {
     #[repr(C, align(64))]
-    struct List([[u8; DESCRIPTOR_BYTES]; 4]);
-    let portal = Portal::of(&arguments[0]);
+    struct FourDescriptors([[u8; DESCRIPTOR_BYTES]; 4]);
+    let portal = ClientPortal::open(&arguments[0]);
     let count: u8 = arguments[1].parse().expect("a number");
-    let record = Record::new();
+    let record = CompletionRecord::new();
     for number in 1..=count {
         let (mut middle, mut end) = (vec![0; 300], vec![0; 300]);
         let filled = fill(&mut middle, u64::from_le_bytes([number; 8]));
-        let unused = Record::new();
+        let unused = CompletionRecord::new();
         let copied = copy(&middle, &mut end, &unused);
-        let list = List([
+        let list = FourDescriptors([
             Descriptor::of(Opcode::NoOp).0,
             filled.0,
             copied.with_flags(copied.flags() | flags::FENCE).0,

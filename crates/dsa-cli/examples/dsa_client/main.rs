@@ -15,8 +15,8 @@ mod handlers;
 mod instructions;
 mod load;
 mod masks;
+mod misuse;
 mod portal;
-mod rough;
 mod shared;
 mod signals;
 mod waiting;
@@ -63,12 +63,12 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("interrupted-submissions", signals::interrupted_submissions),
     ("own-signals", signals::own_signals),
     ("wild-jump", signals::wild_jump),
-    ("closes-descriptors", rough::closes_descriptors),
-    ("closes-busy", rough::closes_busy),
-    ("reopens", rough::reopens),
-    ("dies-busy", rough::dies_busy),
-    ("stops-busy", rough::stops_busy),
-    ("no-threads", rough::no_threads),
+    ("closes-descriptors", misuse::closes_descriptors),
+    ("closes-busy", misuse::closes_busy),
+    ("reopens", misuse::reopens),
+    ("dies-busy", misuse::dies_busy),
+    ("stops-busy", misuse::stops_busy),
+    ("no-threads", misuse::no_threads),
 ];
 
 fn main() {

@@ -1,7 +1,7 @@
 //! Threads that block the signals which portals raise.
 
 use crate::handlers;
-use crate::portal::{Portal, pages, works};
+use crate::portal::{ClientPortal, pages, works};
 use std::mem::MaybeUninit;
 
 /// Blocks all signals in this thread; the mask before.
@@ -29,7 +29,7 @@ const OWN: [i32; 3] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL];
 
 /// Several threads submit while they block everything; each sees the mask that it has set.
 pub fn masks(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     std::thread::scope(|scope| {
         for number in 0..6 {
             let portal = &portal;
@@ -58,7 +58,7 @@ pub fn masks(arguments: &[String]) {
 
 /// A fault whose signal the thread blocks ends the program, though it has a handler.
 pub fn masked_fault(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     handlers::install(libc::SIGSEGV, 0);
     block_all();
     works(&portal);
@@ -68,7 +68,7 @@ pub fn masked_fault(arguments: &[String]) {
 
 /// A thread begins with the mask of its creator, with signals that only seem to be blocked as well.
 pub fn inherited(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     block_all();
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -15,13 +15,13 @@ pub const PAGE: usize = 4096;
 const HANGS: Duration = Duration::from_secs(20);
 
 /// A queue that is open, and whose page is mapped.
-pub struct Portal {
+pub struct ClientPortal {
     pub file: File,
     page: *mut u8,
 }
 
 // SAFETY: a page of a device, which all threads may write to.
-unsafe impl Sync for Portal {}
+unsafe impl Sync for ClientPortal {}
 
 /// Opens a queue's file.
 pub fn open(queue: &str) -> io::Result<File> {
@@ -44,9 +44,9 @@ pub fn map(file: &File, bytes: usize) -> io::Result<*mut u8> {
     if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(mapped.cast()) }
 }
 
-impl Portal {
+impl ClientPortal {
     /// Opens and maps a queue.
-    pub fn of(queue: &str) -> Self {
+    pub fn open(queue: &str) -> Self {
         let file = open(queue).unwrap_or_else(|error| panic!("{queue}: {error}"));
         let page = map(&file, PAGE).unwrap_or_else(|error| panic!("{queue}: mmap: {error}"));
         Self { file, page }
@@ -81,9 +81,9 @@ impl Portal {
 /// A completion record.
 #[derive(Default)]
 #[repr(C, align(64))]
-pub struct Record([AtomicU64; 4]);
+pub struct CompletionRecord([AtomicU64; 4]);
 
-impl Record {
+impl CompletionRecord {
     pub fn new() -> Box<Self> {
         Box::default()
     }
@@ -133,7 +133,7 @@ impl Record {
 }
 
 /// A copy with a record.
-pub fn copy(from: &[u8], to: &mut [u8], record: &Record) -> Descriptor {
+pub fn copy(from: &[u8], to: &mut [u8], record: &CompletionRecord) -> Descriptor {
     assert!(from.len() == to.len());
     let size = u32::try_from(from.len()).expect("fits");
     Descriptor::of(Opcode::Move)
@@ -153,8 +153,8 @@ pub fn fill(to: &mut [u8], pattern: u64) -> Descriptor {
 }
 
 /// Copies a few bytes through a shared queue and looks at them: the queue works.
-pub fn works(portal: &Portal) {
-    let (from, mut to, record) = ([0x5a; 200], [0; 200], Record::new());
+pub fn works(portal: &ClientPortal) {
+    let (from, mut to, record) = ([0x5a; 200], [0; 200], CompletionRecord::new());
     let descriptor = copy(&from, &mut to, &record);
     portal.enqueue_patiently(&descriptor);
     assert_eq!(record.ended(), 1);

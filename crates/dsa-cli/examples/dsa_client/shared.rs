@@ -1,7 +1,9 @@
 //! A shared queue by ENQCMD.
 
 use crate::instructions;
-use crate::portal::{PAGE, Portal, Record, attribute, copy, errors, fill, pages, works};
+use crate::portal::{
+    ClientPortal, CompletionRecord, PAGE, attribute, copy, errors, fill, pages, works,
+};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::{Opcode, flags, status};
 
@@ -12,8 +14,8 @@ pub const TOO_MANY: u64 = 1000;
 
 /// Copies of many sizes at each 64-byte offset of the page, CRC-32C, compare, fill, drain.
 pub fn operations(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
-    let record = Record::new();
+    let portal = ClientPortal::open(&arguments[0]);
+    let record = CompletionRecord::new();
     for (number, bytes) in [1, 7, 64, 65, 4096, 70_001].into_iter().enumerate() {
         let from: Vec<u8> = (0..bytes).map(|at| u8::try_from(at % 251).expect("fits")).collect();
         let mut to = vec![0; bytes];
@@ -56,9 +58,10 @@ pub fn operations(arguments: &[String]) {
 
 /// A queue whose occupancy is at its threshold answers "retry", and takes descriptors again later.
 pub fn full(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     let mut to = vec![0; MANY_BYTES];
-    let records: Vec<Record> = (0..TOO_MANY).map(|_| Record::default()).collect();
+    let records: Vec<CompletionRecord> =
+        (0..TOO_MANY).map(|_| CompletionRecord::default()).collect();
     let taken = records
         .iter()
         .take_while(|record| portal.enqueue(&fill(&mut to, 7).recording(record.address())))
@@ -74,20 +77,20 @@ pub fn full(arguments: &[String]) {
 
 /// A queue that is disabled behind the program's back answers "retry".
 pub fn disabled(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     works(&portal);
     std::fs::write("/sys/bus/dsa/drivers/user/unbind", &arguments[0]).expect("unbind");
-    let record = Record::new();
+    let record = CompletionRecord::new();
     let (from, mut to) = ([1; 64], [0; 64]);
     assert!(!portal.enqueue(&copy(&from, &mut to, &record)));
     assert_eq!((record.status(), to), (0, [0; 64]));
     assert_eq!(attribute(&format!("{}/state", arguments[0])), "disabled\n");
 }
 
-/// What checks refuse; an error that no record can take is in `errors`, with the PASID.
+/// Descriptors that checks refuse; an error that no record can report is in `errors`, with the PASID.
 pub fn refuses(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
-    let record = Record::new();
+    let portal = ClientPortal::open(&arguments[0]);
+    let record = CompletionRecord::new();
     let (from, mut to) = ([1; 64], [0; 64]);
     let good = copy(&from, &mut to, &record);
     let cases = [
@@ -116,8 +119,8 @@ pub fn refuses(arguments: &[String]) {
 
 /// Page faults of descriptors are records, and neither signals nor the end of the program.
 pub fn faults(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
-    let record = Record::new();
+    let portal = ClientPortal::open(&arguments[0]);
+    let record = CompletionRecord::new();
     let memory = pages(2, libc::PROT_READ | libc::PROT_WRITE);
     // SAFETY: the second page of the mapping.
     assert_eq!(unsafe { libc::mprotect(memory.add(PAGE).cast(), PAGE, libc::PROT_NONE) }, 0);
@@ -142,12 +145,12 @@ pub fn faults(arguments: &[String]) {
 
 /// A destination that is not 64-byte aligned.
 pub fn misaligned(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     instructions::enqcmd(portal.at(8), &Descriptor::default());
 }
 
 /// PASID and privilege are the CPU's to fill in: a program that does it gets a protection fault.
 pub fn pasid_in_descriptor(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     instructions::enqcmd(portal.at(0), &Descriptor::of(Opcode::NoOp).with_pasid_word(1));
 }

@@ -1,6 +1,6 @@
 //! Signals of the program's own: who gets them, and when.
 
-use crate::portal::{Portal, Record};
+use crate::portal::{ClientPortal, CompletionRecord};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::Opcode;
 use std::ffi::{c_int, c_void};
@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// The queue that the handler submits to, and what it submits.
-static PORTAL: AtomicPtr<Portal> = AtomicPtr::new(std::ptr::null_mut());
+static PORTAL: AtomicPtr<ClientPortal> = AtomicPtr::new(std::ptr::null_mut());
 static RECORD: AtomicU64 = AtomicU64::new(0);
 static HANDLED: AtomicU32 = AtomicU32::new(0);
 /// The thread that is to handle signals, and how many another one has.
@@ -45,8 +45,8 @@ pub fn interrupted_submissions(arguments: &[String]) {
         }
         HANDLED.fetch_add(1, Ordering::Release);
     }
-    let portal = Box::leak(Box::new(Portal::of(&arguments[0])));
-    RECORD.store(Box::leak(Record::new()).address(), Ordering::Relaxed);
+    let portal = Box::leak(Box::new(ClientPortal::open(&arguments[0])));
+    RECORD.store(Box::leak(CompletionRecord::new()).address(), Ordering::Relaxed);
     PORTAL.store(portal, Ordering::Release);
     handle(libc::SIGALRM, submit);
     // SAFETY: a call without arguments.
@@ -60,7 +60,7 @@ pub fn interrupted_submissions(arguments: &[String]) {
             }
         }
     });
-    let record = Record::new();
+    let record = CompletionRecord::new();
     while !sender.is_finished() {
         let _ = portal.enqueue(&no_op(record.address()));
     }
@@ -79,7 +79,7 @@ pub fn own_signals(arguments: &[String]) {
         }
         HANDLED.fetch_add(1, Ordering::Release);
     }
-    let _portal = Portal::of(&arguments[0]);
+    let _portal = ClientPortal::open(&arguments[0]);
     // SAFETY: a call without arguments.
     THREAD.store(unsafe { libc::gettid() }, Ordering::Relaxed);
     handle(libc::SIGALRM, look);
@@ -118,7 +118,7 @@ pub fn wild_jump(arguments: &[String]) {
         // SAFETY: it ends this program.
         unsafe { libc::_exit(code) };
     }
-    let _portal = Portal::of(&arguments[0]);
+    let _portal = ClientPortal::open(&arguments[0]);
     // SAFETY: the handler ends this program, as the call would without it.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();

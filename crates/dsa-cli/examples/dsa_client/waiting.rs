@@ -1,14 +1,14 @@
 //! Instructions that wait, and what the CPU says of itself.
 
 use crate::instructions::{CARRY, NONE, tpause, umonitor, umwait};
-use crate::portal::{Portal, Record, copy};
+use crate::portal::{ClientPortal, CompletionRecord, copy};
 use std::arch::x86_64::{__cpuid_count, _rdtsc};
 
 /// UMONITOR and UMWAIT wait for a record; deadlines that are past end at once; the system's limit sets CF.
 pub fn waits(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     for _ in 0..100 {
-        let (from, mut to, record) = (vec![9; 3000], vec![0; 3000], Record::new());
+        let (from, mut to, record) = (vec![9; 3000], vec![0; 3000], CompletionRecord::new());
         portal.enqueue_patiently(&copy(&from, &mut to, &record));
         while record.status() == 0 {
             umonitor(record.address() as *const u8);
@@ -29,7 +29,7 @@ pub fn waits(arguments: &[String]) {
     }
     assert_eq!(tpause(u64::MAX), NONE | CARRY);
     // Nothing writes to the line: the limit ends it.
-    let line = Record::new();
+    let line = CompletionRecord::new();
     umonitor(line.address() as *const u8);
     assert_eq!(umwait(u64::MAX), NONE | CARRY);
 }

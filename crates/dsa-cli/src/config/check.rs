@@ -1,36 +1,36 @@
-//! `config check`: what a file would be refused for, and what it would change.
+//! `config check`: the refusals and the changes that a file would lead to.
 
-use super::foreseen::{Foreseen, read};
-use super::{Context, Format};
-use crate::failure::Failure;
+use super::preview::{ChangePreview, read};
+use super::{ConfigContext, ConfigFormat};
+use crate::failure::CommandFailure;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Check a file against the devices that there are; nothing is written.
+/// Check a file against the present devices; nothing is written.
 ///
 /// Each value that the driver or the device would refuse is named with file, key, value and what is
-/// allowed; then what would change. Ends with 2 if a value is refused, and with 3 if a queue that would be
+/// allowed; then the changes follow. Ends with 2 if a value is refused, and with 3 if a queue that would be
 /// disabled is in use.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct CheckArguments {
     /// The file, as `accel-config save-config` and `config show --format json` write it; - reads it from
     /// the input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Queues that programs have open are no reason to refuse.
+    /// Do not refuse because programs have queues open.
     #[arg(long)]
     even_if_in_use: bool,
 }
 
-pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
+pub fn run(arguments: &CheckArguments, context: &ConfigContext) -> Result<(), CommandFailure> {
     let file = read(&arguments.file)?;
-    let foreseen = Foreseen::of(&arguments.file, &file, context)?;
+    let preview = ChangePreview::for_file(&arguments.file, &file, context)?;
     let mut out = std::io::stdout().lock();
     match context.format {
-        Format::Text => {
-            out.write_all(foreseen.text(false, arguments.even_if_in_use).as_bytes())?;
+        ConfigFormat::Text => {
+            out.write_all(preview.text(false, arguments.even_if_in_use).as_bytes())?;
         }
-        Format::Json => writeln!(out, "{:#}", foreseen.json(false))?,
+        ConfigFormat::Json => writeln!(out, "{:#}", preview.json(false))?,
     }
-    foreseen.ending(arguments.even_if_in_use)
+    preview.verdict(arguments.even_if_in_use)
 }

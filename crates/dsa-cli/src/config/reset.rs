@@ -1,9 +1,9 @@
-//! `config reset`: puts back what devices had before the first change of ours, or takes all that they
-//! have.
+//! `config reset`: restores the configuration before the first change by `config apply`, or with --factory
+//! removes all configuration.
 
-use super::foreseen::Foreseen;
-use super::{Context, Format, crash, device_name, of_change, of_state};
-use crate::failure::Failure;
+use super::preview::ChangePreview;
+use super::{ConfigContext, ConfigFormat, change_failure, crash, parse_device_name, state_failure};
+use crate::failure::CommandFailure;
 use dsa_config::change::{Options, change};
 use dsa_config::restore::{RestoreOptions, Restored, Restoring, preview, restore};
 use idxd::Node;
@@ -11,23 +11,23 @@ use idxd::saved::Saved;
 use serde_json::json;
 use std::io::Write;
 
-/// Put back what devices had before `config apply`, also after a crash in the middle of it.
+/// Put back the configuration before `config apply`, also after a crash in the middle of it.
 ///
 /// Works from the journal. A device that another program has changed since is left alone unless --all is
 /// given. Where the machine was booted since nothing is put back: the boot has unconfigured the devices.
 #[derive(clap::Args)]
 #[command(visible_alias = "restore")]
-pub struct Arguments {
-    /// Instead, disable devices and take all of their configuration; `config reset` undoes that too.
+pub struct ResetArguments {
+    /// Instead, disable devices and remove all of their configuration; `config reset` undoes that too.
     #[arg(long, conflicts_with_all = ["all", "forget"])]
     factory: bool,
-    /// Only these devices, of --factory.
-    #[arg(long, value_name = "DEVICE", requires = "factory", value_parser = device_name)]
+    /// Only these devices (with --factory).
+    #[arg(long, value_name = "DEVICE", requires = "factory", value_parser = parse_device_name)]
     device: Vec<Node>,
-    /// Also what another program has changed since.
+    /// Also put back devices that another program has changed since.
     #[arg(long)]
     all: bool,
-    /// Put back what can be, and drop the rest from the journal.
+    /// Put back what is possible, and drop the rest from the journal.
     #[arg(long)]
     forget: bool,
     /// Only show what would be done.
@@ -38,50 +38,54 @@ pub struct Arguments {
     even_if_in_use: bool,
 }
 
-pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
+pub fn run(arguments: &ResetArguments, context: &ConfigContext) -> Result<(), CommandFailure> {
     if arguments.factory {
         return factory(arguments, context);
     }
-    let journal = context.place.peek().map_err(|error| of_state(&error))?;
+    let journal = context.place.peek().map_err(|error| state_failure(&error))?;
     let mut restored = Vec::new();
     let mut ended = Ok(());
     if arguments.dry_run {
-        restored =
-            preview(&context.bus, &journal, arguments.all).map_err(|error| of_change(&error))?;
+        restored = preview(&context.bus, &journal, arguments.all)
+            .map_err(|error| change_failure(&error))?;
     } else if !journal.entries.is_empty() {
-        // Without a journal there is nothing to lock, and nothing is made.
+        // Without a journal there is nothing to lock, and no file is created.
         let state = context.lock()?;
         let options = RestoreOptions {
             all: arguments.all,
             forget: arguments.forget,
             disturbs: arguments.even_if_in_use,
         };
-        let mut watch = crash::as_told(context.is_stand_in);
+        let mut watch = crash::kill_at_point(context.is_stand_in);
         ended = restore(&context.bus, &state, options, &mut restored, &mut watch);
     }
     if restored.is_empty() && ended.is_ok() {
         let at = context.place.directory.display();
-        if context.format == Format::Text {
+        if context.format == ConfigFormat::Text {
             writeln!(std::io::stdout(), "Nothing to put back: there is no journal in {at}.")?;
             return Ok(());
         }
     }
     show(&restored, arguments, context)?;
-    ended.map_err(|error| of_change(&error))?;
+    ended.map_err(|error| change_failure(&error))?;
     let is_settled = restored.iter().all(|one| one.result.is_settled());
     let is_done = is_settled || arguments.forget || arguments.dry_run;
-    if is_done { Ok(()) } else { Err(Failure::told(1)) }
+    if is_done { Ok(()) } else { Err(CommandFailure::silent(1)) }
 }
 
-fn show(restored: &[Restored], arguments: &Arguments, context: &Context) -> Result<(), Failure> {
+fn show(
+    restored: &[Restored],
+    arguments: &ResetArguments,
+    context: &ConfigContext,
+) -> Result<(), CommandFailure> {
     let mut out = std::io::stdout().lock();
-    if context.format == Format::Json {
+    if context.format == ConfigFormat::Json {
         let devices: Vec<_> = restored
             .iter()
             .map(|one| {
                 json!({
                     "device": one.entry.device, "changed_by": one.entry.command,
-                    "result": words(&one.result, arguments), "settled": one.result.is_settled(),
+                    "result": outcome_text(&one.result, arguments), "settled": one.result.is_settled(),
                 })
             })
             .collect();
@@ -92,7 +96,7 @@ fn show(restored: &[Restored], arguments: &Arguments, context: &Context) -> Resu
         return Ok(writeln!(out, "{report:#}")?);
     }
     for one in restored {
-        writeln!(out, "{}: {}", one.entry.device, words(&one.result, arguments))?;
+        writeln!(out, "{}: {}", one.entry.device, outcome_text(&one.result, arguments))?;
     }
     if arguments.dry_run {
         writeln!(out, "Dry run: nothing was written.")?;
@@ -100,7 +104,7 @@ fn show(restored: &[Restored], arguments: &Arguments, context: &Context) -> Resu
     Ok(())
 }
 
-fn words(result: &Restoring, arguments: &Arguments) -> String {
+fn outcome_text(result: &Restoring, arguments: &ResetArguments) -> String {
     let stays = if arguments.forget {
         "dropped from the journal"
     } else {
@@ -111,7 +115,7 @@ fn words(result: &Restoring, arguments: &Arguments) -> String {
             format!("would be put back, in {steps} step(s)")
         }
         Restoring::PutBack(steps) => format!("put back, in {steps} step(s)"),
-        Restoring::WasBack => "has what it had before already".to_owned(),
+        Restoring::WasBack => "already has its former configuration".to_owned(),
         Restoring::Rebooted => {
             "not written: the machine was booted since, which has unconfigured it".to_owned()
         }
@@ -125,28 +129,29 @@ fn words(result: &Restoring, arguments: &Arguments) -> String {
     }
 }
 
-/// Takes all that devices have.
-fn factory(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
+/// Disables devices and removes all of their configuration.
+fn factory(arguments: &ResetArguments, context: &ConfigContext) -> Result<(), CommandFailure> {
     let state = if arguments.dry_run { None } else { Some(context.lock()?) };
-    let machine = context.machine()?;
-    let numbers = context.chosen(&machine, &arguments.device)?;
+    let machine = context.read_machine()?;
+    let numbers = context.select_devices(&machine, &arguments.device)?;
     let wanted = Saved::unconfigured(&machine.driver, &numbers);
-    let foreseen = Foreseen::to("--factory".to_owned(), &machine, context, wanted)?;
+    let preview =
+        ChangePreview::for_configuration("--factory".to_owned(), &machine, context, wanted)?;
     let mut out = std::io::stdout().lock();
     let disturbs = arguments.even_if_in_use;
     match context.format {
-        Format::Text => out.write_all(foreseen.text(true, disturbs).as_bytes())?,
-        Format::Json => writeln!(out, "{:#}", foreseen.json(state.is_some()))?,
+        ConfigFormat::Text => out.write_all(preview.text(true, disturbs).as_bytes())?,
+        ConfigFormat::Json => writeln!(out, "{:#}", preview.json(state.is_some()))?,
     }
-    foreseen.ending(disturbs)?;
+    preview.verdict(disturbs)?;
     let Some(state) = state else { return Ok(()) };
     let command = "config reset --factory".to_owned();
     let options = Options { disturbs, without_way_back: true, command };
-    let mut watch = crash::as_told(context.is_stand_in);
-    change(&context.bus, &state, &foreseen.wanted, &options, &mut watch)
-        .map_err(|error| of_change(&error))?;
-    if context.format == Format::Text && !foreseen.is_so_already() {
-        writeln!(out, "{}", super::WRITTEN)?;
+    let mut watch = crash::kill_at_point(context.is_stand_in);
+    change(&context.bus, &state, &preview.wanted, &options, &mut watch)
+        .map_err(|error| change_failure(&error))?;
+    if context.format == ConfigFormat::Text && !preview.changes_nothing() {
+        writeln!(out, "{}", super::AFTER_WRITE)?;
     }
     Ok(())
 }

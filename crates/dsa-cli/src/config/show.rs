@@ -1,7 +1,7 @@
-//! `config show`: the configuration that devices have, as a table or as a file of accel-config.
+//! `config show`: the present configuration, as a table or as a file of accel-config.
 
-use super::{Context, Format, device_name};
-use crate::failure::Failure;
+use super::{ConfigContext, ConfigFormat, parse_device_name};
+use crate::failure::CommandFailure;
 use dsa_config::bus::clients;
 use dsa_config::machine::Machine;
 use idxd::saved::Saved;
@@ -9,23 +9,23 @@ use idxd::{DeviceState, Mode, Node, Queue, Type};
 use std::fmt::Write as _;
 use std::io::Write;
 
-/// Show the configuration that devices have.
+/// Show the present configuration of devices.
 ///
-/// `--format json` writes it as a file of accel-config, which `config apply`, `accel-config load-config`
+/// `--format json` writes a file of accel-config, which `config apply`, `accel-config load-config`
 /// and `skipline-dsa run --config` take: with the state of devices and queues, and without queues that
 /// have no configuration.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct ShowArguments {
     /// Only these devices.
-    #[arg(long, value_name = "DEVICE", value_parser = device_name)]
+    #[arg(long, value_name = "DEVICE", value_parser = parse_device_name)]
     device: Vec<Node>,
 }
 
-pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
-    let machine = context.machine()?;
-    let numbers = context.chosen(&machine, &arguments.device)?;
+pub fn run(arguments: &ShowArguments, context: &ConfigContext) -> Result<(), CommandFailure> {
+    let machine = context.read_machine()?;
+    let numbers = context.select_devices(&machine, &arguments.device)?;
     let mut out = std::io::stdout().lock();
-    if context.format == Format::Json {
+    if context.format == ConfigFormat::Json {
         let saved = Saved::of_devices(&machine.driver, &numbers);
         out.write_all(saved.without_defaults(&machine.driver).to_json().as_bytes())?;
         return Ok(());
@@ -51,7 +51,7 @@ const HEADERS: [&str; 12] = [
     "name",
 ];
 
-fn device(machine: &Machine, number: usize, context: &Context) -> String {
+fn device(machine: &Machine, number: usize, context: &ConfigContext) -> String {
     let own = &machine.driver.devices()[number];
     let can = own.capabilities();
     let state = match own.state() {
@@ -116,7 +116,7 @@ fn device(machine: &Machine, number: usize, context: &Context) -> String {
     text
 }
 
-fn row(node: Node, queue: &Queue, context: &Context) -> [String; 12] {
+fn row(node: Node, queue: &Queue, context: &ConfigContext) -> [String; 12] {
     let dash = || "-".to_owned();
     let shared = queue.mode() == Mode::Shared;
     let kind = match queue.kind() {
@@ -140,7 +140,7 @@ fn row(node: Node, queue: &Queue, context: &Context) -> [String; 12] {
     ]
 }
 
-/// A power of two, in the largest unit.
+/// A size that is a power of two, in the largest unit.
 fn bytes(count: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let unit = units.into_iter().find(|(bits, _)| count >= 1 << bits);

@@ -1,4 +1,4 @@
-//! Writes connections as a pcap file: Ethernet, IPv4 and TCP around bytes.
+//! Writes connections as a pcap file: bytes in TCP, IPv4 and Ethernet.
 
 use nvme_tcp::conversation::Sender;
 use pcap_file::PcapError;
@@ -31,19 +31,20 @@ pub struct Frames<W: Write> {
 }
 
 impl<W: Write> Frames<W> {
-    /// An empty one.
+    /// An empty capture.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// If the header cannot be written.
     pub fn new(writer: W) -> Result<Self, PcapError> {
         let writer = PcapWriter::with_header(writer, PcapHeader::default())?;
         Ok(Self { writer, packets: 0, host_port: 0, next: [0; 2] })
     }
 
-    /// Opens the connection of this number, with sequence numbers that begin there.
+    /// Opens a connection. `number` gives the host's port; `first` are the initial sequence numbers of host
+    /// and controller.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// If a packet cannot be written.
     pub fn open(&mut self, number: u16, first: [u32; 2]) -> Result<(), PcapError> {
         self.host_port = 40_000 + number;
         self.next = first;
@@ -57,7 +58,7 @@ impl<W: Write> Frames<W> {
     /// Sends bytes, in as many segments as they need.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// If a packet cannot be written.
     pub fn send(&mut self, sender: Sender, bytes: &[u8]) -> Result<(), PcapError> {
         for segment in bytes.chunks(SEGMENT_BYTES) {
             self.packet(sender, tcp::ACK | tcp::PUSH, segment)?;
@@ -67,16 +68,16 @@ impl<W: Write> Frames<W> {
         Ok(())
     }
 
-    /// Ends the connection.
+    /// Closes the connection by a FIN of each side.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// If a packet cannot be written.
     pub fn close(&mut self) -> Result<(), PcapError> {
         self.packet(Sender::Host, tcp::FIN | tcp::ACK, &[])?;
         self.packet(Sender::Controller, tcp::FIN | tcp::ACK, &[])
     }
 
-    /// What it writes to.
+    /// Returns the writer below.
     pub fn into_writer(self) -> W {
         self.writer.into_writer()
     }

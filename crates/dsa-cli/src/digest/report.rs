@@ -1,6 +1,6 @@
-//! What the digests of a capture came to, as text and as JSON.
+//! The report on the digests of a capture, as text and as JSON.
 
-use super::connections::Origin;
+use super::connections::PduOrigin;
 use dsa_client::statistics::{Reason, Statistics};
 use nvme_tcp::conversation::Sender;
 use nvme_tcp::negotiation::{EnabledDigests, Negotiation};
@@ -13,20 +13,20 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 
-/// Damages of a connection that are listed; more are counted.
+/// Most damages of a connection that are listed; further ones are only counted.
 const MOST_LISTED: usize = 100;
 
-/// Digests of one sort.
+/// Counts of the header digests, or of the data digests, of a connection.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
+pub struct DigestCounts {
     right: u64,
     wrong: u64,
-    /// PDUs that could have one, and have none.
+    /// PDUs without such a digest, whose type and data allow one.
     absent: u64,
     tally: DigestTally,
 }
 
-impl Counts {
+impl DigestCounts {
     fn count(&mut self, check: DigestCheck, bytes: DigestBytes, could_have_one: bool) {
         match check {
             DigestCheck::Right => self.right += 1,
@@ -39,12 +39,12 @@ impl Counts {
     }
 }
 
-/// What is wrong at a place of a stream.
+/// A wrong digest, or bytes that are not a PDU.
 #[derive(Clone, Debug)]
 pub struct Damage {
     sender: Sender,
     packet: u64,
-    /// In bytes of what the sender has sent.
+    /// Offset in the bytes that the sender has sent.
     at: u64,
     what: String,
 }
@@ -53,7 +53,7 @@ impl Damage {
     fn text(&self) -> String {
         let Self { packet, at, what, .. } = self;
         let sender = name(self.sender);
-        format!("packet {packet}: {what} (byte {at} of what the {sender} has sent)")
+        format!("packet {packet}: {what} (byte {at} of the {sender}'s stream)")
     }
 
     fn to_json(&self) -> Value {
@@ -71,19 +71,19 @@ fn name(sender: Sender) -> &'static str {
     }
 }
 
-/// What a connection came to.
-pub struct Connection {
+/// The report on one connection.
+pub struct ConnectionReport {
     host: SocketAddr,
     controller: SocketAddr,
-    /// What was seen of its opening.
+    /// The terms that were observed at its opening.
     pub negotiation: Negotiation,
     kinds: BTreeMap<PduKind, u64>,
     bytes: u64,
-    header: Counts,
-    data: Counts,
+    header: DigestCounts,
+    data: DigestCounts,
     /// Bytes that the capture does not have.
     pub lost_bytes: u64,
-    /// Bytes that belong to no PDU that was found.
+    /// Bytes that do not belong to any PDU that was found.
     pub skipped_bytes: u64,
     /// Bytes of PDUs whose end the capture does not have.
     pub cut_bytes: u64,
@@ -91,8 +91,8 @@ pub struct Connection {
     damages: Vec<Damage>,
 }
 
-impl Connection {
-    /// Nothing of it yet.
+impl ConnectionReport {
+    /// The report on a connection without any PDU.
     pub fn new(host: SocketAddr, controller: SocketAddr) -> Self {
         Self {
             host,
@@ -100,8 +100,8 @@ impl Connection {
             negotiation: Negotiation::default(),
             kinds: BTreeMap::new(),
             bytes: 0,
-            header: Counts::default(),
-            data: Counts::default(),
+            header: DigestCounts::default(),
+            data: DigestCounts::default(),
             lost_bytes: 0,
             skipped_bytes: 0,
             cut_bytes: 0,
@@ -110,20 +110,20 @@ impl Connection {
         }
     }
 
-    /// No PDU begins where one had to.
-    pub fn broken(&mut self, origin: Origin, at: u64, fault: HeaderFault) {
+    /// Notes that the bytes where a PDU has to begin are not a PDU.
+    pub fn note_broken(&mut self, origin: PduOrigin, at: u64, fault: HeaderFault) {
         self.broken += 1;
-        self.list(origin, at, || format!("no PDU: {fault}"));
+        self.list(origin, at, || format!("not a PDU: {fault}"));
     }
 
-    fn list(&mut self, origin: Origin, at: u64, what: impl FnOnce() -> String) {
+    fn list(&mut self, origin: PduOrigin, at: u64, what: impl FnOnce() -> String) {
         if self.damages.len() < MOST_LISTED {
-            let Origin { sender, packet, .. } = origin;
+            let PduOrigin { sender, packet, .. } = origin;
             self.damages.push(Damage { sender, packet, at, what: what() });
         }
     }
 
-    fn judge(&mut self, verdict: &PduVerdict<Origin>) {
+    fn count(&mut self, verdict: &PduVerdict<PduOrigin>) {
         let pdu = &verdict.pdu;
         *self.kinds.entry(pdu.kind).or_default() += 1;
         self.bytes += u64::from(pdu.bytes);
@@ -187,14 +187,14 @@ impl Connection {
         for damage in &self.damages {
             writeln!(out, "  {}", damage.text())?;
         }
-        match self.found() - self.damages.len() as u64 {
+        match self.damage_count() - self.damages.len() as u64 {
             0 => Ok(()),
             more => writeln!(out, "  and {more} more"),
         }
     }
 
-    /// All that could be listed.
-    fn found(&self) -> u64 {
+    /// Number of all damages, listed or not.
+    fn damage_count(&self) -> u64 {
         self.broken + self.header.wrong + self.data.wrong
     }
 
@@ -214,7 +214,7 @@ impl Connection {
             "lost_bytes": self.lost_bytes, "skipped_bytes": self.skipped_bytes,
             "cut_bytes": self.cut_bytes, "broken": self.broken,
             "damages": self.damages.iter().map(Damage::to_json).collect::<Vec<_>>(),
-            "damages_not_listed": self.found() - self.damages.len() as u64,
+            "damages_not_listed": self.damage_count() - self.damages.len() as u64,
         })
     }
 }
@@ -222,10 +222,10 @@ impl Connection {
 fn write_counts(
     out: &mut impl Write,
     label: impl Display,
-    counts: &Counts,
+    counts: &DigestCounts,
     missing: u64,
 ) -> io::Result<()> {
-    let Counts { right, wrong, absent, tally } = counts;
+    let DigestCounts { right, wrong, absent, tally } = counts;
     let DigestTally { device, cpu, both, .. } = tally;
     write!(out, "  {label}  right {right}, wrong {wrong}, absent {}", absent - missing)?;
     if missing > 0 {
@@ -238,8 +238,8 @@ fn write_counts(
     writeln!(out)
 }
 
-fn counts_json(counts: &Counts, missing: u64) -> Value {
-    let Counts { right, wrong, absent, tally } = counts;
+fn counts_json(counts: &DigestCounts, missing: u64) -> Value {
+    let DigestCounts { right, wrong, absent, tally } = counts;
     json!({
         "right": right, "wrong": wrong, "absent": absent - missing, "missing": missing,
         "by_device": tally.device, "by_cpu": tally.cpu, "by_both": tally.both,
@@ -247,34 +247,35 @@ fn counts_json(counts: &Counts, missing: u64) -> Value {
     })
 }
 
-/// What a capture came to.
+/// The report on a capture.
 #[derive(Default)]
-pub struct Report {
-    /// NVMe/TCP.
-    pub connections: Vec<Connection>,
-    /// Connections of anything else.
+pub struct DigestReport {
+    /// The NVMe/TCP connections.
+    pub connections: Vec<ConnectionReport>,
+    /// Number of other TCP connections.
     pub others: u64,
-    /// The packet in which the file ends.
+    /// The packet in which the file ends, if it is cut off.
     pub cut_in: Option<String>,
 }
 
-impl Report {
+impl DigestReport {
     /// Counts a PDU.
-    pub fn judge(&mut self, verdict: &PduVerdict<Origin>) {
-        self.connections[verdict.tag.connection].judge(verdict);
+    pub fn count(&mut self, verdict: &PduVerdict<PduOrigin>) {
+        self.connections[verdict.tag.connection].count(verdict);
     }
 
     /// Whether no digest is wrong or missing, and no PDU is broken.
     pub fn is_right(&self) -> bool {
-        self.connections.iter().all(Connection::is_right)
+        self.connections.iter().all(ConnectionReport::is_right)
     }
 
-    /// For people.
+    /// Writes the report as text.
     pub fn write(&self, statistics: &Statistics, out: &mut impl Write) -> io::Result<()> {
         for connection in &self.connections {
             connection.write(out)?;
         }
-        let sum = |count: fn(&Connection) -> u64| self.connections.iter().map(count).sum::<u64>();
+        let sum =
+            |count: fn(&ConnectionReport) -> u64| self.connections.iter().map(count).sum::<u64>();
         let right = sum(|it| it.header.right + it.data.right);
         let wrong = sum(|it| it.header.wrong + it.data.wrong);
         let missing = sum(|it| it.missing().iter().sum());
@@ -294,20 +295,20 @@ impl Report {
         Ok(())
     }
 
-    /// For programs.
+    /// The report as JSON.
     pub fn to_json(&self, statistics: &Statistics) -> Value {
         let why: serde_json::Map<String, Value> = reasons(statistics)
             .map(|(reason, count)| (reason.words().into(), count.into()))
             .collect();
         json!({
             "right": self.is_right(),
-            "connections": self.connections.iter().map(Connection::to_json).collect::<Vec<_>>(),
+            "connections": self.connections.iter().map(ConnectionReport::to_json).collect::<Vec<_>>(),
             "other_connections": self.others, "cut_in": self.cut_in, "why_cpu": why,
         })
     }
 }
 
-/// Parts of digests that the CPU did, by reason.
+/// Operations that the CPU did, by the reason why no device did them.
 fn reasons(statistics: &Statistics) -> impl Iterator<Item = (Reason, u64)> {
     let counted = |reason| (reason, statistics.because(reason).count);
     Reason::ALL.into_iter().map(counted).filter(|(_, count)| *count > 0)

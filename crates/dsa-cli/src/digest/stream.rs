@@ -1,37 +1,37 @@
 //! One direction of a TCP connection, in order.
 //!
-//! What was sent again is left out: the first bytes that were captured count. What comes too soon waits,
-//! until the bytes before it come, or so much waits that these are given up.
+//! Bytes that were sent again are left out: the first copy that was captured counts. Bytes that come too
+//! early wait until those before them come, or until so many wait that the missing ones are given up.
 
 use std::collections::BTreeMap;
 
-/// Bytes that wait at most.
+/// Most bytes that wait.
 const MOST_WAITING_BYTES: usize = 4 << 20;
-/// Segments that wait at most.
+/// Most segments that wait.
 const MOST_WAITING: usize = 1 << 14;
 
-/// What comes next in a stream.
+/// The next piece of a stream.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Next<'a> {
+pub enum StreamPiece<'a> {
     /// Bytes.
     Bytes(&'a [u8]),
-    /// So many bytes are not in the capture.
+    /// This number of bytes is not in the capture.
     Lost(u64),
 }
 
-/// A stream, from its first byte on.
-pub struct Stream {
+/// Puts the segments of one direction in order.
+pub struct OrderedStream {
     /// Sequence number of the first byte.
     first: u32,
-    /// Bytes that have come, or are given up.
+    /// Offset of the next byte: those before it have come, or are given up.
     position: u64,
-    /// What came too soon, by its position.
+    /// Segments that came too early, by the offset of their first byte.
     waiting: BTreeMap<u64, Vec<u8>>,
     waiting_bytes: usize,
 }
 
-impl Stream {
-    /// The first byte has this sequence number.
+impl OrderedStream {
+    /// A stream whose first byte has the sequence number `first`.
     pub fn new(first: u32) -> Self {
         Self { first, position: 0, waiting: BTreeMap::new(), waiting_bytes: 0 }
     }
@@ -41,8 +41,8 @@ impl Stream {
         self.first
     }
 
-    /// Takes a segment; what it brings in order is handed on.
-    pub fn take(&mut self, sequence: u32, payload: &[u8], each: &mut impl FnMut(Next<'_>)) {
+    /// Takes a segment; calls `each` for the bytes that are next in order.
+    pub fn take(&mut self, sequence: u32, payload: &[u8], each: &mut impl FnMut(StreamPiece<'_>)) {
         if payload.is_empty() {
             return;
         }
@@ -51,7 +51,7 @@ impl Stream {
         match u32::try_from(distance) {
             Ok(0) => self.hand_on(payload, each),
             Ok(ahead) => self.put_aside(self.position + u64::from(ahead), payload),
-            // Some of it was here before, or all of it.
+            // The segment, or its beginning, was seen before.
             Err(_) => {
                 let known = units::narrow::usize_from(distance.unsigned_abs().into());
                 if let Some(rest) = payload.get(known..) {
@@ -65,22 +65,22 @@ impl Stream {
         }
     }
 
-    /// Hands on what waits still: nothing else comes.
-    pub fn end(&mut self, each: &mut impl FnMut(Next<'_>)) {
+    /// Ends the stream: calls `each` for all bytes that still wait.
+    pub fn end(&mut self, each: &mut impl FnMut(StreamPiece<'_>)) {
         while !self.waiting.is_empty() {
             self.give_up_gap(each);
         }
     }
 
-    fn hand_on(&mut self, bytes: &[u8], each: &mut impl FnMut(Next<'_>)) {
+    fn hand_on(&mut self, bytes: &[u8], each: &mut impl FnMut(StreamPiece<'_>)) {
         if !bytes.is_empty() {
-            each(Next::Bytes(bytes));
+            each(StreamPiece::Bytes(bytes));
             self.position += bytes.len() as u64;
         }
     }
 
     fn put_aside(&mut self, at: u64, payload: &[u8]) {
-        if self.waiting.get(&at).is_some_and(|there| there.len() >= payload.len()) {
+        if self.waiting.get(&at).is_some_and(|known| known.len() >= payload.len()) {
             return;
         }
         self.waiting_bytes += payload.len();
@@ -89,8 +89,8 @@ impl Stream {
         }
     }
 
-    /// Hands on what no longer waits for anything.
-    fn release(&mut self, each: &mut impl FnMut(Next<'_>)) {
+    /// Calls `each` for segments that no longer wait for others.
+    fn release(&mut self, each: &mut impl FnMut(StreamPiece<'_>)) {
         while let Some(first) = self.waiting.first_entry() {
             if *first.key() > self.position {
                 return;
@@ -104,9 +104,9 @@ impl Stream {
         }
     }
 
-    fn give_up_gap(&mut self, each: &mut impl FnMut(Next<'_>)) {
+    fn give_up_gap(&mut self, each: &mut impl FnMut(StreamPiece<'_>)) {
         if let Some((at, _)) = self.waiting.first_key_value() {
-            each(Next::Lost(at - self.position));
+            each(StreamPiece::Lost(at - self.position));
             self.position = *at;
         }
         self.release(each);
@@ -119,11 +119,11 @@ mod tests {
 
     /// All that a stream hands on, with `_` for each byte that is lost.
     fn read(first: u32, segments: &[(u32, &str)]) -> String {
-        let mut stream = Stream::new(first);
+        let mut stream = OrderedStream::new(first);
         let mut text = String::new();
-        let mut each = |next: Next<'_>| match next {
-            Next::Bytes(bytes) => text += std::str::from_utf8(bytes).expect("is text"),
-            Next::Lost(bytes) => text += &"_".repeat(units::narrow::usize_from(bytes)),
+        let mut each = |next: StreamPiece<'_>| match next {
+            StreamPiece::Bytes(bytes) => text += std::str::from_utf8(bytes).expect("is text"),
+            StreamPiece::Lost(bytes) => text += &"_".repeat(units::narrow::usize_from(bytes)),
         };
         for (sequence, payload) in segments {
             stream.take(*sequence, payload.as_bytes(), &mut each);
@@ -155,12 +155,12 @@ mod tests {
 
     #[test]
     fn what_waits_is_bounded() {
-        let mut stream = Stream::new(0);
+        let mut stream = OrderedStream::new(0);
         let mut lost = 0;
         let piece = vec![0; 1 << 16];
         for number in 0..100 {
             stream.take(1000 + number * (1 << 16), &piece, &mut |next| {
-                if let Next::Lost(bytes) = next {
+                if let StreamPiece::Lost(bytes) = next {
                     lost += bytes;
                 }
             });

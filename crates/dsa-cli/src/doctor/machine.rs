@@ -1,14 +1,14 @@
-//! What a real device needs.
+//! The requirements of a real device.
 
-use super::Finding;
+use super::DoctorFinding;
 use crate::list;
 use std::fs;
 use std::path::Path;
 
-/// From the hardware up to the file of a queue; what is above a missing thing is not looked at.
-pub fn findings() -> Vec<Finding> {
+/// Checks from the hardware up to the file of a queue, up to the first requirement that is not met.
+pub fn findings() -> Vec<DoctorFinding> {
     let mut all = Vec::new();
-    let checks: [fn() -> Finding; 5] = [hardware, driver, iommu, queues, rights];
+    let checks: [fn() -> DoctorFinding; 5] = [hardware, driver, iommu, queues, rights];
     for check in checks {
         let finding = check();
         let is_end = finding.repair.is_some();
@@ -20,7 +20,7 @@ pub fn findings() -> Vec<Finding> {
     all
 }
 
-fn hardware() -> Finding {
+fn hardware() -> DoctorFinding {
     let what = "hardware";
     /// PCI ids of DSA: Sapphire and Emerald Rapids; Granite Rapids [Linux, drivers/dma/idxd/registers.h].
     const IDS: [&str; 2] = ["0x0b25", "0x1212"];
@@ -36,42 +36,45 @@ fn hardware() -> Finding {
     if found.is_empty() {
         let repair = "it takes an Intel Xeon of the 4th generation or later, with its accelerators on; \
                       `skipline-dsa run` needs none";
-        return Finding::bad(what, "no DSA on the PCI bus", repair);
+        return DoctorFinding::bad(what, "no DSA on the PCI bus", repair);
     }
-    Finding::good(what, found.join(", "))
+    DoctorFinding::good(what, found.join(", "))
 }
 
-fn driver() -> Finding {
+fn driver() -> DoctorFinding {
     let what = "driver";
     if Path::new("/sys/module/idxd").exists() {
-        Finding::good(what, "idxd is loaded")
+        DoctorFinding::good(what, "idxd is loaded")
     } else {
-        Finding::bad(what, "idxd is not loaded", "sudo modprobe idxd")
+        DoctorFinding::bad(what, "idxd is not loaded", "sudo modprobe idxd")
     }
 }
 
-fn iommu() -> Finding {
+fn iommu() -> DoctorFinding {
     let what = "shared virtual memory";
     let enabled = "/sys/bus/dsa/devices/dsa0/pasid_enabled";
     if fs::read_to_string(enabled).is_ok_and(|text| text.trim() == "1") {
-        return Finding::good(what, "on");
+        return DoctorFinding::good(what, "on");
     }
     let repair = "boot with intel_iommu=on,sm_on and with VT-d on in the firmware";
-    Finding::bad(what, "off: shared queues cannot be enabled", repair)
+    DoctorFinding::bad(what, "off: shared queues cannot be enabled", repair)
 }
 
-fn queues() -> Finding {
+fn queues() -> DoctorFinding {
     let what = "queues";
-    let devices = list::of_the_machine();
+    let devices = list::machine_devices();
     let enabled = fs::read_dir("/dev/dsa").map(Iterator::count).unwrap_or_default();
     if enabled > 0 {
-        return Finding::good(what, format!("{enabled} with a file, {} device(s)", devices.len()));
+        return DoctorFinding::good(
+            what,
+            format!("{enabled} with a file, {} device(s)", devices.len()),
+        );
     }
     let repair = "sudo skipline-dsa config apply FILE.json --apply";
-    Finding::bad(what, "no queue is enabled for programs", repair)
+    DoctorFinding::bad(what, "no queue is enabled for programs", repair)
 }
 
-fn rights() -> Finding {
+fn rights() -> DoctorFinding {
     let what = "rights";
     let entries = fs::read_dir("/dev/dsa").into_iter().flatten().flatten();
     let refused: Vec<String> = entries
@@ -83,8 +86,12 @@ fn rights() -> Finding {
         .map(|path| path.display().to_string())
         .collect();
     if refused.is_empty() {
-        return Finding::good(what, "this user can open the files of all queues");
+        return DoctorFinding::good(what, "this user can open the files of all queues");
     }
     let files = refused.join(" ");
-    Finding::bad(what, format!("no right to open {files}"), format!("sudo chown $USER {files}"))
+    DoctorFinding::bad(
+        what,
+        format!("no right to open {files}"),
+        format!("sudo chown $USER {files}"),
+    )
 }

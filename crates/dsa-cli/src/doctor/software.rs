@@ -1,41 +1,44 @@
-//! What `skipline-dsa run` needs.
+//! The requirements of `skipline-dsa run`.
 
-use super::Finding;
+use super::DoctorFinding;
 use crate::run::program;
 use std::arch::x86_64::__cpuid_count;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// What has to be there.
-pub fn needed(name: Option<&OsStr>) -> Vec<Finding> {
+/// The requirements without which no run is possible.
+pub fn needed(name: Option<&OsStr>) -> Vec<DoctorFinding> {
     let mut all = vec![library()];
     all.extend(name.map(program));
     all
 }
 
-/// What programs find the devices by as on a machine that has them; without it they do in another way.
-pub fn wanted() -> Vec<Finding> {
+/// The requirements of a run with namespaces, in which programs find the devices as on a machine that has
+/// them. Without them they find the devices in another way ([`WITHOUT`]).
+pub fn wanted() -> Vec<DoctorFinding> {
     vec![fuse(), namespaces()]
 }
 
-/// The other way.
-pub const WITHOUT: &str = "until then programs run without namespaces: DPDK is told by variables, \
+/// A note on runs without namespaces.
+pub const WITHOUT: &str = "until then programs run without namespaces: DPDK finds the devices by variables, \
                            others by a library in place of libaccel-config (docs/dsa-run.md)";
 
-fn fuse() -> Finding {
+fn fuse() -> DoctorFinding {
     let what = "file systems in user space";
     match std::fs::File::options().read(true).write(true).open("/dev/fuse") {
-        Ok(_) => Finding::good(what, "/dev/fuse can be opened"),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Finding::bad(
+        Ok(_) => DoctorFinding::good(what, "/dev/fuse can be opened"),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => DoctorFinding::bad(
             what,
-            "there is no /dev/fuse",
+            "/dev/fuse does not exist",
             "modprobe fuse; in a container: docker run --device /dev/fuse --cap-add SYS_ADMIN ...",
         ),
-        Err(error) => Finding::bad(what, format!("/dev/fuse: {error}"), "chmod a+rw /dev/fuse"),
+        Err(error) => {
+            DoctorFinding::bad(what, format!("/dev/fuse: {error}"), "chmod a+rw /dev/fuse")
+        }
     }
 }
 
-fn namespaces() -> Finding {
+fn namespaces() -> DoctorFinding {
     let what = "a mount namespace";
     // A child tries, as a namespace cannot be left.
     let tried = |arguments: &[&str]| {
@@ -43,10 +46,10 @@ fn namespaces() -> Finding {
         command.is_ok_and(|output| output.status.success())
     };
     if tried(&["--mount"]) {
-        return Finding::good(what, "allowed");
+        return DoctorFinding::good(what, "allowed");
     }
     if tried(&["--user", "--map-root-user", "--mount"]) {
-        return Finding::good(what, "allowed in a user namespace");
+        return DoctorFinding::good(what, "allowed in a user namespace");
     }
     let limit = std::fs::read_to_string("/proc/sys/user/max_user_namespaces").unwrap_or_default();
     let sealed = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
@@ -59,26 +62,32 @@ fn namespaces() -> Finding {
     } else {
         "run as root; in a container: docker run --cap-add SYS_ADMIN --device /dev/fuse ..."
     };
-    Finding::bad(what, "refused, with and without a user namespace", repair)
+    DoctorFinding::bad(what, "refused, with and without a user namespace", repair)
 }
 
-fn library() -> Finding {
+fn library() -> DoctorFinding {
     let what = "the library for programs";
     match program::library() {
-        Ok(path) => Finding::good(what, path.display().to_string()),
-        Err(error) => Finding::bad(what, error.to_string(), "install both files of one release"),
+        Ok(path) => DoctorFinding::good(what, path.display().to_string()),
+        Err(error) => {
+            DoctorFinding::bad(what, error.to_string(), "install both files of one release")
+        }
     }
 }
 
-fn program(name: &OsStr) -> Finding {
+fn program(name: &OsStr) -> DoctorFinding {
     let what = "the program";
     let shown = name.to_string_lossy();
     let Some(path) = program::on_path(name) else {
-        return Finding::bad(what, format!("there is no {shown}"), "give the path of its file");
+        return DoctorFinding::bad(
+            what,
+            format!("{shown} was not found, or is not executable"),
+            "give the path of its file",
+        );
     };
-    match program::why_not(&path) {
-        None => Finding::good(what, format!("{} loads libraries", path.display())),
-        Some(why) => Finding::bad(
+    match program::obstacle(&path) {
+        None => DoctorFinding::good(what, format!("{} loads libraries", path.display())),
+        Some(why) => DoctorFinding::bad(
             what,
             format!("{}: {why}", path.display()),
             "build it with the dynamic loader, for 64-bit x86; run it as the user that it changes to",
@@ -86,7 +95,7 @@ fn program(name: &OsStr) -> Finding {
     }
 }
 
-/// What a user should know, and what hinders nothing.
+/// Notes for the user: the instructions of the CPU, and whether CPUID can be trapped.
 pub fn notes() -> Vec<String> {
     /// Leaf 7, ECX [SDM vol. 2, CPUID].
     const INSTRUCTIONS: [(u32, &str); 3] = [(5, "WAITPKG"), (28, "MOVDIR64B"), (29, "ENQCMD")];
@@ -96,10 +105,10 @@ pub fn notes() -> Vec<String> {
         INSTRUCTIONS.map(|(bit, name)| format!("{name} {}", has(bit))).to_vec();
     let flags = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let faults = flags.split_whitespace().any(|flag| flag == "cpuid_fault");
-    let asked = if faults {
-        "a program that asks CPUID is told that the CPU has them"
+    let cpuid = if faults {
+        "CPUID is trapped: to programs the CPU has all of them"
     } else {
-        "this CPU's CPUID cannot be trapped: a program that asks for ENQCMD first will not use it"
+        "this CPU's CPUID cannot be trapped: a program that checks for ENQCMD first will not use it"
     };
-    vec![instructions.join(", "), asked.to_owned()]
+    vec![instructions.join(", "), cpuid.to_owned()]
 }

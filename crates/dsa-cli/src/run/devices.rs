@@ -1,16 +1,16 @@
 //! The driver's state and the devices' registers.
 //!
-//! The driver decides; each change that it accepts is written to the registers, where programs see it.
+//! The driver decides; each change that it accepts is written to the registers, where programs read it.
 
 mod board;
 mod drains;
-mod events;
+mod event_log;
 
-use super::tree::Attribute;
-use board::Board;
+use super::driver_files::FileAttribute;
+use board::RegisterBoard;
 use dsa_run::Identity;
 use dsa_run::registers::{Registers, state};
-use events::Handler;
+use event_log::EventLogHandler;
 use idxd::saved::{ApplyError, Saved};
 use idxd::{Client, DeviceState, Driver, Errno, Hardware, Mode};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,41 +18,44 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often the supervisor looks for processes that have ended, and for errors to tell.
-const LOOK: Duration = Duration::from_millis(20);
+/// Interval in which the supervisor checks for ended processes and for errors.
+const INTERVAL: Duration = Duration::from_millis(20);
 
 /// All devices of a run.
-pub struct Devices {
+pub struct RunDevices {
     driver: Mutex<Driver>,
-    board: Board,
+    board: RegisterBoard,
 }
 
-impl Devices {
-    /// Devices that nothing is configured of.
+impl RunDevices {
+    /// Devices without configuration.
     pub fn new(driver: Driver, registers: &'static Registers) -> Self {
         registers.devices.store(units::narrow::fit(driver.devices().len()), Ordering::Release);
         for (device, own) in driver.devices().iter().zip(&registers.device) {
             own.set_capabilities(device.capabilities());
         }
-        Self { driver: Mutex::new(driver), board: Board::new(registers) }
+        Self { driver: Mutex::new(driver), board: RegisterBoard::new(registers) }
     }
 
-    /// The driver, for one request.
+    /// Locks the driver, for one request.
     pub fn driver(&self) -> MutexGuard<'_, Driver> {
         self.driver.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The devices, as the driver reaches them.
+    /// The devices in the form in which the driver accesses them.
     pub fn hardware(&self) -> &dyn Hardware {
         &self.board
     }
 
-    /// Configures them.
+    /// Applies a configuration to the devices.
     pub fn configure(&self, saved: &Saved) -> Result<(), ApplyError> {
         saved.apply(&mut self.driver(), &self.board)
     }
 
     /// Opens a queue's file for a process.
+    ///
+    /// # Errors
+    /// As the driver has them; ENOSPC if too many processes have the queue open.
     pub fn open(
         &self,
         device: usize,
@@ -76,16 +79,16 @@ impl Devices {
         Ok((client, identity))
     }
 
-    /// Closes it. A dedicated queue ends what it has taken first.
+    /// Closes an open file. A dedicated queue first completes the descriptors that it has taken.
     pub fn close(&self, client: &Client) {
-        self.board.end_the_dead();
+        self.board.release_ended();
         let drained = self.drained_by_close(client).into_iter().collect();
         let _draining = self.board.drain(drained);
         self.driver().close(client, &self.board);
         self.board.leave(client.device(), client.queue(), client.pid());
     }
 
-    /// Whether a close would have to wait.
+    /// Whether the close of a file would have to wait for descriptors.
     pub fn is_busy(&self, client: &Client) -> bool {
         let drained = self.drained_by_close(client);
         drained.is_some_and(|(device, queue)| self.board.queue(device, queue).in_flight() > 0)
@@ -98,40 +101,41 @@ impl Devices {
         (own.is_enabled() && own.mode() == Mode::Dedicated).then_some((device, queue))
     }
 
-    /// Writes an attribute. What has to drain drains before, while other requests are served.
-    pub fn write(&self, attribute: &Attribute, text: &str) -> Result<(), Errno> {
+    /// Writes an attribute. Queues that the write unbinds drain before, while other requests are served.
+    pub fn write(&self, attribute: &FileAttribute, text: &str) -> Result<(), Errno> {
         let drained = attribute.drains(text, &self.driver());
         let _draining = self.board.drain(drained);
         attribute.write(text, &mut self.driver(), &self.board)
     }
 
-    /// Whether the interrupt of an error has come, for those who poll.
+    /// Whether the device has raised an error interrupt, which wakes programs that poll.
     pub fn has_error(&self, device: usize) -> bool {
         self.board.registers.device[device].notified.load(Ordering::Acquire) != 0
     }
 
-    /// Looks after processes and errors until the run ends, and calls `look` each time.
-    pub fn watch(self: &Arc<Self>, look: impl Fn(&Self) + Send + 'static) -> Watch {
+    /// Starts a thread that takes care of ended processes and of errors until the run ends; it calls
+    /// `watcher` in each round.
+    pub fn supervise(self: &Arc<Self>, watcher: impl Fn(&Self) + Send + 'static) -> RunSupervisor {
         let stop = Arc::new(AtomicBool::new(false));
         let (devices, stopped) = (Arc::clone(self), Arc::clone(&stop));
         let thread = std::thread::spawn(move || {
-            let mut handlers: Vec<Handler> =
-                devices.board.registers.device.iter().map(|_| Handler::default()).collect();
+            let mut handlers: Vec<EventLogHandler> =
+                devices.board.registers.device.iter().map(|_| EventLogHandler::default()).collect();
             while !stopped.load(Ordering::Acquire) {
-                std::thread::park_timeout(LOOK);
-                devices.board.end_the_dead();
-                devices.halt_those_that_stopped();
+                std::thread::park_timeout(INTERVAL);
+                devices.board.release_ended();
+                devices.halt_stopped();
                 for (device, handler) in handlers.iter_mut().enumerate() {
                     handler.handle(device, &devices);
                 }
-                look(&devices);
+                watcher(&devices);
             }
         });
-        Watch { stop, thread }
+        RunSupervisor { stop, thread }
     }
 
-    /// A device that an injected reset has stopped is halted for the driver, too.
-    fn halt_those_that_stopped(&self) {
+    /// Halts devices in the driver that an injected reset has stopped.
+    fn halt_stopped(&self) {
         for (number, own) in self.board.registers.device.iter().enumerate() {
             if own.state.load(Ordering::Acquire) != state::HALTED {
                 continue;
@@ -143,7 +147,7 @@ impl Devices {
         }
     }
 
-    /// Ends the devices: what still runs finds them disabled.
+    /// Ends the run: disables all devices and queues for processes that still run.
     pub fn stop(&self) {
         self.board.drains().end();
         for own in &self.board.registers.device {
@@ -155,18 +159,18 @@ impl Devices {
     }
 }
 
-/// A thread that looks after a run.
-pub struct Watch {
+/// The thread that takes care of ended processes and of errors.
+pub struct RunSupervisor {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
-impl Watch {
-    /// Ends it.
+impl RunSupervisor {
+    /// Ends the thread.
     pub fn stop(self) {
         self.stop.store(true, Ordering::Release);
         self.thread.thread().unpark();
-        // If it panicked, it has said so.
+        // A panic of the thread was printed already.
         drop(self.thread.join());
     }
 }

@@ -1,29 +1,30 @@
-//! The directory of a run, which its processes share.
+//! The directory that the processes of a run share.
 
-use crate::failure::Failure;
-use crate::runs;
+use crate::failure::CommandFailure;
+use crate::live_runs;
 use dsa_run::registers::{Registers, Shared, process_namespace};
 use dsa_run::{PLAN_FILE, RECORDS_DIRECTORY, REGISTERS_FILE};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-/// The directory; dropped, it is removed.
-pub struct Directory {
+/// The directory of a run; dropped, it is removed.
+pub struct RunDirectory {
     path: PathBuf,
     process: u32,
 }
 
-impl Directory {
-    /// Creates it where other commands look for runs.
-    pub fn create(records: bool, plan: Option<&str>) -> Result<Self, Failure> {
+impl RunDirectory {
+    /// Creates the directory where other commands search for runs, and removes those of dead runs. With
+    /// `records` the processes log their descriptors; `plan` are the faults to inject.
+    pub fn create(records: bool, plan: Option<&str>) -> Result<Self, CommandFailure> {
         let process = std::process::id();
-        let path = runs::directory_of(process);
-        runs::remove_dead();
+        let path = live_runs::directory_of(process);
+        live_runs::remove_dead();
         // A run with the number of this process has ended.
         let _ = std::fs::remove_dir_all(&path);
         let private = |path: &Path| std::fs::DirBuilder::new().mode(0o700).create(path);
-        let failed = |error| Failure::failed(format!("{}: {error}", path.display()));
+        let failed = |error| CommandFailure::failed(format!("{}: {error}", path.display()));
         private(&path).map_err(failed)?;
         let created = Self { path: path.clone(), process };
         for part in ["files", "was"] {
@@ -38,16 +39,16 @@ impl Directory {
         Ok(created)
     }
 
-    /// Its path.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Creates the registers of its devices.
-    pub fn registers(&self) -> Result<&'static Registers, Failure> {
+    /// Creates the registers of the devices in shared memory.
+    pub fn registers(&self) -> Result<&'static Registers, CommandFailure> {
         let path = self.path.join(REGISTERS_FILE);
         let shared = Shared::create(&path)
-            .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
+            .map_err(|error| CommandFailure::failed(format!("{}: {error}", path.display())))?;
         let registers = shared.forever();
         registers.supervisor.store(self.process, Ordering::Release);
         registers.process_namespace.store(process_namespace(), Ordering::Release);
@@ -58,19 +59,19 @@ impl Directory {
     }
 }
 
-impl Drop for Directory {
+impl Drop for RunDirectory {
     fn drop(&mut self) {
-        // What is mounted inside ends with the namespace of this process; it is not deleted through it.
+        // The file system in it ends with the namespace of this process; nothing may be deleted through it.
         let _ =
             rustix::mount::unmount(self.path.join("files"), rustix::mount::UnmountFlags::DETACH);
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }
 
-/// Reads an injection plan.
-pub fn read_plan(path: &Path) -> Result<String, Failure> {
+/// Reads and checks an injection plan.
+pub fn read_plan(path: &Path) -> Result<String, CommandFailure> {
     let bad = |error: &dyn std::fmt::Display| {
-        Failure::bad_input(format!("--inject {}: {error}", path.display()))
+        CommandFailure::bad_input(format!("--inject {}: {error}", path.display()))
     };
     let text = std::fs::read_to_string(path).map_err(|error| bad(&error))?;
     dsa::inject::Plan::parse(&text).map_err(|error| bad(&error))?;

@@ -1,23 +1,23 @@
-//! A view of /sys and /dev, for this process and its children alone, that has the devices' files.
+//! A view of /sys and /dev with the devices' files, for this process and its children alone.
 //!
-//! A directory that needs one more entry is covered by an empty file system, to which all that was there
-//! is bound. Nothing of the machine changes, and all of it ends with the last process of the run.
+//! A directory that needs one more entry is covered by an empty file system, into which its former entries
+//! are bound. Nothing of the machine changes, and all mounts end with the last process of the run.
 
-use super::devices::Devices;
-use super::tree;
-use crate::failure::Failure;
+use super::devices::RunDevices;
+use super::driver_files;
+use crate::failure::CommandFailure;
 use rustix::mount::{MountFlags, MountPropagationFlags};
 use rustix::thread::UnshareFlags;
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// How the view was made.
+/// The kind of namespace that has the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Namespace {
-    /// As root, in a mount namespace.
+    /// A mount namespace, for root.
     Mount,
-    /// In a user namespace with a mount namespace of its own.
+    /// A user namespace with a mount namespace of its own.
     User,
 }
 
@@ -30,17 +30,21 @@ impl fmt::Display for Namespace {
     }
 }
 
-/// Enters namespaces, in which the process keeps its user.
-pub fn enter() -> Result<Namespace, Failure> {
+/// Enters a mount namespace, if need be in a user namespace, in which the process keeps its user.
+///
+/// # Errors
+/// If the system allows neither.
+pub fn enter() -> Result<Namespace, CommandFailure> {
     let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
     // SAFETY of both calls: this process has one thread.
-    let way = if unshare(UnshareFlags::NEWNS).is_ok() {
+    let namespace = if unshare(UnshareFlags::NEWNS).is_ok() {
         Namespace::Mount
     } else {
         unshare(UnshareFlags::NEWNS | UnshareFlags::NEWUSER)
-            .map_err(|error| Failure::failed(format!("this system gives none: {error}")))?;
+            .map_err(|error| CommandFailure::failed(format!("the system refuses them: {error}")))?;
         let write = |file: &str, text: String| {
-            std::fs::write(file, text).map_err(|error| Failure::failed(format!("{file}: {error}")))
+            std::fs::write(file, text)
+                .map_err(|error| CommandFailure::failed(format!("{file}: {error}")))
         };
         write("/proc/self/setgroups", "deny".to_owned())?;
         write("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
@@ -48,9 +52,10 @@ pub fn enter() -> Result<Namespace, Failure> {
         Namespace::User
     };
     let all = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
-    rustix::mount::mount_change("/", all)
-        .map_err(|error| Failure::failed(format!("mounts cannot be made private: {error}")))?;
-    Ok(way)
+    rustix::mount::mount_change("/", all).map_err(|error| {
+        CommandFailure::failed(format!("mounts cannot be made private: {error}"))
+    })?;
+    Ok(namespace)
 }
 
 #[allow(unsafe_code)]
@@ -60,12 +65,16 @@ fn unshare(flags: UnshareFlags) -> io::Result<()> {
     unsafe { rustix::thread::unshare_unsafe(flags) }.map_err(Into::into)
 }
 
-/// Puts the devices' files where programs look for them.
-pub fn show(directory: &Path, devices: &Devices) -> Result<(), Failure> {
+/// Mounts the devices' files at the paths where programs look for them.
+pub fn show(directory: &Path, devices: &RunDevices) -> Result<(), CommandFailure> {
     let files = directory.join("files");
     let bridges: Vec<String> = {
         let driver = devices.driver();
-        driver.devices().iter().map(|it| tree::host_bridge(&it.part().pci_address)).collect()
+        driver
+            .devices()
+            .iter()
+            .map(|it| driver_files::host_bridge(&it.part().pci_address))
+            .collect()
     };
     let in_devices: Vec<(String, String)> =
         bridges.iter().map(|bridge| (bridge.clone(), format!("devices/{bridge}"))).collect();
@@ -78,12 +87,12 @@ pub fn show(directory: &Path, devices: &Devices) -> Result<(), Failure> {
     ];
     for (place, entries) in added {
         add(Path::new(place), &files, &entries, &directory.join("was"))
-            .map_err(|error| Failure::failed(format!("{place}: {error}")))?;
+            .map_err(|error| CommandFailure::failed(format!("{place}: {error}")))?;
     }
     Ok(())
 }
 
-/// Adds entries to a directory.
+/// Adds entries to a directory: names, and the directories in `files` that are bound there.
 fn add(place: &Path, files: &Path, entries: &[(String, String)], was: &Path) -> io::Result<()> {
     if entries.iter().any(|(name, _)| !place.join(name).is_dir()) {
         cover(place, was, entries)?;

@@ -1,19 +1,19 @@
-//! The program of a run: what it needs, its start, its signals and its end.
+//! The program of a run: its requirements, its start, its signals and its end.
 
-use super::directory::Directory;
-use super::passing::Passer;
-use super::plain::Environment;
-use crate::failure::Failure;
+use super::directory::RunDirectory;
+use super::signal_forwarding::SignalCatcher;
+use super::without_namespaces::RunEnvironment;
+use crate::failure::CommandFailure;
 use dsa_run::RUN_DIRECTORY;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// File name of the library that each program loads.
+/// File name of the library that each program of a run loads.
 const LIBRARY: &str = "libskipline_dsa_trap.so";
 
-/// A program that can run.
+/// A program that can run with devices.
 pub struct Program {
     path: PathBuf,
     words: Vec<OsString>,
@@ -21,39 +21,50 @@ pub struct Program {
 }
 
 impl Program {
-    /// Finds it, and the library beside this command.
-    pub fn find(words: &[OsString]) -> Result<Self, Failure> {
+    /// Finds the program by its words, and the library beside this command.
+    ///
+    /// # Errors
+    /// If the program was not found or cannot load the library, or the library is missing.
+    pub fn find(words: &[OsString]) -> Result<Self, CommandFailure> {
         let name = words.first().map_or(OsStr::new(""), OsString::as_os_str);
         let shown = name.to_string_lossy();
-        let path = on_path(name)
-            .ok_or_else(|| Failure::bad_input(format!("there is no program {shown}")))?;
-        if let Some(why) = why_not(&path) {
-            return Err(Failure::bad_input(format!("{shown}: {why}")));
+        let path = on_path(name).ok_or_else(|| {
+            CommandFailure::bad_input(format!(
+                "program {shown} was not found, or is not executable"
+            ))
+        })?;
+        if let Some(why) = obstacle(&path) {
+            return Err(CommandFailure::bad_input(format!("{shown}: {why}")));
         }
         Ok(Self { path, words: words.to_vec(), library: library()? })
     }
 
-    /// Runs it to its end, with further variables in its environment.
-    pub fn run(&self, directory: &Directory, further: Environment) -> Result<ExitCode, Failure> {
-        let signals = Passer::new()?;
+    /// Runs the program to its end, with `further` variables in its environment; returns its exit code, or
+    /// 128 and the number of its signal.
+    pub fn run(
+        &self,
+        directory: &RunDirectory,
+        further: RunEnvironment,
+    ) -> Result<ExitCode, CommandFailure> {
+        let signals = SignalCatcher::new()?;
         let mut child = Command::new(&self.path)
             .args(&self.words[1..])
-            .env("LD_PRELOAD", preloaded(&self.library))
+            .env("LD_PRELOAD", ld_preload(&self.library))
             .env(RUN_DIRECTORY, directory.path())
             .envs(further)
             .spawn()
-            .map_err(|error| Failure::failed(format!("{}: {error}", self.path.display())))?;
-        let passing = signals.pass_to(&child);
+            .map_err(|error| CommandFailure::failed(format!("{}: {error}", self.path.display())))?;
+        let forwarding = signals.forward_to(&child);
         let status = child.wait();
-        passing.end();
-        let status = status.map_err(|error| Failure::failed(format!("wait: {error}")))?;
+        forwarding.end();
+        let status = status.map_err(|error| CommandFailure::failed(format!("wait: {error}")))?;
         let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
         Ok(ExitCode::from(u8::try_from(code.unwrap_or(1)).unwrap_or(1)))
     }
 }
 
-/// The value of LD_PRELOAD with the library in front of what is there.
-fn preloaded(library: &Path) -> OsString {
+/// The value of LD_PRELOAD: the library, then those that the environment has.
+fn ld_preload(library: &Path) -> OsString {
     let mut value = library.as_os_str().to_owned();
     if let Some(before) = std::env::var_os("LD_PRELOAD").filter(|before| !before.is_empty()) {
         value.push(":");
@@ -62,19 +73,19 @@ fn preloaded(library: &Path) -> OsString {
     value
 }
 
-/// The library: beside this command, or in `lib/skipline` of where it is installed.
-pub fn library() -> Result<PathBuf, Failure> {
+/// The path of the library: beside this command, or in `../lib/skipline` of an installation.
+pub fn library() -> Result<PathBuf, CommandFailure> {
     let own = std::env::current_exe()
-        .map_err(|error| Failure::failed(format!("path of this command: {error}")))?;
+        .map_err(|error| CommandFailure::failed(format!("path of this command: {error}")))?;
     let beside = own.parent().unwrap_or(Path::new("/"));
     let places = [beside.join(LIBRARY), beside.join("../lib/skipline").join(LIBRARY)];
     places.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
         let [first, second] = places.map(|path| path.display().to_string());
-        Failure::failed(format!("the library is missing: it is looked for as {first} and {second}"))
+        CommandFailure::failed(format!("the library is missing: searched as {first} and {second}"))
     })
 }
 
-/// The file of a program, as a shell finds it.
+/// The file of a program, found as by a shell; `None`: not found, or not executable.
 pub fn on_path(name: &OsStr) -> Option<PathBuf> {
     let is_program = |path: &PathBuf| {
         path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
@@ -86,8 +97,8 @@ pub fn on_path(name: &OsStr) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(is_program)
 }
 
-/// Why the library cannot be loaded into a program; `None`: it can, or it is a script.
-pub fn why_not(path: &Path) -> Option<&'static str> {
+/// The reason why a program cannot load the library; `None`: it can, or it is a script.
+pub fn obstacle(path: &Path) -> Option<&'static str> {
     let bytes = std::fs::read(path).ok()?;
     if !bytes.starts_with(b"\x7fELF") {
         return None;
@@ -101,7 +112,7 @@ pub fn why_not(path: &Path) -> Option<&'static str> {
         Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
     };
     if bytes.get(4) != Some(&IS_64_BIT) || number(18, 2) != Some(X86_64.into()) {
-        return Some("it is no 64-bit x86 program, and the library is one");
+        return Some("it is not a 64-bit x86 program, as the library requires");
     }
     let (table, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
     let headers = (0..count).map(|header| units::narrow::usize_from(table + header * size));

@@ -109,7 +109,7 @@ fn wrong_options_end_with_code_2_and_say_what_is_allowed() {
     assert!(said.contains("--on cpu") && said.contains("model:PLATFORM"), "{said}");
     let said = refused("tune --on model:sapphire-rapids-56 --operations no-op");
     assert!(said.contains("--operations no-op"), "{said}");
-    // What queues there are is said by those of a run.
+    // The message names the queues of the run.
     let run = |arguments: &[&str]| {
         let command = crate::runs::command().to_str().expect("is text");
         place.run(&["--quiet"], &[&[command, "bench"], arguments].concat()).refused()
@@ -139,6 +139,6 @@ fn a_file_of_thresholds_is_what_the_library_reads() {
     assert!((128..=1024).contains(&read.asynchronous_bytes(copy)), "{text}");
     assert!(read.source.contains("tune --on model:sapphire-rapids-56"), "{text}");
     assert!(read.source.contains("simulated"), "{text}");
-    // What is not looked for keeps the published sizes.
+    // Operations that are not measured keep the published sizes.
     assert_eq!(read.synchronous_bytes(dsa::hardware::Opcode::Fill), 4096);
 }

@@ -15,7 +15,7 @@ use pcap_file::pcap::{PcapPacket, PcapReader, PcapWriter};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What the command says of a file, and its exit code.
+/// The report of the command on a file, and its exit code.
 #[track_caller]
 fn digest(place: &Place, arguments: &[&str]) -> (Value, i32) {
     let said = ended(&mut place.command(&[&["digest", "--json"], arguments].concat()));
@@ -53,7 +53,7 @@ fn repacked(bytes: &[u8], change: impl FnOnce(&mut Vec<PcapPacket<'static>>)) ->
     writer.into_writer()
 }
 
-/// What a connection came to, but for where its packets are.
+/// The reports on connections, without the packets of damages.
 fn counts(report: &Value) -> Vec<Value> {
     let connections = report["connections"].as_array().expect("is a list").iter().cloned();
     connections
@@ -277,7 +277,7 @@ fn what_is_no_pdu_is_named_and_what_follows_is_judged() {
     assert_eq!(code, 1);
     assert_eq!(number(&report, 0, "/broken"), 1);
     let what = report["connections"][0]["damages"][0]["what"].as_str().expect("is there");
-    assert_eq!(what, "no PDU: CapsuleCmd has a header of 70 bytes; it has to have 72");
+    assert_eq!(what, "not a PDU: CapsuleCmd has a header of 70 bytes; it has to have 72");
     assert!(number(&report, 0, "/header_digests/right") >= 11);
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{ExitStatus, Stdio};
 
-/// What its tests of a device are called.
+/// Names of DPDK's tests of a device.
 const TESTS: [&str; 4] = ["copy", "burst capacity", "error handling", "fill"];
 
 /// Operations that were submitted, that were completed, and that failed.

@@ -1,7 +1,8 @@
 //! Do real programs get what they would get of a device?
 //!
-//! Each test runs `skipline-dsa run` with a program: DPDK's tests, accel-config, or `dsa_client`, an
-//! example of this crate ([`digest`] the command itself). A run has its own directory, so that tests see no runs but theirs.
+//! Each test runs `skipline-dsa run` with a program: DPDK's tests, accel-config, or `dsa_client`, an example
+//! of this crate ([`digest`] the command itself). A run has its own directory, so that tests see no runs but
+//! theirs.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 

@@ -2,7 +2,7 @@
 
 use crate::runs::Place;
 
-/// What a refused run says; its program has not started.
+/// The errors of a refused run, whose program has not started.
 #[track_caller]
 fn refused(place: &Place, options: &[&str]) -> String {
     let errors = place.run(options, &["touch", "started"]).refused();
@@ -14,7 +14,7 @@ fn refused(place: &Place, options: &[&str]) -> String {
 fn a_program_that_is_not_there() {
     for name in ["no-such-program", "./no-such-program", "/", ""] {
         let errors = Place::new().run(&[], &[name]).refused();
-        assert!(errors.contains(&format!("there is no program {name}")), "{errors}");
+        assert!(errors.contains(&format!("program {name} was not found")), "{errors}");
     }
 }
 
@@ -23,7 +23,7 @@ fn a_program_that_is_not_executable() {
     let place = Place::new();
     std::fs::write(place.path().join("text"), "no program").expect("is written");
     let errors = place.run(&[], &["./text"]).refused();
-    assert!(errors.contains("there is no program ./text"), "{errors}");
+    assert!(errors.contains("program ./text was not found, or is not executable"), "{errors}");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn files_that_cannot_be_written_or_read() {
     assert!(!place.path().join("no").exists());
     for path in [".", "..", "/", "/dev/null"] {
         let errors = refused(&place, &["--record", path]);
-        assert!(errors.contains(&format!("--record {path}: it is no file")), "{errors}");
+        assert!(errors.contains(&format!("--record {path}: not a regular file")), "{errors}");
     }
     let errors = refused(&place, &["--inject", "nothing.toml"]);
     assert!(errors.contains("--inject nothing.toml: No such file"), "{errors}");

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Command;
 
 /// Number of a user and a group without privileges and files.
-const NOBODY: u32 = 65534;
+const UNPRIVILEGED: u32 = 65534;
 
 #[test]
 fn a_user_without_rights_has_devices_in_a_user_namespace() {
@@ -26,11 +26,11 @@ fn a_user_without_rights_has_devices_in_a_user_namespace() {
     std::fs::create_dir(&own).expect("is created");
     let is_root = rustix::process::getuid().is_root();
     let mut command = if is_root {
-        chown(&own, Some(NOBODY), Some(NOBODY)).expect("root may");
+        chown(&own, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).expect("root may");
         let mut command = Command::new("setpriv");
         command.args([
-            &format!("--reuid={NOBODY}"),
-            &format!("--regid={NOBODY}"),
+            &format!("--reuid={UNPRIVILEGED}"),
+            &format!("--regid={UNPRIVILEGED}"),
             "--clear-groups",
         ]);
         command.arg(place.path().join("skipline-dsa"));
@@ -44,7 +44,7 @@ fn a_user_without_rights_has_devices_in_a_user_namespace() {
     command.args(["run", "--", "bash", "-c", script]);
     let ended = runs::ended(&mut command);
     assert!(ended.errors.contains("in a user namespace, without root"), "{}", ended.errors);
-    let user = if is_root { NOBODY } else { rustix::process::getuid().as_raw() };
+    let user = if is_root { UNPRIVILEGED } else { rustix::process::getuid().as_raw() };
     assert_eq!(ended.with(0), format!("{user}\ncrc 0xe3069283\ndisabled\n"));
     assert_eq!(own.read_dir().expect("is a directory").count(), 0);
 }

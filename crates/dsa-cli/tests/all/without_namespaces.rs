@@ -159,7 +159,7 @@ fn where_namespaces_are_forbidden_a_run_says_so_and_goes_on() {
                   \"$0\" run -- accel-config list && \"$0\" doctor";
     forbidding.args(["--user", "--map-root-user", "bash", "-c", script]).arg(command());
     let ended = ended(&mut forbidding);
-    let line = "skipline-dsa: 1 device(s), without namespaces (this system gives none: No space";
+    let line = "skipline-dsa: 1 device(s), without namespaces (the system refuses them: No space";
     assert!(ended.errors.starts_with(line), "{}", ended.errors);
     let out = ended.with(0);
     assert!(out.contains("\"dev\":\"wq0.1\"") && out.contains("without namespaces: DPDK"), "{out}");

@@ -1,6 +1,6 @@
-//! The registers of the devices, and which process has which part of them.
+//! The registers of the devices, and the processes that use them.
 
-use super::drains::{Draining, Drains};
+use super::drains::{DrainGuard, QueueDrains};
 use dsa_run::registers::{self, MOST_CLIENTS, Registers, state};
 use idxd::{DeviceState, Hardware, Mode};
 use std::collections::HashMap;
@@ -8,35 +8,35 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use units::narrow::usize_from;
 
-/// The registers, and who has which of them.
-pub struct Board {
-    /// The registers.
+/// The registers of all devices, and the processes that have queues open.
+pub struct RegisterBoard {
+    /// The registers in shared memory.
     pub registers: &'static Registers,
-    /// The processes at each queue.
+    /// The processes that have a queue open, by device and queue.
     users: Mutex<HashMap<(usize, usize), Vec<User>>>,
     clients: AtomicU32,
-    drains: Drains,
+    drains: QueueDrains,
 }
 
 /// A process that has a queue's file open.
 #[derive(Clone, Copy)]
 pub struct User {
     process: u32,
-    /// Its number at the queue.
+    /// The client's number, unique in the run.
     pub client: u32,
-    /// Its place among those who have the queue.
+    /// Index among the clients of the queue.
     pub slot: u32,
     files: u32,
 }
 
-impl Board {
-    /// Registers that no process has a part of.
+impl RegisterBoard {
+    /// Registers without clients.
     pub fn new(registers: &'static Registers) -> Self {
         Self {
             registers,
             users: Mutex::new(HashMap::new()),
             clients: AtomicU32::new(1),
-            drains: Drains::default(),
+            drains: QueueDrains::default(),
         }
     }
 
@@ -44,7 +44,7 @@ impl Board {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A process opens a queue once more; `None` if too many have it open.
+    /// Counts that a process opens a queue; `None`: too many processes have it open.
     pub fn enter(&self, device: usize, queue: usize, process: u32) -> Option<User> {
         let mut users = self.users();
         let own = users.entry((device, queue)).or_default();
@@ -63,8 +63,8 @@ impl Board {
         Some(user)
     }
 
-    /// A process closes a queue once. It keeps its number, since its engines may have work: what it has
-    /// goes back when it ends.
+    /// Counts that a process closes a queue. It keeps its number, as its engines may have work: its entries
+    /// are released when it ends ([`Self::release_ended`]).
     pub fn leave(&self, device: usize, queue: usize, process: u32) {
         let mut users = self.users();
         let own = users.get_mut(&(device, queue)).into_iter().flatten();
@@ -73,9 +73,9 @@ impl Board {
         }
     }
 
-    /// Takes back what processes have that have ended: their threads had it, and are no more. A child may
-    /// keep a file of theirs open.
-    pub fn end_the_dead(&self) {
+    /// Releases the entries of queues and event logs of processes that have ended, since their engines ended
+    /// with them. A child may keep a file of an ended process open.
+    pub fn release_ended(&self) {
         for ((device, queue), users) in &mut *self.users() {
             let own = self.queue(*device, *queue);
             let ended = users.iter().filter(|user| is_ending(user.process));
@@ -97,18 +97,18 @@ impl Board {
         &self.registers.device[device].queue[queue]
     }
 
-    /// Waits until queues have ended what they have taken. They take nothing more until the answer is
-    /// dropped.
-    pub fn drain(&self, queues: Vec<(usize, usize)>) -> Draining<'_> {
-        Draining::of(self, queues)
+    /// Waits until queues have completed the descriptors that they have taken. They take no more until the
+    /// guard is dropped.
+    pub fn drain(&self, queues: Vec<(usize, usize)>) -> DrainGuard<'_> {
+        DrainGuard::wait_for(self, queues)
     }
 
-    pub(super) fn drains(&self) -> &Drains {
+    pub(super) fn drains(&self) -> &QueueDrains {
         &self.drains
     }
 }
 
-/// Whether a process has ended, or is about to: its threads run no more.
+/// Whether a process has ended or is about to end: its threads do not run any more.
 fn is_ending(process: u32) -> bool {
     /// Flag of a task that ends [include/linux/sched.h].
     const PF_EXITING: u64 = 4;
@@ -121,7 +121,7 @@ fn is_ending(process: u32) -> bool {
     flags.is_none_or(|flags| flags & PF_EXITING != 0) && threads.is_none_or(|threads| threads <= 1)
 }
 
-impl Hardware for Board {
+impl Hardware for RegisterBoard {
     fn occupancy(&self, device: usize, queue: usize) -> u32 {
         self.queue(device, queue).occupancy()
     }
@@ -130,11 +130,11 @@ impl Hardware for Board {
         self.registers.device[device].error_words()
     }
 
-    // `Devices` has waited before it called the driver, which was free for others meanwhile.
+    // `RunDevices` has waited before it called the driver, which was free for others meanwhile.
     fn drain(&self, _: usize, _: usize) {}
 
-    // Other processes go on: what this one has submitted its engines end, and what it leaves unfinished
-    // when it ends is dropped.
+    // Other processes go on. The process's own engines complete its descriptors; those that are unfinished
+    // when it ends are dropped.
     fn drain_pasid(&self, _: usize, _: usize, _: u32) {}
 
     fn publish(&self, device: usize, driver: &idxd::Device) {
@@ -167,8 +167,8 @@ impl Hardware for Board {
     }
 }
 
-/// Writes the configuration of an enabled queue; of one that was enabled before nothing but the threshold
-/// can have changed.
+/// Writes the configuration of an enabled queue to its registers. If it was enabled before, only the
+/// threshold can have changed.
 fn configure(queue: &idxd::Queue, register: &registers::Queue, is_new: bool) {
     register.threshold.store(queue.threshold().into(), Ordering::Relaxed);
     if !is_new {

@@ -1,50 +1,52 @@
-//! Queues that end what they have taken, while the driver serves other requests.
+//! Drains of queues: they complete the descriptors that they have taken, while the driver serves other
+//! requests.
 
-use super::board::Board;
+use super::board::RegisterBoard;
 use dsa_run::registers::{self, state};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A queue that does not drain in this time is taken as hung.
+/// Time after which a queue that has not drained counts as hung.
 const LONGEST_DRAIN: Duration = Duration::from_secs(10);
 
-/// A device, and a queue of it.
-type Place = (usize, usize);
+/// Numbers of a device and of one of its queues.
+type QueueNumber = (usize, usize);
 
-/// The queues that drain.
+/// The queues that are draining.
 #[derive(Default)]
-pub struct Drains(Mutex<BTreeMap<Place, Drain>>);
+pub struct QueueDrains(Mutex<BTreeMap<QueueNumber, Drain>>);
 
+/// A drain of a queue.
 struct Drain {
-    /// Requests that wait for it.
+    /// Number of requests that wait for the drain.
     requests: usize,
-    /// Whether the driver has the queue enabled: then it takes descriptors again at the end.
+    /// Whether the driver has the queue enabled: then the queue takes descriptors again after the drain.
     is_enabled: bool,
 }
 
-impl Drains {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Place, Drain>> {
+impl QueueDrains {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueNumber, Drain>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The run ends: no queue takes descriptors again.
+    /// Ends the run: no queue takes descriptors again after its drain.
     pub fn end(&self) {
         self.lock().values_mut().for_each(|drain| drain.is_enabled = false);
     }
 
-    /// Shows in its register whether a queue is enabled; `configure` is told whether it was not before.
-    /// A queue that drains takes nothing until that has ended.
+    /// Writes to the register whether a queue is enabled. Of an enabled queue, `configure` is called with
+    /// whether it was disabled before. A draining queue takes no descriptors until the drain has ended.
     pub fn set_enabled(
         &self,
-        place: Place,
+        queue: QueueNumber,
         register: &registers::Queue,
         is_enabled: bool,
         configure: impl FnOnce(bool),
     ) {
         let mut drains = self.lock();
-        let drain = drains.get_mut(&place);
+        let drain = drains.get_mut(&queue);
         let was_enabled = drain.as_ref().map_or_else(
             || register.state.load(Ordering::Relaxed) == state::ENABLED,
             |drain| drain.is_enabled,
@@ -62,19 +64,19 @@ impl Drains {
     }
 }
 
-/// Queues that have drained, and take nothing until this is dropped.
-pub struct Draining<'a> {
-    board: &'a Board,
-    queues: Vec<Place>,
+/// Keeps drained queues from taking descriptors until it is dropped.
+pub struct DrainGuard<'a> {
+    board: &'a RegisterBoard,
+    queues: Vec<QueueNumber>,
 }
 
-impl<'a> Draining<'a> {
-    /// Waits for them.
-    pub fn of(board: &'a Board, queues: Vec<Place>) -> Self {
+impl<'a> DrainGuard<'a> {
+    /// Waits until the queues have drained, or [`LONGEST_DRAIN`] is over.
+    pub fn wait_for(board: &'a RegisterBoard, queues: Vec<QueueNumber>) -> Self {
         for place in &queues {
             let register = board.queue(place.0, place.1);
             let mut drains = board.drains().lock();
-            // What is submitted from here on is lost, as it is while the device drains.
+            // Descriptors that are submitted from here on are lost, as they are while a device drains.
             let drain = drains.entry(*place).or_insert_with(|| Drain {
                 requests: 0,
                 is_enabled: register.state.swap(state::DISABLED, Ordering::SeqCst)
@@ -85,7 +87,7 @@ impl<'a> Draining<'a> {
         let start = Instant::now();
         for (device, queue) in &queues {
             while board.queue(*device, *queue).in_flight() > 0 && start.elapsed() < LONGEST_DRAIN {
-                board.end_the_dead();
+                board.release_ended();
                 std::thread::sleep(Duration::from_micros(200));
             }
         }
@@ -93,7 +95,7 @@ impl<'a> Draining<'a> {
     }
 }
 
-impl Drop for Draining<'_> {
+impl Drop for DrainGuard<'_> {
     fn drop(&mut self) {
         for place in &self.queues {
             let mut drains = self.board.drains().lock();

@@ -1,10 +1,10 @@
-//! What is at a path, and what opening, reading and writing it does.
+//! The files of the file system: attributes of paths, opening and reading.
 
-use super::Open;
-use super::names::Names;
-use super::waiting::Waiting;
-use crate::run::devices::Devices;
-use crate::run::tree::{self, Entry};
+use super::OpenEntry;
+use super::inodes::InodeTable;
+use super::pollers::PollWaiters;
+use crate::run::devices::RunDevices;
+use crate::run::driver_files::{self, TreeEntry};
 use dsa_run::Identity;
 use fuser::{Errno, FileAttr, FileType, FopenFlags, INodeNo, OpenAccMode, OpenFlags, Request};
 use idxd::Client;
@@ -13,49 +13,49 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// How often, and how long, an open of a queue in use looks whether a close is on its way.
-const CLOSING_LOOKS: u32 = 10;
-const CLOSING_LOOK: Duration = Duration::from_millis(2);
-/// Size of an attribute, as sysfs says it.
+/// Number and interval of the tries to open a queue in use, as a close may be on its way.
+const OPEN_TRIES: u32 = 10;
+const OPEN_INTERVAL: Duration = Duration::from_millis(2);
+/// Size of an attribute's file in sysfs.
 const ATTRIBUTE_BYTES: u64 = 4096;
 
-/// The files, and those that are open.
-pub struct Files {
-    pub devices: Arc<Devices>,
-    pub waiting: Arc<Waiting>,
-    pub names: Mutex<Names>,
-    pub open: Mutex<HashMap<u64, Open>>,
+/// The files that the file system serves, and those that are open.
+pub struct ServedFiles {
+    pub devices: Arc<RunDevices>,
+    pub waiting: Arc<PollWaiters>,
+    pub names: Mutex<InodeTable>,
+    pub open: Mutex<HashMap<u64, OpenEntry>>,
     pub handles: AtomicU64,
     pub owner: (u32, u32),
 }
 
-impl Files {
-    pub fn names(&self) -> MutexGuard<'_, Names> {
+impl ServedFiles {
+    pub fn names(&self) -> MutexGuard<'_, InodeTable> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn open_files(&self) -> MutexGuard<'_, HashMap<u64, Open>> {
+    pub fn open_files(&self) -> MutexGuard<'_, HashMap<u64, OpenEntry>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn entry_at(&self, path: &str) -> Result<Entry, Errno> {
+    pub fn entry_at(&self, path: &str) -> Result<TreeEntry, Errno> {
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-        tree::at(&self.devices.driver(), &parts).ok_or(Errno::ENOENT)
+        driver_files::entry_at(&self.devices.driver(), &parts).ok_or(Errno::ENOENT)
     }
 
-    pub fn entry(&self, number: INodeNo) -> Result<(String, Entry), Errno> {
+    pub fn entry(&self, number: INodeNo) -> Result<(String, TreeEntry), Errno> {
         let path = self.names().path(number).ok_or(Errno::ENOENT)?;
         let entry = self.entry_at(&path)?;
         Ok((path, entry))
     }
 
-    pub fn attributes(&self, number: u64, entry: &Entry) -> FileAttr {
+    pub fn attributes(&self, number: u64, entry: &TreeEntry) -> FileAttr {
         let (kind, perm, size) = match entry {
-            Entry::Directory(_) => (FileType::Directory, 0o755, 0),
-            Entry::Link(to) => (FileType::Symlink, 0o777, to.len() as u64),
-            Entry::Attribute(own) => (FileType::RegularFile, own.mode(), ATTRIBUTE_BYTES),
-            // Empty, so that each access to its page is one beyond its end.
-            Entry::Queue(..) => (FileType::RegularFile, 0o600, 0),
+            TreeEntry::Directory(_) => (FileType::Directory, 0o755, 0),
+            TreeEntry::Link(to) => (FileType::Symlink, 0o777, to.len() as u64),
+            TreeEntry::Attribute(own) => (FileType::RegularFile, own.mode(), ATTRIBUTE_BYTES),
+            // Empty, so that each access to a mapped page is beyond its end.
+            TreeEntry::Queue(..) => (FileType::RegularFile, 0o600, 0),
         };
         let time = SystemTime::UNIX_EPOCH;
         FileAttr {
@@ -82,31 +82,33 @@ impl Files {
         request: &Request,
         number: INodeNo,
         flags: OpenFlags,
-    ) -> Result<(Open, FopenFlags), Errno> {
+    ) -> Result<(OpenEntry, FopenFlags), Errno> {
         match self.entry(number)?.1 {
-            // Also of root, as an attribute has no function for it.
-            Entry::Attribute(own) if !is_possible(own.mode(), flags) => Err(Errno::EACCES),
-            Entry::Attribute(_) => Ok((Open::Attribute(None), FopenFlags::FOPEN_DIRECT_IO)),
-            Entry::Queue(device, queue) => {
+            // Root is refused as well, as the attribute has no function for the access.
+            TreeEntry::Attribute(own) if !may_open(own.mode(), flags) => Err(Errno::EACCES),
+            TreeEntry::Attribute(_) => {
+                Ok((OpenEntry::Attribute(None), FopenFlags::FOPEN_DIRECT_IO))
+            }
+            TreeEntry::Queue(device, queue) => {
                 let process = process_of(request.pid());
                 let (client, identity) = self.open_queue(device, queue, process)?;
-                Ok((Open::Queue(client, identity), FopenFlags::FOPEN_NONSEEKABLE))
+                Ok((OpenEntry::Queue(client, identity), FopenFlags::FOPEN_NONSEEKABLE))
             }
-            Entry::Directory(_) => Err(Errno::EISDIR),
-            Entry::Link(_) => Err(Errno::ELOOP),
+            TreeEntry::Directory(_) => Err(Errno::EISDIR),
+            TreeEntry::Link(_) => Err(Errno::ELOOP),
         }
     }
 
-    /// A file that was closed just before may be on its way: the kernel does not wait for that.
+    /// Opens a queue. The close of its last file may still be on its way, as the kernel does not wait for it.
     fn open_queue(
         &self,
         device: usize,
         queue: usize,
         process: u32,
     ) -> Result<(Client, Identity), Errno> {
-        for _ in 0..CLOSING_LOOKS {
+        for _ in 0..OPEN_TRIES {
             match self.devices.open(device, queue, process) {
-                Err(error) if error == idxd::Errno::EBUSY => std::thread::sleep(CLOSING_LOOK),
+                Err(error) if error == idxd::Errno::EBUSY => std::thread::sleep(OPEN_INTERVAL),
                 opened => return opened.map_err(kernel_error),
             }
         }
@@ -114,10 +116,10 @@ impl Files {
     }
 
     pub fn read_attribute(&self, number: INodeNo, handle: u64) -> Result<Vec<u8>, Errno> {
-        if let Some(Open::Attribute(Some(text))) = self.open_files().get(&handle) {
+        if let Some(OpenEntry::Attribute(Some(text))) = self.open_files().get(&handle) {
             return Ok(text.clone());
         }
-        let (_, Entry::Attribute(attribute)) = self.entry(number)? else {
+        let (_, TreeEntry::Attribute(attribute)) = self.entry(number)? else {
             return Err(Errno::EIO);
         };
         let text = attribute.read(&self.devices.driver(), self.devices.hardware());
@@ -125,8 +127,8 @@ impl Files {
     }
 }
 
-/// Whether a file of these permissions can be opened so.
-fn is_possible(mode: u16, flags: OpenFlags) -> bool {
+/// Whether a file with these permissions can be opened with these flags.
+fn may_open(mode: u16, flags: OpenFlags) -> bool {
     match flags.acc_mode() {
         OpenAccMode::O_RDONLY => mode & 0o444 != 0,
         OpenAccMode::O_WRONLY => mode & 0o222 != 0,
@@ -138,7 +140,7 @@ pub fn kernel_error(error: idxd::Errno) -> Errno {
     Errno::from_i32(error.0)
 }
 
-/// The process of a thread.
+/// The process that a thread belongs to.
 fn process_of(thread: u32) -> u32 {
     let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
     let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"));

@@ -1,8 +1,8 @@
-//! Requests of the kernel, answered.
+//! Answers the requests of the kernel.
 
-use super::Open;
-use super::files::{Files, kernel_error};
-use crate::run::tree::{Attribute, Entry};
+use super::OpenEntry;
+use super::files::{ServedFiles, kernel_error};
+use crate::run::driver_files::{FileAttribute, TreeEntry};
 use dsa_run::{IDENTIFY, WRITE_IN_PROCESS};
 use fuser::{
     Errno, FileHandle, FileType, Filesystem, Generation, INodeNo, IoctlFlags, LockOwner, OpenFlags,
@@ -14,12 +14,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-/// Nothing is kept by the kernel: files come and go as queues are configured.
-const NOT_KEPT: Duration = Duration::ZERO;
+/// The kernel caches nothing: files come and go as queues are configured.
+const NOT_CACHED: Duration = Duration::ZERO;
 
-/// Does what may wait for a queue in a thread of its own: the few threads that serve requests are for all
-/// devices.
-fn aside(may_wait: bool, work: impl FnOnce() + Send + 'static) {
+/// Does work in a thread of its own if it may wait for a queue: the few threads that serve requests are for
+/// all devices.
+fn run_aside(may_wait: bool, work: impl FnOnce() + Send + 'static) {
     if may_wait {
         // Where no thread can be had, the request is answered with an error: its reply is dropped.
         drop(std::thread::Builder::new().spawn(work));
@@ -28,27 +28,27 @@ fn aside(may_wait: bool, work: impl FnOnce() + Send + 'static) {
     }
 }
 
-impl Filesystem for Files {
+impl Filesystem for ServedFiles {
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let found = self.entry(parent).and_then(|(path, _)| {
             let path = format!("{path}/{}", name.to_str().ok_or(Errno::ENOENT)?);
             let entry = self.entry_at(&path)?;
-            let number = if let Entry::Attribute(Attribute::Bind(..)) = entry {
-                self.names().further_number(&path)
+            let number = if let TreeEntry::Attribute(FileAttribute::Bind(..)) = entry {
+                self.names().fresh_number(&path)
             } else {
                 self.names().number(&path)
             };
             Ok(self.attributes(number, &entry))
         });
         match found {
-            Ok(attributes) => reply.entry(&NOT_KEPT, &attributes, Generation(0)),
+            Ok(attributes) => reply.entry(&NOT_CACHED, &attributes, Generation(0)),
             Err(error) => reply.error(error),
         }
     }
 
     fn getattr(&self, _: &Request, number: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match self.entry(number) {
-            Ok((_, entry)) => reply.attr(&NOT_KEPT, &self.attributes(number.0, &entry)),
+            Ok((_, entry)) => reply.attr(&NOT_CACHED, &self.attributes(number.0, &entry)),
             Err(error) => reply.error(error),
         }
     }
@@ -76,14 +76,14 @@ impl Filesystem for Files {
             return reply.error(Errno::EPERM);
         }
         match self.entry(number) {
-            Ok((_, entry)) => reply.attr(&NOT_KEPT, &self.attributes(number.0, &entry)),
+            Ok((_, entry)) => reply.attr(&NOT_CACHED, &self.attributes(number.0, &entry)),
             Err(error) => reply.error(error),
         }
     }
 
     fn readlink(&self, _: &Request, number: INodeNo, reply: ReplyData) {
         match self.entry(number) {
-            Ok((_, Entry::Link(to))) => reply.data(to.as_bytes()),
+            Ok((_, TreeEntry::Link(to))) => reply.data(to.as_bytes()),
             Ok(_) => reply.error(Errno::EINVAL),
             Err(error) => reply.error(error),
         }
@@ -98,7 +98,7 @@ impl Filesystem for Files {
         mut reply: ReplyDirectory,
     ) {
         let (path, names) = match self.entry(number) {
-            Ok((path, Entry::Directory(names))) => (path, names),
+            Ok((path, TreeEntry::Directory(names))) => (path, names),
             Ok(_) => return reply.error(Errno::ENOTDIR),
             Err(error) => return reply.error(error),
         };
@@ -146,9 +146,9 @@ impl Filesystem for Files {
                 let start = text.len().min(units::narrow::usize_from(offset));
                 let end = text.len().min(start + units::narrow::usize_from(size.into()));
                 reply.data(&text[start..end]);
-                // A reader in small steps sees one text; who reads from the start sees the present one.
+                // A reader in small steps gets one text; a read from the start gets the present one.
                 let kept = (end < text.len()).then_some(text);
-                if let Some(Open::Attribute(own)) = self.open_files().get_mut(&handle.0) {
+                if let Some(OpenEntry::Attribute(own)) = self.open_files().get_mut(&handle.0) {
                     *own = kept;
                 }
             }
@@ -169,15 +169,15 @@ impl Filesystem for Files {
         reply: ReplyWrite,
     ) {
         let attribute = match self.entry(number) {
-            Ok((_, Entry::Attribute(attribute))) => attribute,
-            Ok((_, Entry::Queue(..))) => return reply.error(Errno::from_i32(WRITE_IN_PROCESS)),
+            Ok((_, TreeEntry::Attribute(attribute))) => attribute,
+            Ok((_, TreeEntry::Queue(..))) => return reply.error(Errno::from_i32(WRITE_IN_PROCESS)),
             Ok(_) => return reply.error(Errno::EISDIR),
             Err(error) => return reply.error(error),
         };
         let Ok(text) = String::from_utf8(data.to_vec()) else { return reply.error(Errno::EINVAL) };
         let may_wait = !attribute.drains(&text, &self.devices.driver()).is_empty();
         let devices = Arc::clone(&self.devices);
-        aside(may_wait, move || match devices.write(&attribute, &text) {
+        run_aside(may_wait, move || match devices.write(&attribute, &text) {
             Ok(()) => reply.written(units::narrow::fit(text.len())),
             Err(error) => reply.error(kernel_error(error)),
         });
@@ -194,9 +194,9 @@ impl Filesystem for Files {
         reply: ReplyEmpty,
     ) {
         let closed = self.open_files().remove(&handle.0);
-        if let Some(Open::Queue(client, _)) = closed {
+        if let Some(OpenEntry::Queue(client, _)) = closed {
             let devices = Arc::clone(&self.devices);
-            return aside(devices.is_busy(&client), move || {
+            return run_aside(devices.is_busy(&client), move || {
                 devices.close(&client);
                 reply.ok();
             });
@@ -220,7 +220,7 @@ impl Filesystem for Files {
         reply: ReplyIoctl,
     ) {
         match self.open_files().get(&handle.0) {
-            Some(Open::Queue(_, identity)) if command == IDENTIFY => {
+            Some(OpenEntry::Queue(_, identity)) if command == IDENTIFY => {
                 reply.ioctl(0, &identity.bytes());
             }
             _ => reply.error(Errno::ENOTTY),
@@ -238,7 +238,7 @@ impl Filesystem for Files {
         reply: ReplyPoll,
     ) {
         let device = match self.open_files().get(&handle.0) {
-            Some(Open::Queue(client, _)) => client.device(),
+            Some(OpenEntry::Queue(client, _)) => client.device(),
             // An attribute can always be read.
             _ => return reply.poll(PollEvents::POLLIN),
         };

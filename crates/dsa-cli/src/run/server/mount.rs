@@ -1,10 +1,10 @@
-//! The file system at its place in the run's directory.
+//! Mounts the file system in the run's directory.
 
-use super::files::Files;
-use super::names::Names;
-use super::waiting::Waiting;
-use crate::failure::Failure;
-use crate::run::devices::Devices;
+use super::files::ServedFiles;
+use super::inodes::InodeTable;
+use super::pollers::PollWaiters;
+use crate::failure::CommandFailure;
+use crate::run::devices::RunDevices;
 use fuser::{Config, Session, SessionACL};
 use rustix::mount::MountFlags;
 use std::collections::HashMap;
@@ -16,33 +16,33 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-/// Requests that are served at a time.
+/// Number of requests that are served at a time.
 const THREADS: usize = 4;
 
-/// The file system, mounted.
-pub struct Mounted {
-    /// Number of its device, by which programs know its files.
+/// The mounted file system.
+pub struct MountedFiles {
+    /// Device number of the file system, by which programs recognise its files.
     pub number: u64,
-    /// Those who poll for an error.
-    pub waiting: Arc<Waiting>,
+    /// Programs that poll for an error.
+    pub waiting: Arc<PollWaiters>,
 }
 
-/// Whether there is a kernel's side of it: asked before the process enters namespaces.
-pub fn is_possible() -> Result<(), Failure> {
+/// Checks that /dev/fuse can be opened: to be called before the process enters namespaces.
+pub fn check_possible() -> Result<(), CommandFailure> {
     fuse().map(drop)
 }
 
-fn fuse() -> Result<File, Failure> {
+fn fuse() -> Result<File, CommandFailure> {
     let opened = File::options().read(true).write(true).open("/dev/fuse");
     opened.map_err(|error| failed("/dev/fuse", &error))
 }
 
-fn failed(what: &str, error: &std::io::Error) -> Failure {
-    Failure::failed(format!("{what}: {error}"))
+fn failed(what: &str, error: &std::io::Error) -> CommandFailure {
+    CommandFailure::failed(format!("{what}: {error}"))
 }
 
-/// Mounts it at `files` of a directory.
-pub fn mount(devices: &Arc<Devices>, directory: &Path) -> Result<Mounted, Failure> {
+/// Mounts the file system at `files` of a directory, and serves it until the process ends.
+pub fn mount(devices: &Arc<RunDevices>, directory: &Path) -> Result<MountedFiles, CommandFailure> {
     let at = directory.join("files");
     let fuse = fuse()?;
     let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
@@ -61,11 +61,11 @@ pub fn mount(devices: &Arc<Devices>, directory: &Path) -> Result<Mounted, Failur
         options.as_c_str(),
     )
     .map_err(|error| failed("mount of the devices' files", &error.into()))?;
-    let waiting = Arc::new(Waiting::default());
-    let files = Files {
+    let waiting = Arc::new(PollWaiters::default());
+    let files = ServedFiles {
         devices: Arc::clone(devices),
         waiting: Arc::clone(&waiting),
-        names: Mutex::new(Names::default()),
+        names: Mutex::new(InodeTable::default()),
         open: Mutex::new(HashMap::new()),
         handles: AtomicU64::new(1),
         owner: (user.as_raw(), group.as_raw()),
@@ -78,5 +78,5 @@ pub fn mount(devices: &Arc<Devices>, directory: &Path) -> Result<Mounted, Failur
     let _server = std::thread::spawn(move || session.run());
     let number =
         std::fs::metadata(&at).map_err(|error| failed("the devices' files", &error))?.dev();
-    Ok(Mounted { number, waiting })
+    Ok(MountedFiles { number, waiting })
 }

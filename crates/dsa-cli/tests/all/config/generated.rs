@@ -75,7 +75,7 @@ impl Random {
     }
 }
 
-/// What came of a file: codes of check, apply and reset, and of accel-config's loading of it.
+/// The outcomes for a file: codes of check, apply and reset, and of accel-config's loading of it.
 #[derive(Debug)]
 struct Row<'a> {
     number: usize,

@@ -2,7 +2,7 @@
 
 use super::{place, read};
 
-/// What accel-config lists, without numbers that are given in the order of enabling.
+/// The list of accel-config, without numbers that are given in the order of enabling.
 const LIST: &str = "list() { accel-config list | grep -v cdev_minor; }\n";
 
 #[test]

@@ -61,7 +61,7 @@ fn make(root: &Path, kernel: Kernel) -> Driver {
                 Some(_) => !kernel.is_old,
                 None => kernel.is_old || !is_old_name,
             };
-            // What has no value now has a file that cannot be read.
+            // An attribute without a value has a file that cannot be read.
             if let (Ok(text), true) = (driver.read(node, attribute.name, &Idle), is_shown) {
                 write(&root.join(&own).join(attribute.name), &text);
             }
@@ -120,7 +120,7 @@ fn an_older_kernel_is_written_by_its_own_names() {
     let read = |file: &str| fs::read_to_string(tree.join(file)).expect("is read");
     assert_eq!(read("sys/bus/dsa/drivers/idxd/bind"), "dsa0\n");
     assert!(!tree.join("sys/bus/dsa/devices/dsa0/read_buffer_limit").exists());
-    // What was before stays in the journal, as no value of it can be lost.
+    // The former configuration stays in the journal, as no value of it can be lost.
     let journal = read("var/lib/skipline-dsa/config.json");
     let journal: serde_json::Value = serde_json::from_str(&journal).expect("is JSON");
     assert_eq!(journal["entries"][0]["left"], serde_json::Value::Null);

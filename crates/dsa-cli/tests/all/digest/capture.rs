@@ -92,7 +92,7 @@ pub fn damaged(seed: u64, mut spoken: Vec<SentPdu>) -> (Vec<SentPdu>, Vec<Damage
     (spoken, damages)
 }
 
-/// What could be a digest.
+/// A function in place of the digest.
 pub type DigestOf = fn(&[u8]) -> u32;
 
 /// Puts other digests in place of the right ones.

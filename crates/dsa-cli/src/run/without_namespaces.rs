@@ -1,21 +1,21 @@
-//! Devices where there is no namespace for them: ordinary files, environment variables, and a library in
-//! place of libaccel-config.
+//! Devices without namespaces: ordinary files, environment variables, and a library in place of
+//! libaccel-config.
 //!
-//! - [`requests`]: what programs ask over a socket, and the answers.
+//! - [`requests`]: requests of programs over a socket, and the answers.
 //! - [`queues`]: files of queues that programs have open.
 //! - [`files`]: ordinary files that show the configuration, for programs that read /sys themselves.
 //!
-//! The library in each program has its calls of `open` for /dev/dsa and for attributes answered here;
-//! DPDK is told by its own variables where the files are; other readers of the configuration go through
-//! libaccel-config, whose place a library of ours takes (`accel-config/`).
+//! The trap library in each program sends its calls of `open` for /dev/dsa and for attributes here. DPDK
+//! finds the files by its own variables; other readers of the configuration use libaccel-config, which a
+//! library of ours replaces (`accel-config/`).
 
 mod files;
 mod queues;
 mod requests;
 
-use super::devices::Devices;
-use super::directory::Directory;
-use crate::failure::Failure;
+use super::devices::RunDevices;
+use super::directory::RunDirectory;
+use crate::failure::CommandFailure;
 use dsa_run::requests::FILES;
 use files::PlainFiles;
 use queues::QueueFiles;
@@ -23,22 +23,25 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-/// libaccel-config as such a run has it.
+/// The library in place of libaccel-config.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libaccel-config.so.1"));
-/// Its directory in that of the run.
+/// The directory of that library, within the directory of the run.
 const LIBRARY_DIRECTORY: &str = "lib";
 
-/// Variables that such a run sets.
-pub type Environment = Vec<(&'static str, OsString)>;
+/// Environment variables of the programs of a run.
+pub type RunEnvironment = Vec<(&'static str, OsString)>;
 
-/// The devices of such a run.
-pub struct Plain {
+/// The devices of a run without namespaces.
+pub struct PlainAccess {
     queues: Arc<QueueFiles>,
 }
 
-impl Plain {
-    /// Answers requests from now on.
-    pub fn serve(devices: &Arc<Devices>, directory: &Directory) -> Result<Self, Failure> {
+impl PlainAccess {
+    /// Starts to answer requests, and writes the files of the run.
+    pub fn serve(
+        devices: &Arc<RunDevices>,
+        directory: &RunDirectory,
+    ) -> Result<Self, CommandFailure> {
         let queues = QueueFiles::new(Arc::clone(devices));
         let queues = Arc::new(queues.map_err(|error| failed("a file of a queue", &error))?);
         let files = PlainFiles::create(directory.path().join(FILES), devices);
@@ -57,19 +60,19 @@ impl Plain {
         self.queues.file_system()
     }
 
-    /// Closes what programs have closed.
-    pub fn look(&self) -> impl Fn(&Devices) + Send + 'static {
+    /// A function that closes the files that no program has open any more.
+    pub fn watcher(&self) -> impl Fn(&RunDevices) + Send + 'static {
         let queues = Arc::clone(&self.queues);
-        move |_| drop(queues.close_left())
+        move |_| drop(queues.close_abandoned())
     }
 }
 
-fn failed(what: &str, error: &dyn std::fmt::Display) -> Failure {
-    Failure::failed(format!("{what}: {error}"))
+fn failed(what: &str, error: &dyn std::fmt::Display) -> CommandFailure {
+    CommandFailure::failed(format!("{what}: {error}"))
 }
 
-/// What programs of such a run need to be told.
-pub fn environment(directory: &Path) -> Environment {
+/// The environment variables by which programs find the devices.
+pub fn environment(directory: &Path) -> RunEnvironment {
     let mut libraries = directory.join(LIBRARY_DIRECTORY).into_os_string();
     if let Some(before) = std::env::var_os("LD_LIBRARY_PATH").filter(|before| !before.is_empty()) {
         libraries.push(":");

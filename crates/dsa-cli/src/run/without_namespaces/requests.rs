@@ -1,9 +1,9 @@
-//! What programs ask, and the answers ([`dsa_run::requests`] has the list).
+//! Answers the requests of programs ([`dsa_run::requests`] lists them).
 
 use super::files::PlainFiles;
-use super::queues::{Handed, QueueFiles};
-use crate::run::devices::Devices;
-use crate::run::tree::Attribute;
+use super::queues::{HandedFile, QueueFiles};
+use crate::run::devices::RunDevices;
+use crate::run::driver_files::FileAttribute;
 use dsa_run::requests::{MOST_BYTES, SOCKET};
 use idxd::{CommandStatus, DriverName, Errno, Node};
 use rustix::net::{
@@ -17,24 +17,24 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Connections that wait to be taken.
+/// Most connections that wait to be accepted.
 const BACKLOG: i32 = 64;
 
-/// What answers.
-struct Server {
-    devices: Arc<Devices>,
+/// Answers the requests of all programs.
+struct RequestServer {
+    devices: Arc<RunDevices>,
     queues: Arc<QueueFiles>,
     files: PlainFiles,
 }
 
-/// What was asked for.
+/// The answer to a request: bytes, and the file of a queue, if one was opened.
 #[derive(Default)]
-struct Answer<'a> {
+struct RequestAnswer<'a> {
     bytes: Vec<u8>,
-    file: Option<Handed<'a>>,
+    file: Option<HandedFile<'a>>,
 }
 
-impl From<String> for Answer<'_> {
+impl From<String> for RequestAnswer<'_> {
     fn from(text: String) -> Self {
         Self { bytes: text.into_bytes(), file: None }
     }
@@ -43,7 +43,7 @@ impl From<String> for Answer<'_> {
 /// Answers at the socket of a run's directory until the process ends.
 pub fn serve(
     directory: &Path,
-    devices: &Arc<Devices>,
+    devices: &Arc<RunDevices>,
     queues: &Arc<QueueFiles>,
     files: PlainFiles,
 ) -> io::Result<()> {
@@ -52,7 +52,7 @@ pub fn serve(
     rustix::net::bind(&socket, &SocketAddrUnix::new(directory.join(SOCKET))?)?;
     rustix::net::listen(&socket, BACKLOG)?;
     let (devices, queues) = (Arc::clone(devices), Arc::clone(queues));
-    let server = Arc::new(Server { devices, queues, files });
+    let server = Arc::new(RequestServer { devices, queues, files });
     std::thread::Builder::new().spawn(move || {
         loop {
             let Ok(connection) = rustix::net::accept_with(&socket, flags) else { continue };
@@ -65,7 +65,7 @@ pub fn serve(
     Ok(())
 }
 
-impl Server {
+impl RequestServer {
     /// Answers one program until it closes the connection.
     fn converse(&self, connection: &OwnedFd) {
         let Ok(program) = rustix::net::sockopt::socket_peercred(connection) else { return };
@@ -82,7 +82,7 @@ impl Server {
         }
     }
 
-    fn answer(&self, packet: &str, process: u32) -> Result<Answer<'_>, Errno> {
+    fn answer(&self, packet: &str, process: u32) -> Result<RequestAnswer<'_>, Errno> {
         let (request, text) = packet.split_once('\n').unwrap_or((packet, ""));
         let words: Vec<&str> = request.split(' ').collect();
         let devices = &self.devices;
@@ -93,7 +93,7 @@ impl Server {
             }
             ["read", own, name] => {
                 let (node, driver) = (node(own)?, devices.driver());
-                driver.read(node, name, devices.hardware()).map(Answer::from)
+                driver.read(node, name, devices.hardware()).map(RequestAnswer::from)
             }
             ["write", own, name] => self.write(node(own)?, name, text),
             ["bound", own] => {
@@ -117,36 +117,37 @@ impl Server {
                 // A queue that is not enabled for programs has no file.
                 devices.driver().cdev_minor(device, queue).ok_or(Errno::ENOENT)?;
                 let file = self.queues.open(device, queue, process)?;
-                Ok(Answer { bytes: Vec::new(), file: Some(file) })
+                Ok(RequestAnswer { bytes: Vec::new(), file: Some(file) })
             }
             ["identify", number] => {
                 let number = number.parse().map_err(|_| Errno::EINVAL)?;
                 let identity = self.queues.identity(number).ok_or(Errno::ENOENT)?;
-                Ok(Answer { bytes: identity.bytes(), file: None })
+                Ok(RequestAnswer { bytes: identity.bytes(), file: None })
             }
             _ => Err(Errno::EINVAL),
         }
     }
 
-    fn write(&self, node: Node, name: &str, text: &str) -> Result<Answer<'_>, Errno> {
+    fn write(&self, node: Node, name: &str, text: &str) -> Result<RequestAnswer<'_>, Errno> {
         let attributes = self.devices.driver().attributes(node);
         let found = attributes.iter().find(|own| own.name == name).ok_or(Errno::ENOENT)?;
         if !found.writable {
             return Err(Errno::EACCES);
         }
-        self.change(&Attribute::Node(node, name.to_owned(), true), text)
+        self.change(&FileAttribute::Node(node, name.to_owned(), true), text)
     }
 
-    fn bind(&self, driver: &str, is_bind: bool, name: &str) -> Result<Answer<'_>, Errno> {
+    fn bind(&self, driver: &str, is_bind: bool, name: &str) -> Result<RequestAnswer<'_>, Errno> {
         let driver = DriverName::from_str(driver)?;
-        self.change(&Attribute::Bind(driver, is_bind), &format!("{name}\n"))
+        self.change(&FileAttribute::Bind(driver, is_bind), &format!("{name}\n"))
     }
 
-    /// Who reads the files behind this sees the change.
-    fn change(&self, attribute: &Attribute, text: &str) -> Result<Answer<'_>, Errno> {
+    /// Writes an attribute, and updates the files, so that a program which reads them afterwards sees the
+    /// change.
+    fn change(&self, attribute: &FileAttribute, text: &str) -> Result<RequestAnswer<'_>, Errno> {
         self.devices.write(attribute, text)?;
         self.files.update(&self.devices);
-        Ok(Answer::default())
+        Ok(RequestAnswer::default())
     }
 }
 
@@ -154,8 +155,8 @@ fn node(name: &str) -> Result<Node, Errno> {
     Node::from_str(name).map_err(|_| Errno::ENODEV)
 }
 
-fn send(connection: &OwnedFd, answer: &Result<Answer<'_>, Errno>) -> io::Result<()> {
-    let none = Answer::default();
+fn send(connection: &OwnedFd, answer: &Result<RequestAnswer<'_>, Errno>) -> io::Result<()> {
+    let none = RequestAnswer::default();
     let (error, answer) = match answer {
         Ok(answer) => (0, answer),
         Err(error) => (error.0, &none),

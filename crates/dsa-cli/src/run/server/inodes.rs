@@ -1,22 +1,22 @@
-//! Paths and their numbers.
+//! Inode numbers of paths.
 
 use fuser::INodeNo;
 use std::collections::{HashMap, VecDeque};
 
-/// Numbers that a path of [`Names::further_number`] has at most.
+/// Most numbers of a path in [`InodeTable::fresh_number`].
 const MOST_NUMBERS: usize = 64;
 
-/// A number is never given to another path.
+/// The inode numbers of paths. A number is never given to another path.
 #[derive(Default)]
-pub struct Names {
+pub struct InodeTable {
     paths: Vec<String>,
     numbers: HashMap<String, u64>,
-    /// Further numbers of a path, the one that was given last at the end.
+    /// Fresh numbers of a path, the last one at the end.
     further: HashMap<String, VecDeque<u64>>,
 }
 
-impl Names {
-    /// The number of a path.
+impl InodeTable {
+    /// The number of a path, always the same.
     pub fn number(&mut self, path: &str) -> u64 {
         if path.is_empty() {
             return INodeNo::ROOT.0;
@@ -29,9 +29,9 @@ impl Names {
         number
     }
 
-    /// Another number of a path than the last ones. The kernel has one write to a file at a time, which it
-    /// knows by its number; those to this path may wait long, and do not wait for each other.
-    pub fn further_number(&mut self, path: &str) -> u64 {
+    /// A number of a path other than the last ones. The kernel allows one write at a time for a number;
+    /// writes to this path may take long, and must not wait for each other.
+    pub fn fresh_number(&mut self, path: &str) -> u64 {
         let known = self.further.get_mut(path).filter(|known| known.len() == MOST_NUMBERS);
         let number = known.and_then(VecDeque::pop_front).unwrap_or_else(|| self.new_number(path));
         self.further.entry(path.to_owned()).or_default().push_back(number);
@@ -43,7 +43,7 @@ impl Names {
         self.paths.len() as u64 + INodeNo::ROOT.0
     }
 
-    /// The path of a number.
+    /// The path of a number; `None`: the number was not given.
     pub fn path(&self, number: INodeNo) -> Option<String> {
         if number == INodeNo::ROOT {
             return Some(String::new());

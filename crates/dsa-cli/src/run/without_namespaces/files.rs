@@ -1,17 +1,17 @@
 //! Ordinary files that show the configuration, where a run with namespaces has /sys and /dev.
 //!
-//! They are written again when the configuration changes by a request. What is written to them changes
-//! nothing: the library in each program refuses to open them for writing.
+//! They are rewritten when a request changes the configuration. Programs cannot change it through them: the
+//! trap library refuses to open them for writing.
 
-use crate::run::devices::Devices;
-use crate::run::tree::{self, Attribute, Entry};
+use crate::run::devices::RunDevices;
+use crate::run::driver_files::{self, FileAttribute, TreeEntry};
 use idxd::Driver;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Directories of the tree, and where they are.
+/// Directories of the tree, and their paths below the root.
 const PLACES: [(&str, &str); 4] = [
     ("bus", "sys/bus/dsa"),
     ("devices", "sys/devices"),
@@ -19,7 +19,7 @@ const PLACES: [(&str, &str); 4] = [
     ("dev", "dev/dsa"),
 ];
 
-/// What a file has in it.
+/// The content of a file.
 #[derive(Clone, PartialEq, Eq)]
 enum Content {
     Directory,
@@ -32,29 +32,29 @@ type Contents = BTreeMap<PathBuf, Content>;
 /// The files of a run.
 pub struct PlainFiles {
     root: PathBuf,
-    /// What is there, by path below the root.
-    there: Mutex<Contents>,
+    /// The files that were written, by path below the root.
+    written: Mutex<Contents>,
 }
 
 impl PlainFiles {
-    /// Creates them below a directory that is not there yet.
-    pub fn create(root: PathBuf, devices: &Devices) -> io::Result<Self> {
+    /// Creates the files below a directory that must not exist yet.
+    pub fn create(root: PathBuf, devices: &RunDevices) -> io::Result<Self> {
         std::fs::create_dir(&root)?;
-        let created = Self { root, there: Mutex::default() };
+        let created = Self { root, written: Mutex::default() };
         created.write_changes(devices)?;
         Ok(created)
     }
 
-    /// Has them show what is configured now. A disk that is full leaves them as they were, which requests
-    /// for the same attributes do not depend on.
-    pub fn update(&self, devices: &Devices) {
+    /// Updates the files to the present configuration. On a full disk they stay as they were; requests for
+    /// the same attributes do not depend on them.
+    pub fn update(&self, devices: &RunDevices) {
         let _ = self.write_changes(devices);
     }
 
-    fn write_changes(&self, devices: &Devices) -> io::Result<()> {
-        let mut there = self.there.lock().unwrap_or_else(PoisonError::into_inner);
+    fn write_changes(&self, devices: &RunDevices) -> io::Result<()> {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let now = contents(devices);
-        for (path, _) in there.iter().rev().filter(|(path, _)| !now.contains_key(*path)) {
+        for (path, _) in written.iter().rev().filter(|(path, _)| !now.contains_key(*path)) {
             let at = self.root.join(path);
             if at.is_dir() && !at.is_symlink() {
                 std::fs::remove_dir(at)?;
@@ -62,28 +62,28 @@ impl PlainFiles {
                 std::fs::remove_file(at)?;
             }
         }
-        there.retain(|path, _| now.contains_key(path));
-        // A directory comes before what is in it.
+        written.retain(|path, _| now.contains_key(path));
+        // A directory comes before its entries.
         for (path, content) in now {
-            if there.get(&path) != Some(&content) {
-                write(&self.root.join(&path), &content, there.contains_key(&path))?;
-                there.insert(path, content);
+            if written.get(&path) != Some(&content) {
+                write(&self.root.join(&path), &content, written.contains_key(&path))?;
+                written.insert(path, content);
             }
         }
         Ok(())
     }
 }
 
-fn write(at: &Path, content: &Content, is_there: bool) -> io::Result<()> {
+fn write(at: &Path, content: &Content, exists: bool) -> io::Result<()> {
     match content {
         Content::Directory => std::fs::create_dir(at),
         Content::Link(to) => {
-            if is_there {
+            if exists {
                 std::fs::remove_file(at)?;
             }
             std::os::unix::fs::symlink(to, at)
         }
-        Content::Text(text) if !is_there => std::fs::write(at, text),
+        Content::Text(text) if !exists => std::fs::write(at, text),
         Content::Text(text) => {
             // A reader sees the old text or the new one.
             let mut draft = at.as_os_str().to_owned();
@@ -94,8 +94,8 @@ fn write(at: &Path, content: &Content, is_there: bool) -> io::Result<()> {
     }
 }
 
-/// All that the tree has.
-fn contents(devices: &Devices) -> Contents {
+/// The contents of all files.
+fn contents(devices: &RunDevices) -> Contents {
     let driver = devices.driver();
     let mut found = Contents::new();
     for (name, place) in PLACES {
@@ -107,22 +107,22 @@ fn contents(devices: &Devices) -> Contents {
     found
 }
 
-fn add(driver: &Driver, devices: &Devices, path: &[&str], place: &Path, found: &mut Contents) {
-    let content = match tree::at(driver, path) {
+fn add(driver: &Driver, devices: &RunDevices, path: &[&str], place: &Path, found: &mut Contents) {
+    let content = match driver_files::entry_at(driver, path) {
         None => return,
-        Some(Entry::Directory(names)) => {
+        Some(TreeEntry::Directory(names)) => {
             for name in names {
                 add(driver, devices, &[path, &[&name]].concat(), &place.join(&name), found);
             }
             Content::Directory
         }
-        Some(Entry::Link(to)) => Content::Link(to),
-        // DPDK lists the names; who opens the file itself finds it as empty as that of a queue.
-        Some(Entry::Queue(..)) => Content::Text(String::new()),
-        // Binding is what a request does.
-        Some(Entry::Attribute(Attribute::Bind(..))) => Content::Text(String::new()),
-        Some(Entry::Attribute(attribute)) => {
-            // What cannot be read has no text here.
+        Some(TreeEntry::Link(to)) => Content::Link(to),
+        // DPDK lists the names. The file itself is empty, as that of a queue is.
+        Some(TreeEntry::Queue(..)) => Content::Text(String::new()),
+        // Devices are bound by a request.
+        Some(TreeEntry::Attribute(FileAttribute::Bind(..))) => Content::Text(String::new()),
+        Some(TreeEntry::Attribute(attribute)) => {
+            // An attribute that cannot be read is an empty file.
             Content::Text(attribute.read(driver, devices.hardware()).unwrap_or_default())
         }
     };

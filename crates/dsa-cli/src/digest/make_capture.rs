@@ -1,7 +1,7 @@
-//! A capture of PDUs at random with digests, as programs by others judge them.
+//! Writes a capture of random PDUs with digests, by which other programs can be checked.
 
 use super::frames::Frames;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use dsa_client::client::{Client, Path};
 use nvme_tcp::conversation::{ConnectionShape, Sender, SentPdu, generate};
 use nvme_tcp::negotiation::EnabledDigests;
@@ -28,25 +28,26 @@ const DIGESTS: [EnabledDigests; 4] = [
     EnabledDigests { header: false, data: false },
 ];
 
-/// Writes a capture of so many PDUs, or some more, on four connections, whole or not at all.
+/// Writes a capture of at least `pdus` PDUs on four connections, one for each choice of digests; the file is
+/// complete or not there.
 pub fn run(
     to: &FilePath,
     pdus: usize,
     seed: u64,
     client: &Client,
     path: Path,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, CommandFailure> {
     if pdus == 0 {
-        return Err(Failure::bad_input("--make 0: a capture has one PDU or more"));
+        return Err(CommandFailure::bad_input("--make 0: a capture has one PDU or more"));
     }
     let directory = match to.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => FilePath::new("."),
     };
     let cannot = |error: &dyn std::fmt::Display| {
-        Failure::bad_input(format!("{} cannot be written: {error}", to.display()))
+        CommandFailure::bad_input(format!("{} cannot be written: {error}", to.display()))
     };
-    // As other programs make files: what the umask leaves of reading and writing for all.
+    // Permissions as for other new files: read and write for all, less the umask.
     let permissions = Permissions::from_mode(0o666);
     let file = tempfile::Builder::new().permissions(permissions).tempfile_in(directory);
     let file = file.map_err(|error| cannot(&error))?;
@@ -63,18 +64,19 @@ pub fn run(
             is_padded: false,
             is_terminated: number % 2 == 1,
         };
-        let spoken = generate(&mut random, &shape, &mut sealer).map_err(|error| match error {
-            dsa_client::error::Error::NoDevice(_) => Failure::bad_input(error),
-            _ => Failure::failed(error),
+        let pdus = generate(&mut random, &shape, &mut sealer).map_err(|error| match error {
+            dsa_client::error::Error::NoDevice(_) => CommandFailure::bad_input(error),
+            _ => CommandFailure::failed(error),
         })?;
-        count += spoken.len();
-        write(&mut frames, number, &mut random, &spoken).map_err(|error| cannot(&error))?;
+        count += pdus.len();
+        write_connection(&mut frames, number, &mut random, &pdus)
+            .map_err(|error| cannot(&error))?;
     }
     let file = frames.into_writer().into_inner().map_err(|error| cannot(&error))?;
     file.persist(to).map_err(|error| cannot(&error))?;
     let (headers, data) = sealer.tallies();
     let mut out = std::io::stdout().lock();
-    let (headers, data) = (by(&headers), by(&data));
+    let (headers, data) = (shares(&headers), shares(&data));
     writeln!(
         out,
         "{}: {count} PDUs; header digests: {headers}; data digests: {data}",
@@ -83,15 +85,15 @@ pub fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// A connection; PDUs of one sender follow each other without a gap, as in a stream.
-fn write<W: Write>(
+/// Writes a connection; PDUs of one sender follow each other without a gap, as in a stream.
+fn write_connection<W: Write>(
     frames: &mut Frames<W>,
     number: u16,
     random: &mut impl RngCore,
-    spoken: &[SentPdu],
+    pdus: &[SentPdu],
 ) -> Result<(), PcapError> {
     frames.open(number, [random.next_u32(), random.next_u32()])?;
-    for together in spoken.chunk_by(|(before, _), (after, _)| before == after) {
+    for together in pdus.chunk_by(|(before, _), (after, _)| before == after) {
         let bytes: Vec<u8> = together.iter().flat_map(|(_, sealed)| sealed.bytes()).collect();
         let sender = together.first().map_or(Sender::Host, |(sender, _)| *sender);
         frames.send(sender, &bytes)?;
@@ -99,6 +101,6 @@ fn write<W: Write>(
     frames.close()
 }
 
-fn by(tally: &DigestTally) -> String {
+fn shares(tally: &DigestTally) -> String {
     format!("device {}, CPU {}, both {}", tally.device, tally.cpu, tally.both)
 }

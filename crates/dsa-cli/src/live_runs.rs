@@ -8,28 +8,29 @@ use std::sync::atomic::Ordering;
 
 const PREFIX: &str = "skipline-dsa-";
 
-/// A run.
-pub struct Run {
-    /// Process of its supervisor.
+/// A run whose supervisor is alive.
+pub struct LiveRun {
+    /// Number of the supervisor's process.
     pub process: u32,
-    /// Its devices.
+    /// The registers of the run's devices.
     pub registers: &'static Registers,
 }
 
-/// Where runs of this user have their directories.
-fn place() -> PathBuf {
+/// The directory in which runs of this user have theirs: XDG_RUNTIME_DIR, else the directory of temporary
+/// files.
+fn parent_directory() -> PathBuf {
     let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
     own.unwrap_or_else(std::env::temp_dir)
 }
 
 /// The directory of the run of a process.
 pub fn directory_of(process: u32) -> PathBuf {
-    place().join(format!("{PREFIX}{process}"))
+    parent_directory().join(format!("{PREFIX}{process}"))
 }
 
-/// The processes whose runs have a directory.
+/// Supervisors whose runs have a directory, alive or not.
 fn processes() -> Vec<u32> {
-    let Ok(entries) = place().read_dir() else { return Vec::new() };
+    let Ok(entries) = parent_directory().read_dir() else { return Vec::new() };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut processes: Vec<u32> =
         names.filter_map(|name| name.strip_prefix(PREFIX)?.parse().ok()).collect();
@@ -37,26 +38,26 @@ fn processes() -> Vec<u32> {
     processes
 }
 
-/// All runs of this user whose supervisor is there.
-pub fn all() -> Vec<Run> {
+/// All runs of this user whose supervisor is alive.
+pub fn all() -> Vec<LiveRun> {
     processes().into_iter().filter_map(open).collect()
 }
 
-/// Removes what supervisors have left that were killed.
+/// Removes the directories of supervisors that were killed.
 pub fn remove_dead() {
-    for process in processes().into_iter().filter(|process| !is_there(*process)) {
-        // That of another user stays.
+    for process in processes().into_iter().filter(|process| !is_alive(*process)) {
+        // The directory of another user cannot be removed, and stays.
         let _ = std::fs::remove_dir_all(directory_of(process));
     }
 }
 
-fn is_there(process: u32) -> bool {
+fn is_alive(process: u32) -> bool {
     PathBuf::from(format!("/proc/{process}")).exists()
 }
 
-fn open(process: u32) -> Option<Run> {
+fn open(process: u32) -> Option<LiveRun> {
     let directory = directory_of(process);
-    // The place may be one where all users can make directories.
+    // All users may be able to make directories in the parent directory.
     let found = directory.symlink_metadata().ok()?;
     if !found.is_dir() || found.uid() != rustix::process::getuid().as_raw() {
         return None;
@@ -64,11 +65,11 @@ fn open(process: u32) -> Option<Run> {
     let shared = Shared::open(&directory.join(REGISTERS_FILE)).ok()?;
     let registers = shared.forever();
     let is_own = registers.supervisor.load(Ordering::Acquire) == process;
-    (is_own && is_there(process)).then_some(Run { process, registers })
+    (is_own && is_alive(process)).then_some(LiveRun { process, registers })
 }
 
-impl Run {
-    /// Its devices.
+impl LiveRun {
+    /// The devices of the run, by number.
     pub fn devices(&self) -> impl Iterator<Item = &'static dsa_run::registers::Device> {
         let count = self.registers.devices.load(Ordering::Acquire);
         self.registers.device.iter().take(units::narrow::usize_from(count.into()))

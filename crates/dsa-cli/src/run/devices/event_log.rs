@@ -1,25 +1,25 @@
-//! The driver's handler of the event log: it writes the records that the device could not [K irq.c,
-//! recalled].
+//! The driver's handler of the event log: writes the completion records that the device could not write [K
+//! irq.c, recalled].
 
-use super::Devices;
+use super::RunDevices;
 use dsa::device::{Event, EventLog};
 use dsa::hardware::status;
 use std::collections::HashSet;
 use std::num::NonZeroU32;
 
-/// The reader of a log has no client's number, as it writes no entry.
+/// Client number of the reader of a log, which writes no entries.
 const READER: NonZeroU32 = NonZeroU32::MAX;
 
-/// The handler of a device.
+/// The handler of the event log of one device.
 #[derive(Default)]
-pub struct Handler {
-    /// Batches, by queue and number, that have a member whose record could not be written.
+pub struct EventLogHandler {
+    /// Batches, by queue and number, with a member whose record could not be written.
     failed: HashSet<(u8, u8)>,
 }
 
-impl Handler {
-    /// Takes all entries that there are.
-    pub fn handle(&mut self, device: usize, devices: &Devices) {
+impl EventLogHandler {
+    /// Takes and handles all entries of the log.
+    pub fn handle(&mut self, device: usize, devices: &RunDevices) {
         let events = &devices.board.registers.device[device].events;
         let Some(log) = events.of(READER, 0, None).and_then(|place| EventLog::new(place).ok())
         else {
@@ -31,8 +31,8 @@ impl Handler {
         }
     }
 
-    /// Writes the record of an entry that has one; others say what went wrong, and ask for nothing.
-    fn write_record(&mut self, device: usize, devices: &Devices, event: &Event) {
+    /// Writes the record of an entry that has one. Other entries only report an error.
+    fn write_record(&mut self, device: usize, devices: &RunDevices, event: &Event) {
         let mut record = event.record();
         let batch = (event.queue(), event.batch());
         match event.code() {
@@ -49,8 +49,8 @@ impl Handler {
         let queue = usize::from(event.queue());
         let mut driver = devices.driver();
         let owner = driver.files(device, queue).find(|file| file.pasid() == event.pasid());
-        let written =
-            owner.is_some_and(|owner| write_to(owner.pid(), event.address(), &record).is_some());
+        let written = owner
+            .is_some_and(|owner| write_to_process(owner.pid(), event.address(), &record).is_some());
         if !written && event.is_member() {
             self.failed.insert(batch);
         }
@@ -58,14 +58,14 @@ impl Handler {
     }
 }
 
-/// Writes a record into a process, its status last: software polls that.
-fn write_to(process: u32, address: u64, record: &[u8; 32]) -> Option<()> {
-    write_part(process, address.checked_add(1)?, &record[1..])?;
-    write_part(process, address, &record[..1])
+/// Writes a record into the memory of a process, the status last, as software polls it; `None`: not written.
+fn write_to_process(process: u32, address: u64, record: &[u8; 32]) -> Option<()> {
+    write_bytes(process, address.checked_add(1)?, &record[1..])?;
+    write_bytes(process, address, &record[..1])
 }
 
 #[allow(unsafe_code)]
-fn write_part(process: u32, address: u64, bytes: &[u8]) -> Option<()> {
+fn write_bytes(process: u32, address: u64, bytes: &[u8]) -> Option<()> {
     let own = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     let place = usize::try_from(address).ok()? as *mut libc::c_void;
     let other = libc::iovec { iov_base: place, iov_len: bytes.len() };

@@ -1,6 +1,6 @@
-//! What programs do to files and processes, and should rather not, with work under way.
+//! Misuse of files and processes by programs, with work under way.
 
-use crate::portal::{PAGE, Portal, Record, copy, map, open, works};
+use crate::portal::{ClientPortal, CompletionRecord, PAGE, copy, map, open, works};
 use crate::shared::MANY_BYTES;
 use dsa::descriptor::Descriptor;
 use dsa::hardware::Opcode;
@@ -8,11 +8,11 @@ use std::io::Write;
 use std::os::fd::AsRawFd;
 
 /// As many copies that take long as a queue holds; their records live as long as the program.
-pub fn fill_queue(portal: &Portal) -> Vec<&'static Record> {
+pub fn fill_queue(portal: &ClientPortal) -> Vec<&'static CompletionRecord> {
     let from = vec![1; MANY_BYTES].leak();
     let mut records = Vec::new();
     loop {
-        let record: &'static Record = Box::leak(Record::new());
+        let record: &'static CompletionRecord = Box::leak(CompletionRecord::new());
         let to = vec![0; MANY_BYTES].leak();
         if !portal.enqueue(&copy(from, to, record)) {
             return records;
@@ -25,7 +25,7 @@ pub fn fill_queue(portal: &Portal) -> Vec<&'static Record> {
 pub fn closes_descriptors(arguments: &[String]) {
     /// Above what a run may use by itself.
     const NUMBERS: i32 = 1024;
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     works(&portal);
     let own = portal.file.as_raw_fd();
     for number in (libc::STDERR_FILENO + 1..NUMBERS).filter(|number| *number != own) {
@@ -52,7 +52,7 @@ pub fn closes_descriptors(arguments: &[String]) {
 
 /// QUEUE: unmaps and closes the queue while it is full, and disables it: that waits for all of it.
 pub fn closes_busy(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
+    let portal = ClientPortal::open(&arguments[0]);
     let records = fill_queue(&portal);
     // SAFETY: the page of the portal, which is used no more.
     assert_eq!(unsafe { libc::munmap(portal.at(0).cast(), PAGE) }, 0);
@@ -71,11 +71,11 @@ pub fn reopens(arguments: &[String]) {
 
 /// QUEUE: opens the queue twice, fills it, and is killed.
 pub fn dies_busy(arguments: &[String]) {
-    let first = Portal::of(&arguments[0]);
+    let first = ClientPortal::open(&arguments[0]);
     // SAFETY: the page of the portal, which is used no more.
     assert_eq!(unsafe { libc::munmap(first.at(0).cast(), PAGE) }, 0);
     drop(first);
-    let records = fill_queue(&Portal::of(&arguments[0]));
+    let records = fill_queue(&ClientPortal::open(&arguments[0]));
     assert!(!records.is_empty());
     // SAFETY: it ends this program.
     unsafe { libc::raise(libc::SIGKILL) };
@@ -83,8 +83,8 @@ pub fn dies_busy(arguments: &[String]) {
 
 /// QUEUE: stops with a descriptor under way; continued, waits for it.
 pub fn stops_busy(arguments: &[String]) {
-    let portal = Portal::of(&arguments[0]);
-    let record = Record::new();
+    let portal = ClientPortal::open(&arguments[0]);
+    let record = CompletionRecord::new();
     portal.enqueue_patiently(&Descriptor::of(Opcode::NoOp).recording(record.address()));
     // SAFETY: all threads of this program stop until it is continued.
     unsafe { libc::raise(libc::SIGSTOP) };
@@ -112,5 +112,5 @@ pub fn no_threads(arguments: &[String]) {
     // SAFETY: as above.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
     drop(file);
-    works(&Portal::of(&arguments[0]));
+    works(&ClientPortal::open(&arguments[0]));
 }

@@ -1,18 +1,18 @@
-//! What a file comes to on the devices that there are: refusals, changes, steps; as text and as JSON.
+//! The preview of a change of the present devices: refusals, changes and steps, as text and as JSON.
 
-use super::Context;
-use crate::failure::Failure;
+use super::ConfigContext;
+use crate::failure::CommandFailure;
 use dsa_config::machine::{InUse, Machine, disturbed};
 use idxd::saved::{ApplyError, Becomes, Difference, Saved, Step};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 
-/// What a file comes to.
-pub struct Foreseen {
-    /// The file, as messages name it.
+/// The refusals, changes and steps to which a configuration leads on the present devices.
+pub struct ChangePreview {
+    /// The name of the file in messages.
     pub file: String,
-    /// The configuration that devices get.
+    /// The configuration that the devices would get.
     pub wanted: Saved,
     refused: Vec<ApplyError>,
     becomes: Vec<Becomes>,
@@ -21,10 +21,14 @@ pub struct Foreseen {
     in_use: Vec<InUse>,
 }
 
-/// Reads a file.
-pub fn read(path: &Path) -> Result<Saved, Failure> {
-    let bad =
-        |error: &dyn std::fmt::Display| Failure::bad_input(format!("{}: {error}", path.display()));
+/// Reads a configuration of accel-config from a file, or from standard input (`-`).
+///
+/// # Errors
+/// If the file cannot be read, is not valid, or names no device.
+pub fn read(path: &Path) -> Result<Saved, CommandFailure> {
+    let bad = |error: &dyn std::fmt::Display| {
+        CommandFailure::bad_input(format!("{}: {error}", path.display()))
+    };
     let text = match path.to_str() {
         Some("-") => std::io::read_to_string(std::io::stdin()),
         _ => std::fs::read_to_string(path),
@@ -38,49 +42,63 @@ pub fn read(path: &Path) -> Result<Saved, Failure> {
     Ok(saved)
 }
 
-impl Foreseen {
-    /// On the devices as they are.
-    pub fn of(path: &Path, file: &Saved, context: &Context) -> Result<Self, Failure> {
-        let machine = context.machine()?;
+impl ChangePreview {
+    /// The preview of a file.
+    ///
+    /// # Errors
+    /// If the configuration of the devices cannot be read.
+    pub fn for_file(
+        path: &Path,
+        file: &Saved,
+        context: &ConfigContext,
+    ) -> Result<Self, CommandFailure> {
+        let machine = context.read_machine()?;
         let taken = file.taken_by(&machine.driver);
-        Self::to(path.display().to_string(), &machine, context, taken.configuration)
-            .map(|foreseen| Self { refused: taken.refusals, becomes: taken.changed, ..foreseen })
+        Self::for_configuration(path.display().to_string(), &machine, context, taken.configuration)
+            .map(|preview| Self { refused: taken.refusals, becomes: taken.changed, ..preview })
     }
 
-    /// To a configuration that the devices take.
-    pub fn to(
+    /// The preview of a configuration of which the devices accept every value; `file` is its name in
+    /// messages.
+    ///
+    /// # Errors
+    /// If the configuration of the devices cannot be read.
+    pub fn for_configuration(
         file: String,
         machine: &Machine,
-        context: &Context,
+        context: &ConfigContext,
         wanted: Saved,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandFailure> {
         let plan = wanted.plan(&machine.driver);
         let in_use =
-            disturbed(&context.bus, &plan.steps).map_err(|error| super::of_machine(&error))?;
+            disturbed(&context.bus, &plan.steps).map_err(|error| super::machine_failure(&error))?;
         let changes = machine.configuration(&wanted.devices()).differences(&wanted);
         let (refused, becomes, steps) = (plan.refusals, Vec::new(), plan.steps);
         Ok(Self { file, wanted, refused, becomes, changes, steps, in_use })
     }
 
-    /// Whether nothing would change.
-    pub fn is_so_already(&self) -> bool {
+    /// Whether nothing would change: the devices have the configuration already.
+    pub fn changes_nothing(&self) -> bool {
         self.refused.is_empty() && self.changes.is_empty()
     }
 
-    /// How the command ends: the file is refused, or programs are in the way.
-    pub fn ending(&self, disturbs: bool) -> Result<(), Failure> {
+    /// Whether the change may be made. With `disturbs` queues that programs have open may be disabled.
+    ///
+    /// # Errors
+    /// With code 2 if a value is refused, with code 3 if a queue is in use.
+    pub fn verdict(&self, disturbs: bool) -> Result<(), CommandFailure> {
         if !self.refused.is_empty() {
-            return Err(Failure::told(2));
+            return Err(CommandFailure::silent(2));
         }
-        if self.in_use.is_empty() || disturbs { Ok(()) } else { Err(Failure::told(3)) }
+        if self.in_use.is_empty() || disturbs { Ok(()) } else { Err(CommandFailure::silent(3)) }
     }
 
-    /// For people; steps are for those who are about to take them.
+    /// The preview as text, with the steps only if `shows_steps`.
     pub fn text(&self, shows_steps: bool, disturbs: bool) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
         for refusal in &self.refused {
-            let _ = writeln!(text, "{}: {}", self.file, words(refusal));
+            let _ = writeln!(text, "{}: {}", self.file, refusal_text(refusal));
         }
         if !self.refused.is_empty() {
             let count = self.refused.len();
@@ -105,17 +123,17 @@ impl Foreseen {
             }
         }
         for in_use in &self.in_use {
-            let way = if disturbs {
-                "it is disabled all the same"
+            let consequence = if disturbs {
+                "it is disabled nevertheless"
             } else {
                 "refused: end them, or add --even-if-in-use"
             };
-            let _ = writeln!(text, "{in_use}; {way}");
+            let _ = writeln!(text, "{in_use}; {consequence}");
         }
         text
     }
 
-    /// For programs.
+    /// The preview as JSON; `written` says whether the change was made.
     pub fn json(&self, written: bool) -> Value {
         let refused: Vec<Value> = self
             .refused
@@ -153,8 +171,8 @@ impl Foreseen {
     }
 }
 
-/// A refusal that is foretold: key, value, what is allowed, and why.
-fn words(refusal: &ApplyError) -> String {
+/// The text of a refusal: key, value, what is allowed, and why.
+fn refusal_text(refusal: &ApplyError) -> String {
     let ApplyError { node, attribute, value, errno, allowed, status } = refusal;
     let mut text = format!("{node}: {attribute} = {value:?}");
     let _ = match allowed {

@@ -1,45 +1,45 @@
-//! The files of the driver: what is at a path.
+//! The files of the driver, by path.
 //!
-//! `bus` is /sys/bus/dsa, `devices` what is added to /sys/devices, `module` /sys/module/idxd and `dev`
-//! /dev/dsa.
+//! `bus` is /sys/bus/dsa, `devices` the entries that are added to /sys/devices, `module` /sys/module/idxd and
+//! `dev` /dev/dsa.
 
 use idxd::{Driver, DriverName, Errno, Hardware, Node};
 use std::str::FromStr;
 
-/// What a path leads to.
+/// The entry at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
-    /// A directory, with the names in it.
+pub enum TreeEntry {
+    /// A directory, with the names of its entries.
     Directory(Vec<String>),
-    /// A symbolic link.
+    /// A symbolic link, with its target.
     Link(String),
     /// An attribute that can be read, or written, or both.
-    Attribute(Attribute),
-    /// The file of a queue.
+    Attribute(FileAttribute),
+    /// The file of a queue: numbers of device and queue.
     Queue(usize, usize),
 }
 
-/// A file with a line of text.
+/// A file of sysfs with a line of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Attribute {
-    /// Of a node; true: it can be written.
+pub enum FileAttribute {
+    /// An attribute of a node, by name; true: it can be written.
     Node(Node, String, bool),
-    /// Binds a name to a driver, or unbinds it: for writing only.
+    /// The file that binds (true) a node to a driver, or unbinds (false) it: for writing only.
     Bind(DriverName, bool),
-    /// Always the same.
+    /// A text that never changes.
     Fixed(String),
-    /// Of an open file: the number of the file, and the name.
+    /// An attribute of an open file: device, queue, number of the file, name.
     File(usize, usize, usize, String),
 }
 
 /// Parameters of the module: shared virtual memory is on, traffic classes cannot be set.
 const PARAMETERS: [(&str, &str); 2] = [("sva", "Y\n"), ("tc_override", "N\n")];
 
-fn directory<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Entry {
-    Entry::Directory(names.into_iter().map(Into::into).collect())
+fn directory<N: Into<String>>(names: impl IntoIterator<Item = N>) -> TreeEntry {
+    TreeEntry::Directory(names.into_iter().map(Into::into).collect())
 }
 
-/// Name of the directory of a host bridge, which its bus numbers.
+/// Name of the directory of a device's host bridge, such as `pci0000:6a`.
 pub fn host_bridge(pci_address: &str) -> String {
     format!("pci{}", &pci_address[..7])
 }
@@ -48,8 +48,8 @@ fn pci_address(driver: &Driver, device: usize) -> &str {
     &driver.devices()[device].part().pci_address
 }
 
-/// Where a node is, below /sys/devices.
-fn place(driver: &Driver, node: Node) -> String {
+/// The path of a node below /sys/devices.
+fn device_path(driver: &Driver, node: Node) -> String {
     let device = Node::Device(node.device());
     let address = pci_address(driver, node.device());
     let parent = format!("{}/{address}/{device}", host_bridge(address));
@@ -65,8 +65,8 @@ fn has_file(driver: &Driver, node: Node) -> bool {
     matches!(node, Node::Queue(device, queue) if driver.cdev_minor(device, queue).is_some())
 }
 
-/// What is at a path.
-pub fn at(driver: &Driver, path: &[&str]) -> Option<Entry> {
+/// The entry at a path, given by its names; `None`: there is no such file.
+pub fn entry_at(driver: &Driver, path: &[&str]) -> Option<TreeEntry> {
     match path {
         [] => Some(directory(["bus", "devices", "module", "dev"])),
         ["bus", rest @ ..] => bus(driver, rest),
@@ -75,14 +75,14 @@ pub fn at(driver: &Driver, path: &[&str]) -> Option<Entry> {
         ["module", "parameters"] => Some(directory(PARAMETERS.map(|(name, _)| name))),
         ["module", "parameters", name] => {
             let (_, text) = PARAMETERS.into_iter().find(|(own, _)| own == name)?;
-            Some(Entry::Attribute(Attribute::Fixed(text.to_owned())))
+            Some(TreeEntry::Attribute(FileAttribute::Fixed(text.to_owned())))
         }
         ["dev"] => Some(directory(
             driver.nodes().filter(|node| has_file(driver, *node)).map(|node| node.to_string()),
         )),
         ["dev", name] => match node(driver, name)? {
             own @ Node::Queue(device, queue) if has_file(driver, own) => {
-                Some(Entry::Queue(device, queue))
+                Some(TreeEntry::Queue(device, queue))
             }
             _ => None,
         },
@@ -90,13 +90,13 @@ pub fn at(driver: &Driver, path: &[&str]) -> Option<Entry> {
     }
 }
 
-fn bus(driver: &Driver, path: &[&str]) -> Option<Entry> {
+fn bus(driver: &Driver, path: &[&str]) -> Option<TreeEntry> {
     match path {
         [] => Some(directory(["devices", "drivers"])),
         ["devices"] => Some(directory(driver.nodes().map(|node| node.to_string()))),
         ["devices", name] => {
-            let place = place(driver, node(driver, name)?);
-            Some(Entry::Link(format!("../../../devices/{place}")))
+            let path = device_path(driver, node(driver, name)?);
+            Some(TreeEntry::Link(format!("../../../devices/{path}")))
         }
         ["drivers"] => Some(directory(DriverName::ALL.map(DriverName::name))),
         ["drivers", name] => {
@@ -106,16 +106,16 @@ fn bus(driver: &Driver, path: &[&str]) -> Option<Entry> {
             Some(directory(files.into_iter().chain(bound.map(|node| node.to_string()))))
         }
         ["drivers", name, "bind"] => {
-            Some(Entry::Attribute(Attribute::Bind(driver_named(name)?, true)))
+            Some(TreeEntry::Attribute(FileAttribute::Bind(driver_named(name)?, true)))
         }
         ["drivers", name, "unbind"] => {
-            Some(Entry::Attribute(Attribute::Bind(driver_named(name)?, false)))
+            Some(TreeEntry::Attribute(FileAttribute::Bind(driver_named(name)?, false)))
         }
         ["drivers", name, bound] => {
             let node = node(driver, bound)?;
-            let place = place(driver, node);
+            let path = device_path(driver, node);
             (driver.bound(node) == Some(driver_named(name)?))
-                .then(|| Entry::Link(format!("../../../../devices/{place}")))
+                .then(|| TreeEntry::Link(format!("../../../../devices/{path}")))
         }
         _ => None,
     }
@@ -125,7 +125,7 @@ fn driver_named(name: &str) -> Option<DriverName> {
     DriverName::ALL.into_iter().find(|driver| driver.name() == name)
 }
 
-fn devices(driver: &Driver, path: &[&str]) -> Option<Entry> {
+fn devices(driver: &Driver, path: &[&str]) -> Option<TreeEntry> {
     let all = || (0..driver.devices().len()).map(|device| (device, pci_address(driver, device)));
     let [bridge, path @ ..] = path else {
         return Some(directory(all().map(|(_, address)| host_bridge(address))));
@@ -138,18 +138,18 @@ fn devices(driver: &Driver, path: &[&str]) -> Option<Entry> {
         }
         [own, "numa_node"] if *own == address => {
             let text = format!("{}\n", driver.devices()[device].part().numa_node);
-            Some(Entry::Attribute(Attribute::Fixed(text)))
+            Some(TreeEntry::Attribute(FileAttribute::Fixed(text)))
         }
         [own, name, rest @ ..] if *own == address => {
             let parent = node(driver, name).filter(|node| *node == Node::Device(device))?;
-            inside(driver, parent, rest)
+            entry_below(driver, parent, rest)
         }
         _ => None,
     }
 }
 
-/// What is in the directory of a node.
-fn inside(driver: &Driver, own: Node, path: &[&str]) -> Option<Entry> {
+/// The entry at a path below the directory of a node.
+fn entry_below(driver: &Driver, own: Node, path: &[&str]) -> Option<TreeEntry> {
     let is_device = matches!(own, Node::Device(_));
     let up = if is_device { "../../../.." } else { "../../../../.." };
     match path {
@@ -164,16 +164,16 @@ fn inside(driver: &Driver, own: Node, path: &[&str]) -> Option<Entry> {
                 names.extend(children.map(|node| node.to_string()));
             }
             names.extend(files_directory(driver, own));
-            Some(Entry::Directory(names))
+            Some(TreeEntry::Directory(names))
         }
-        ["subsystem"] => Some(Entry::Link(format!("{up}/bus/dsa"))),
+        ["subsystem"] => Some(TreeEntry::Link(format!("{up}/bus/dsa"))),
         ["driver"] => {
             let bound = driver.bound(own)?.name();
-            Some(Entry::Link(format!("{up}/bus/dsa/drivers/{bound}")))
+            Some(TreeEntry::Link(format!("{up}/bus/dsa/drivers/{bound}")))
         }
         [name, rest @ ..] if is_device && node(driver, name).is_some_and(|it| it != own) => {
             let child = node(driver, name).filter(|it| it.device() == own.device())?;
-            inside(driver, child, rest)
+            entry_below(driver, child, rest)
         }
         [name, rest @ ..] if files_directory(driver, own).as_deref() == Some(name) => {
             let Node::Queue(device, queue) = own else { return None };
@@ -181,8 +181,8 @@ fn inside(driver: &Driver, own: Node, path: &[&str]) -> Option<Entry> {
         }
         [name] => {
             let found = driver.attributes(own).into_iter().find(|it| it.name == *name)?;
-            let attribute = Attribute::Node(own, found.name.to_owned(), found.writable);
-            Some(Entry::Attribute(attribute))
+            let attribute = FileAttribute::Node(own, found.name.to_owned(), found.writable);
+            Some(TreeEntry::Attribute(attribute))
         }
         _ => None,
     }
@@ -193,7 +193,11 @@ fn files_directory(driver: &Driver, own: Node) -> Option<String> {
     has_file(driver, own).then(|| format!("dsa!{own}"))
 }
 
-fn open_files(driver: &Driver, (device, queue): (usize, usize), path: &[&str]) -> Option<Entry> {
+fn open_files(
+    driver: &Driver,
+    (device, queue): (usize, usize),
+    path: &[&str],
+) -> Option<TreeEntry> {
     let numbers = || driver.files(device, queue).map(|client| client.file());
     match path {
         [] => Some(directory(numbers().map(|number| format!("file{number}")))),
@@ -202,8 +206,8 @@ fn open_files(driver: &Driver, (device, queue): (usize, usize), path: &[&str]) -
             numbers().find(|own| *own == number)?;
             match rest {
                 [] => Some(directory(Driver::FILE_ATTRIBUTES)),
-                [name] if Driver::FILE_ATTRIBUTES.contains(name) => Some(Entry::Attribute(
-                    Attribute::File(device, queue, number, (*name).to_owned()),
+                [name] if Driver::FILE_ATTRIBUTES.contains(name) => Some(TreeEntry::Attribute(
+                    FileAttribute::File(device, queue, number, (*name).to_owned()),
                 )),
                 _ => None,
             }
@@ -211,8 +215,8 @@ fn open_files(driver: &Driver, (device, queue): (usize, usize), path: &[&str]) -
     }
 }
 
-impl Attribute {
-    /// Permissions, as sysfs gives them.
+impl FileAttribute {
+    /// The permissions of the file in sysfs.
     pub fn mode(&self) -> u16 {
         match self {
             Self::Node(_, _, true) => 0o644,
@@ -221,7 +225,10 @@ impl Attribute {
         }
     }
 
-    /// Its text.
+    /// Reads the text.
+    ///
+    /// # Errors
+    /// As the driver has them.
     pub fn read(&self, driver: &Driver, hardware: &dyn Hardware) -> Result<String, Errno> {
         match self {
             Self::Node(node, name, _) => driver.read(*node, name, hardware),
@@ -234,7 +241,7 @@ impl Attribute {
         }
     }
 
-    /// Queues that have to drain before a write to it.
+    /// The queues that have to drain before this text is written.
     pub fn drains(&self, text: &str, driver: &Driver) -> Vec<(usize, usize)> {
         match self {
             Self::Bind(name, false) => driver.drained_by_unbind(*name, text),
@@ -242,7 +249,10 @@ impl Attribute {
         }
     }
 
-    /// What a write to it does.
+    /// Writes a text: changes the attribute, or binds or unbinds a node.
+    ///
+    /// # Errors
+    /// As the driver has them.
     pub fn write(
         &self,
         text: &str,

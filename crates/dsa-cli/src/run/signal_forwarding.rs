@@ -1,6 +1,6 @@
-//! Signals to the command, which are for its program.
+//! Forwards signals of the command to its program.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::{Handle, SignalsInfo};
 use signal_hook::low_level::siginfo::{Cause, Origin};
@@ -8,52 +8,52 @@ use std::ffi::c_int;
 use std::process::Child;
 use std::thread::JoinHandle;
 
-/// Signals that end a program, as a rule.
+/// The signals that are forwarded: those that usually end a program.
 const ENDING: [c_int; 4] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP];
 
-/// Takes signals: the command stays until the program has ended.
-pub struct Passer(SignalsInfo<signal_hook::iterator::exfiltrator::WithOrigin>);
+/// Catches the signals, so that the command stays until the program has ended.
+pub struct SignalCatcher(SignalsInfo<signal_hook::iterator::exfiltrator::WithOrigin>);
 
-/// Passes them on.
-pub struct Passing {
+/// A thread that forwards signals.
+pub struct SignalForwarding {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Passer {
-    /// From here on they are kept. What is ignored (`nohup`, a shell's background jobs) stays so, for the
-    /// program as well: a handler would end that for it.
-    pub fn new() -> Result<Self, Failure> {
+impl SignalCatcher {
+    /// Catches the signals from now on. Signals that are ignored (`nohup`, a shell's background jobs) stay
+    /// so, also for the program: it would not inherit that from a handler.
+    pub fn new() -> Result<Self, CommandFailure> {
         let taken = ENDING.into_iter().filter(|signal| !is_ignored(*signal));
         let signals = SignalsInfo::new(taken);
-        signals.map(Self).map_err(|error| Failure::failed(format!("signals: {error}")))
+        signals.map(Self).map_err(|error| CommandFailure::failed(format!("signals: {error}")))
     }
 
-    /// Passes on what other processes send. The terminal sends its signals to the program, too.
-    pub fn pass_to(self, program: &Child) -> Passing {
+    /// Forwards signals that other processes send. Signals of the terminal reach the program without that.
+    pub fn forward_to(self, program: &Child) -> SignalForwarding {
         let mut signals = self.0;
         let handle = signals.handle();
         let process = rustix::process::Pid::from_child(program);
-        let pass = move || {
+        let forward = move || {
             for Origin { signal, cause, .. } in &mut signals {
                 let is_sent = matches!(cause, Cause::Sent(_));
                 let named = rustix::process::Signal::from_named_raw(signal);
                 if let Some(signal) = named.filter(|_| is_sent) {
-                    // A program that has ended needs none.
+                    // The program may have ended.
                     let _ = rustix::process::kill_process(process, signal);
                 }
             }
         };
-        // Without a thread signals are kept from both, and the program ends by itself.
-        Passing { handle, thread: std::thread::Builder::new().spawn(pass).ok() }
+        // If no thread can be had, signals reach neither, and the program ends by itself.
+        SignalForwarding { handle, thread: std::thread::Builder::new().spawn(forward).ok() }
     }
 }
 
-impl Passing {
-    /// Ends it.
+impl SignalForwarding {
+    /// Ends the forwarding.
     pub fn end(self) {
         self.handle.close();
-        // If it panicked, it has said so.
+        // A panic of the thread was printed already.
         drop(self.thread.map(JoinHandle::join));
     }
 }
