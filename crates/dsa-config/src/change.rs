@@ -1,8 +1,8 @@
 //! A whole change: journal, steps, and back where one fails.
 
-use crate::bus::Bus;
+use crate::bus::{Bus, MachineError};
 use crate::journal::{Entry, Journal, State, StateError, kept, now_unix_s};
-use crate::machine::{InUse, Machine, MachineError, disturbed};
+use crate::machine::{InUse, Machine, disturbed};
 use crate::steps::{Point, StepError, Watch, carry_out, tell};
 use idxd::Node;
 use idxd::saved::{Difference, Plan, Saved};

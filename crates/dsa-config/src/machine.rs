@@ -1,42 +1,8 @@
 //! The devices of a machine, as a driver of ours in the same state.
 
-use crate::bus::Bus;
+use crate::bus::{Bus, MachineError};
 use idxd::saved::{Saved, Step};
-use idxd::seen::SeenError;
-use idxd::{Driver, Errno, Node};
-use thiserror::Error;
-
-/// Why the devices of a machine cannot be read, or written.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum MachineError {
-    /// There is no such bus.
-    #[error(
-        "{0} is not there: the driver idxd is not loaded\n  remedy: sudo modprobe idxd; `skipline-dsa \
-         doctor` says what else a device needs, `skipline-dsa run -- PROGRAM` needs none"
-    )]
-    NoDriver(String),
-    /// The bus has no device of this kind.
-    #[error(
-        "{0} has no DSA: the driver idxd is loaded and has found none\n  remedy: `skipline-dsa doctor` \
-         says what a device needs; accelerators are switched on in the firmware"
-    )]
-    NoDevice(String),
-    /// Another user's file.
-    #[error("no right to write {0}\n  remedy: run it as root (sudo skipline-dsa config ...)")]
-    NoRight(String),
-    /// As in containers.
-    #[error(
-        "{0} is on a file system that is read-only, as /sys is in containers\n  remedy: run it outside \
-         of the container, or in one that has /sys writable"
-    )]
-    ReadOnly(String),
-    /// The system refuses.
-    #[error("{0}: {1}")]
-    Unread(String, Errno),
-    /// An attribute is none that the driver writes.
-    #[error("{0}; this driver is not known, and nothing was written")]
-    Seen(#[from] SeenError),
-}
+use idxd::{Driver, Node};
 
 /// The devices of a machine.
 #[derive(Clone, Debug)]

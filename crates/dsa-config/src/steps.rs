@@ -1,7 +1,7 @@
 //! One write after the other, each read back.
 
-use crate::bus::{Bus, command_status};
-use crate::machine::{InUse, MachineError, in_use};
+use crate::bus::{Bus, MachineError, command_status};
+use crate::machine::{InUse, in_use};
 use idxd::saved::{Difference, Step};
 use idxd::{CommandStatus, Errno, Node};
 use std::fmt;

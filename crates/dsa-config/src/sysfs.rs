@@ -1,7 +1,6 @@
 //! The driver by its files below `/sys/bus/dsa`, of this machine or of a directory that stands in for it.
 
-use crate::bus::Bus;
-use crate::machine::MachineError;
+use crate::bus::{Bus, MachineError};
 use idxd::seen::Attributes;
 use idxd::{DriverName, Errno, Node, former_name};
 use std::fs;

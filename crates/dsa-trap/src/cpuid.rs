@@ -5,7 +5,6 @@
 //! Elsewhere such programs see the CPU as it is, which `skipline-dsa doctor` tells.
 
 use crate::context::Context;
-use crate::emulate::Emulated;
 use iced_x86::Register;
 use std::arch::x86_64::{__cpuid_count, CpuidResult};
 use std::ffi::c_long;
@@ -32,11 +31,13 @@ pub fn trap() {
 #[unsafe(no_mangle)]
 pub extern "C" fn skipline_dsa_does_instructions() {}
 
-/// Answers a CPUID that faulted.
-pub fn answer(context: &mut Context) -> Emulated {
+/// Writes the result of a CPUID that faulted to its registers, with the bits of the instructions set.
+/// Returns false if its leaf and subleaf cannot be read.
+#[must_use]
+pub fn answer(context: &mut Context) -> bool {
     let (Some(leaf), Some(subleaf)) = (context.get(Register::EAX), context.get(Register::ECX))
     else {
-        return Emulated::NotOurs;
+        return false;
     };
     enable(true);
     let mut result = features(units::narrow::fit(leaf), units::narrow::fit(subleaf));
@@ -53,7 +54,7 @@ pub fn answer(context: &mut Context) -> Emulated {
     for (register, value) in registers {
         context.set(register, value.into());
     }
-    Emulated::Done
+    true
 }
 
 fn features(leaf: u32, subleaf: u32) -> CpuidResult {

@@ -54,7 +54,7 @@ pub fn instruction(signal: c_int, context: &mut Context) -> Emulated {
             line => wait(context, Some(line)),
         },
         Mnemonic::Tpause if signal == libc::SIGILL => wait(context, None),
-        Mnemonic::Cpuid if signal == libc::SIGSEGV => cpuid::answer(context),
+        Mnemonic::Cpuid if signal == libc::SIGSEGV && cpuid::answer(context) => Emulated::Done,
         _ if signal == libc::SIGBUS => access(context, &instruction),
         _ => Emulated::NotOurs,
     };

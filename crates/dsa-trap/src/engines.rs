@@ -3,6 +3,7 @@
 mod hooks;
 
 use crate::cpus;
+use crate::leaked::load_or_leak;
 use crate::record::{self, Recorder};
 use crate::run::{self, Run};
 use crate::signals::masks;
@@ -46,26 +47,7 @@ static SERVED: AtomicPtr<AllServed> = AtomicPtr::new(std::ptr::null_mut());
 
 fn all_served() -> &'static AllServed {
     let new = || Box::into_raw(Box::new(Mutex::new(Vec::new())));
-    once(&SERVED, new)
-}
-
-/// What a pointer leads to, made if it is null. It is never freed.
-pub fn once<T>(pointer: &AtomicPtr<T>, new: impl FnOnce() -> *mut T) -> &'static T {
-    let mut known = pointer.load(Ordering::Acquire);
-    if known.is_null() {
-        let made = new();
-        known = match pointer.compare_exchange(
-            std::ptr::null_mut(),
-            made,
-            Ordering::AcqRel,
-            Ordering::Acquire,
-        ) {
-            Ok(_) => made,
-            Err(other) => other,
-        };
-    }
-    // SAFETY: a box that was leaked.
-    unsafe { &*known }
+    load_or_leak(&SERVED, new)
 }
 
 impl Served {

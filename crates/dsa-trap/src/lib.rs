@@ -5,7 +5,7 @@
 //! bytes to a queue of the device in this process ([`dsa::device`]), and goes on behind it.
 //!
 //! Reading order:
-//! - [`signals`]: the handlers, and those of the program, to which all other signals go.
+//! - [`handler`]: the signal handler; [`signals`]: the program's own actions and masks.
 //! - [`emulate`]: an instruction that trapped; [`context`]: the registers that it sees.
 //! - [`portals`]: which page is which queue.
 //! - [`engines`]: the queues' engines, threads of this process; [`cpus`]: where they may run.
@@ -30,6 +30,9 @@ mod cpus;
 mod emulate;
 mod engines;
 mod files;
+mod fork;
+mod handler;
+mod leaked;
 mod local;
 mod next;
 mod plain;
@@ -53,8 +56,8 @@ extern "C" fn start() {
         cpus::note();
         emulate::prepare();
         context::learn_layout();
-        signals::install();
-        portals::forget_in_children();
+        handler::install();
+        fork::prepare();
         cpuid::trap();
     }
 }

@@ -4,8 +4,6 @@
 //! taken and left by one atomic write.
 
 use crate::engines::{self, Served};
-use crate::record;
-use crate::signals::actions;
 use dsa::descriptor::Descriptor;
 use dsa::device::Submitted;
 use dsa::hardware::PORTAL_BYTES;
@@ -76,16 +74,4 @@ pub fn remove(start: u64, bytes: u64) {
             entry.store(std::ptr::null_mut(), Ordering::Release);
         }
     }
-}
-
-/// A forked child has no portals, as the kernel's driver does not pass them on, and no engines.
-pub fn forget_in_children() {
-    extern "C" fn forget() {
-        remove(0, u64::MAX);
-        engines::forget();
-        record::forget();
-        actions::unlock_in_child();
-    }
-    // SAFETY: the function touches atomics only.
-    unsafe { libc::pthread_atfork(None, None, Some(forget)) };
 }

@@ -1,7 +1,7 @@
 //! The log of descriptors of this process: a file in the directory of the run, which the supervisor
 //! merges with those of other processes at the end.
 
-use crate::engines::once;
+use crate::leaked::load_or_leak;
 use crate::run::Run;
 use dsa::descriptor::Descriptor;
 use dsa::device::Tag;
@@ -37,7 +37,7 @@ static RECORDER: AtomicPtr<Option<Arc<Recorder>>> = AtomicPtr::new(std::ptr::nul
 
 /// The recorder of this process; `None` if the run does not record.
 pub fn start(run: &Run) -> Option<Arc<Recorder>> {
-    once(&RECORDER, || Box::into_raw(Box::new(open(run)))).clone()
+    load_or_leak(&RECORDER, || Box::into_raw(Box::new(open(run)))).clone()
 }
 
 /// A child records into a file of its own.

@@ -9,7 +9,7 @@ use crate::descriptor::Descriptor;
 use crate::hardware::capabilities::{Capabilities, gencap};
 use crate::hardware::status::{self, Operand};
 use crate::hardware::{Opcode, flags};
-use crate::inject::Draws;
+use crate::inject::{Draws, Injector};
 use crate::memory::Span;
 use crate::operations::{self, Manner};
 use crate::record::Record;
@@ -156,6 +156,21 @@ impl Engine {
     ) -> Outcome {
         let at = At { place: Place::Queue, member: None, batch: None, error: None, members: None };
         self.execute_at(descriptor, queue, at, (crew, watch))
+    }
+
+    /// As [`Self::execute_watched`], with the faults that an injector draws for descriptor number
+    /// `number` of queue number `queue`.
+    pub fn execute_injected(
+        &self,
+        injector: &Injector,
+        (queue, number): (usize, u64),
+        (descriptor, limits): (&Descriptor, &QueueLimits),
+        watch: &mut dyn FnMut(&Ended<'_>),
+    ) -> Outcome {
+        injector.without_ranges(|| {
+            let draws = injector.of(queue, number);
+            self.execute_in_trouble(descriptor, limits, draws, (None, watch))
+        })
     }
 
     /// As [`Self::execute_with`], with the trouble that an injector draws.

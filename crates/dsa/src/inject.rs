@@ -10,9 +10,7 @@ mod plan;
 
 pub use plan::{Delays, HardwareErrors, PageFaults, Plan, PlanError, Reordering};
 
-use crate::checks::QueueLimits;
 use crate::descriptor::Descriptor;
-use crate::engine::{Ended, Engine, Outcome};
 use crate::hardware::status;
 use crate::memory::PAGE_BYTES;
 use crate::memory::absent::{self, Absent};
@@ -80,11 +78,7 @@ impl Draws<'_> {
     }
 
     /// Executes the descriptor in its trouble: late, without pages, or to end with a status.
-    pub fn meet(
-        &self,
-        descriptor: &Descriptor,
-        execute: impl FnOnce(Option<u8>) -> Outcome,
-    ) -> Outcome {
+    pub fn meet<R>(&self, descriptor: &Descriptor, execute: impl FnOnce(Option<u8>) -> R) -> R {
         let plan = &self.injector.plan;
         if self.happens(plan.delays.rate, Kind::Delay) {
             wait(Duration::from_nanos(plan.delays.nanoseconds));
@@ -166,19 +160,6 @@ impl Injector {
     pub(crate) fn others_before(&self, queue: usize, number: u64) -> Option<u32> {
         let Reordering { rate, behind } = self.plan.reordering;
         self.of(queue, number).happens(rate, Kind::Reordering).then_some(behind)
-    }
-
-    /// Executes descriptor number `number` of a queue with the trouble that it meets.
-    pub fn execute(
-        &self,
-        engine: &Engine,
-        (queue, number): (usize, u64),
-        (descriptor, limits): (&Descriptor, &QueueLimits),
-        watch: &mut dyn FnMut(&Ended<'_>),
-    ) -> Outcome {
-        self.without_ranges(|| {
-            engine.execute_in_trouble(descriptor, limits, self.of(queue, number), (None, watch))
-        })
     }
 
     /// Does `work` without the pages that are absent for every descriptor.

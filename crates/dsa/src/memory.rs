@@ -18,11 +18,21 @@ use absent::Access;
 use probe::Touch;
 
 use crate::hardware::status::Operand;
-use crate::record::Fault;
 use units::narrow::usize_from;
 
 /// Bytes of the smallest page: rights change between pages only.
 pub(crate) const PAGE_BYTES: u64 = 4096;
+
+/// A failed access: a page that could not be read or written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Address of the first byte of the page.
+    pub address: u64,
+    /// Whether the access was a write.
+    pub is_write: bool,
+    /// The operand that was accessed.
+    pub operand: Operand,
+}
 
 /// Memory that an operation accesses in the order of its addresses.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +143,20 @@ pub fn touch(address: u64, is_write: bool) -> bool {
 #[inline]
 #[must_use]
 pub fn copy(from: u64, to: u64, length: u64) -> bool {
-    guarded(|| crate::operations::copy_bytes(from, to, length)).is_some()
+    guarded(|| copy_bytes(from, to, length)).is_some()
+}
+
+/// Copies bytes; ranges may overlap. Called inside a guard.
+#[inline]
+pub(crate) fn copy_bytes(from: u64, to: u64, length: u64) {
+    if length == 0 {
+        return;
+    }
+    #[allow(unsafe_code)]
+    // SAFETY: a fault is caught by the guard around it; the ranges are those that the submitter names.
+    unsafe {
+        bytes::<u8>(from).copy_to(bytes_mut::<u8>(to), usize_from(length));
+    }
 }
 
 /// An address as a pointer that may be read. Called inside [`guarded`].

@@ -14,13 +14,12 @@ mod dif;
 mod flush;
 mod guard;
 
-pub(crate) use copy::copy as copy_bytes;
 pub(crate) use dif::block_bytes;
 
 use crate::descriptor::Descriptor;
 use crate::hardware::{Opcode, flags, status};
-use crate::memory::{Span, absent, guarded};
-use crate::record::{Fault, Record};
+use crate::memory::{Fault, Span, absent, guarded};
+use crate::record::Record;
 use units::narrow::fit;
 
 /// What the device and the queue say of faults and results.

@@ -1,9 +1,9 @@
 //! A completion record: 32 bytes that say how an operation ended [S 8.2].
 
 use crate::hardware::RECORD_BYTES;
-use crate::hardware::status::{self, Operand};
+use crate::hardware::status;
 use crate::memory::absent::{self, Access};
-use crate::memory::{bytes_mut, guarded};
+use crate::memory::{Fault, bytes_mut, guarded};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// The 32 bytes. Fields that the specification leaves undefined are zero.
@@ -13,17 +13,6 @@ pub struct Record(pub [u8; RECORD_BYTES]);
 
 /// Fault information: the address is the page's.
 const ADDRESS_MASKED: u8 = 1 << 0;
-
-/// An access that found no page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The first byte of the page.
-    pub address: u64,
-    /// Whether it was a write.
-    pub is_write: bool,
-    /// Whose access it was.
-    pub operand: Operand,
-}
 
 impl Record {
     /// A record with a status and nothing else.

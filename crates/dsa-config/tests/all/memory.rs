@@ -1,9 +1,8 @@
 //! A machine in memory: the driver as a state machine, which outlives the tool that changes it.
 
 use dsa::hardware::capabilities::Capabilities;
-use dsa_config::bus::Bus;
+use dsa_config::bus::{Bus, MachineError};
 use dsa_config::journal::{Place, State};
-use dsa_config::machine::MachineError;
 use dsa_config::steps::Point;
 use idxd::saved::Saved;
 use idxd::seen::Attributes;

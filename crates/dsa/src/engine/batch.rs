@@ -11,8 +11,8 @@ use crate::hardware::status::{self, Operand};
 use crate::hardware::{DESCRIPTOR_BYTES, flags};
 use crate::inject::{Draws, Trouble};
 use crate::memory::absent::{self, Absent};
-use crate::memory::{self, Span};
-use crate::record::{Fault, Record};
+use crate::memory::{self, Fault, Span};
+use crate::record::Record;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -4,22 +4,9 @@ use super::{Job, Manner, Work, fault_record, low};
 use crate::descriptor::Descriptor;
 use crate::hardware::flags;
 use crate::hardware::status::{self, Operand};
-use crate::memory::{Span, absent, bytes, bytes_mut, guarded};
+use crate::memory::{Span, absent, bytes_mut, copy_bytes, guarded};
 use crate::record::Record;
 use units::narrow::usize_from;
-
-/// Copies bytes; ranges may overlap. Called inside a guard.
-#[inline]
-pub(crate) fn copy(from: u64, to: u64, length: u64) {
-    if length == 0 {
-        return;
-    }
-    #[allow(unsafe_code)]
-    // SAFETY: a fault is caught by the guard around it; the ranges are those that the submitter names.
-    unsafe {
-        bytes::<u8>(from).copy_to(bytes_mut::<u8>(to), usize_from(length));
-    }
-}
 
 /// Sizes for which the processor's own copy is at least as fast as the C library's.
 const STRING_BYTES: std::ops::Range<u64> = 64 << 10..1 << 20;
@@ -64,7 +51,7 @@ pub(super) fn moved(descriptor: &Descriptor, manner: Manner) -> Record {
     let job = Job { is_repeatable, ..Job::new(descriptor, length, &spans, manner) };
     job.run(
         |units| {
-            copy(from, to, units);
+            copy_bytes(from, to, units);
             Work::Done(())
         },
         |()| Record::of(status::SUCCESS),
@@ -83,7 +70,7 @@ fn moved_backwards(descriptor: &Descriptor, spans: &[Span; 2], manner: Manner) -
         (units, fault) = (written, write_fault);
     }
     let first = length - units;
-    let done = guarded(|| copy(from.wrapping_add(first), to.wrapping_add(first), units));
+    let done = guarded(|| copy_bytes(from.wrapping_add(first), to.wrapping_add(first), units));
     match (done, fault) {
         (Some(()), None) => Record::of(status::SUCCESS),
         (done, fault) => {
@@ -146,8 +133,8 @@ pub(super) fn dualcast(descriptor: &Descriptor, manner: Manner) -> Record {
     ];
     Job::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(
         |units| {
-            copy(from, to, units);
-            copy(from, also_to, units);
+            copy_bytes(from, to, units);
+            copy_bytes(from, also_to, units);
             Work::Done(())
         },
         |()| Record::of(status::SUCCESS),

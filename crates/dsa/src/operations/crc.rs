@@ -4,12 +4,11 @@
 //! The same register reflected, which takes bytes as they are, is what processors and libraries have.
 
 use super::compare::slice;
-use super::copy::copy;
 use super::{Job, Manner, Work, fault_record, low};
 use crate::descriptor::Descriptor;
 use crate::hardware::flags;
 use crate::hardware::status::{self, Operand};
-use crate::memory::{self, Span};
+use crate::memory::{self, Fault, Span, copy_bytes};
 use crate::record::Record;
 use crc_fast::{CrcParams, Digest};
 use std::sync::LazyLock;
@@ -114,7 +113,7 @@ fn digest(mut digest: Digest, from: u64, to: Option<u64>, length: u64) -> u64 {
     let mut done = 0;
     while done < length {
         let chunk = CHUNK.min(length - done);
-        copy(from + done, to + done, chunk);
+        copy_bytes(from + done, to + done, chunk);
         digest.update(slice(from + done, chunk));
         done += chunk;
     }
@@ -122,7 +121,7 @@ fn digest(mut digest: Digest, from: u64, to: Option<u64>, length: u64) -> u64 {
 }
 
 /// The seed, from the descriptor or from memory.
-fn seed(descriptor: &Descriptor, kind: Kind) -> Result<u64, crate::record::Fault> {
+fn seed(descriptor: &Descriptor, kind: Kind) -> Result<u64, Fault> {
     if !descriptor.has(flags::CRC_SEED_IN_MEMORY) {
         let narrow = u64::from(descriptor.crc_seed());
         return Ok(if kind.is_wide { descriptor.crc_seed_64() } else { narrow });

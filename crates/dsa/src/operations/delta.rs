@@ -5,7 +5,7 @@ use crate::descriptor::Descriptor;
 use crate::hardware::status::{self, Operand};
 use crate::hardware::{DELTA_ENTRY_BYTES, flags};
 use crate::memory::absent::{self, Access};
-use crate::memory::{Span, bytes, bytes_mut, guarded};
+use crate::memory::{Fault, Span, bytes, bytes_mut, guarded};
 use crate::record::Record;
 
 /// A unit that is compared.
@@ -67,7 +67,7 @@ pub(super) fn created(descriptor: &Descriptor, manner: Manner) -> Record {
     }
 }
 
-fn reach_of_both(spans: &[Span; 2], units: u64) -> (u64, Option<crate::record::Fault>) {
+fn reach_of_both(spans: &[Span; 2], units: u64) -> (u64, Option<Fault>) {
     let [first, second] = spans.map(|span| span.reach(units));
     if second.0 < first.0 { second } else { first }
 }
@@ -207,7 +207,7 @@ fn entry_is_there(descriptor: &Descriptor, from: Applied, number: u64) -> bool {
 }
 
 /// The fault of an entry: its own page if that cannot be read, and otherwise that of its destination.
-fn fault_of_entry(descriptor: &Descriptor, number: u64) -> crate::record::Fault {
+fn fault_of_entry(descriptor: &Descriptor, number: u64) -> Fault {
     let own = Span::read(Operand::First, entry_address(descriptor, number), 1);
     let (_, fault) = own.reach(ENTRY);
     fault.unwrap_or_else(|| {

@@ -6,13 +6,12 @@
 mod protection;
 
 use super::compare::slice;
-use super::copy::copy;
 use super::guard::{ABREAST, Guard};
 use super::{Job, Manner, Work, low};
 use crate::descriptor::Descriptor;
 use crate::hardware::PROTECTION_BYTES;
 use crate::hardware::status::{self, Operand};
-use crate::memory::{Span, guarded};
+use crate::memory::{Span, copy_bytes, guarded};
 use crate::record::Record;
 use protection::{DESTINATION_TAGS, Protection, SOURCE_TAGS, Tags, Walk, destination, source};
 use units::narrow::usize_from;
@@ -187,7 +186,7 @@ pub(super) fn inserted(descriptor: &Descriptor, manner: Manner) -> Record {
         |number, guard, walk| {
             let (source, place) = (from + number * block, to + number * protected);
             let protection = Format::protect(guard, walk.destination);
-            copy(source, place, block);
+            copy_bytes(source, place, block);
             protection.write(place + block);
         },
         |record, walk| walk.destination.into_record(record, DESTINATION_TAGS),
@@ -201,7 +200,7 @@ pub(super) fn stripped(descriptor: &Descriptor, manner: Manner) -> Record {
     format.run(
         (protected, Some((to, block))),
         |number, guard, walk| format.check(from + number * protected, guard, walk.source),
-        |number, _, _| copy(from + number * protected, to + number * block, block),
+        |number, _, _| copy_bytes(from + number * protected, to + number * block, block),
         |record, walk| walk.source.into_record(record, SOURCE_TAGS),
     )
 }
@@ -227,7 +226,7 @@ pub(super) fn updated(descriptor: &Descriptor, manner: Manner) -> Record {
             if flags & destination::REFERENCE_PASSES != 0 {
                 protection.reference = found.reference;
             }
-            copy(source, place, block);
+            copy_bytes(source, place, block);
             protection.write(place + block);
         },
         |record, walk| {

@@ -389,7 +389,9 @@ fn compare(seed: u64, descriptors: u64, faults: Faults) -> BTreeMap<(u8, u8), u6
             let asked = (&descriptor, &part.limits);
             let outcome = match faults {
                 Faults::Real => engine.execute(&descriptor, &part.limits),
-                Faults::Injected => injector.execute(&engine, (0, number), asked, &mut |_| {}),
+                Faults::Injected => {
+                    engine.execute_injected(&injector, (0, number), asked, &mut |_| {})
+                }
             };
             let status = outcome.record().status() & !status::FAULT_ON_WRITE;
             *found.entry((descriptor.code(), status)).or_insert(0) += 1;

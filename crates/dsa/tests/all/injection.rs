@@ -33,7 +33,7 @@ fn records_of_copies(plan: Option<&Plan>, copies: u64) -> (Vec<[u8; 32]>, Vec<u8
             .recording((&raw mut record) as u64);
         match &injector {
             None => engine.execute(&copy, &limits),
-            Some(own) => own.execute(&engine, (0, number), (&copy, &limits), &mut |_| {}),
+            Some(own) => engine.execute_injected(own, (0, number), (&copy, &limits), &mut |_| {}),
         };
         let mut told = record;
         // The arena of each call is elsewhere.
@@ -125,7 +125,7 @@ fn hardware_errors_leave_memory_as_it_is() {
     for own in [fill, Descriptor::of(Opcode::NoOp)] {
         let mut record = Record::default();
         let own = own.recording((&raw mut record) as u64);
-        injector.execute(&engine, (0, 0), (&own, &limits), &mut |_| {});
+        engine.execute_injected(&injector, (0, 0), (&own, &limits), &mut |_| {});
         assert_eq!(record.status(), status::SUCCESS);
     }
 }
@@ -151,7 +151,7 @@ fn statuses_of_batches(text: &str) -> (Vec<u8>, Vec<u8>) {
         let mut record = Record::default();
         let batch = Descriptor::of(Opcode::Batch).with_first(list.as_ptr() as u64);
         let batch = batch.with_size(MEMBERS as u32).recording((&raw mut record) as u64);
-        injector.execute(&engine, (0, number), (&batch, &limits), &mut |_| {});
+        engine.execute_injected(&injector, (0, number), (&batch, &limits), &mut |_| {});
         of_members.extend(records.iter().map(Record::status));
         of_batches.push(record.status());
     }
@@ -184,7 +184,7 @@ fn a_descriptor_that_is_refused_has_no_other_trouble() {
     let (engine, limits) = (unsafe { Engine::new(PART) }, QueueLimits::of(&PART));
     let mut record = Record::default();
     let empty = Descriptor::of(Opcode::Crc).recording((&raw mut record) as u64);
-    injector.execute(&engine, (0, 0), (&empty, &limits), &mut |_| {});
+    engine.execute_injected(&injector, (0, 0), (&empty, &limits), &mut |_| {});
     assert_eq!(record.status(), status::BAD_SIZE);
 }
 
