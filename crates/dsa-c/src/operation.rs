@@ -182,7 +182,7 @@ pub fn path(number: c_int) -> Result<Path, Failure> {
 
 /// The operation of a code, but for SKD's lists, which are batches.
 pub fn opcode(code: u32) -> Result<Opcode, Failure> {
-    let known = u8::try_from(code).ok().and_then(Opcode::of);
+    let known = u8::try_from(code).ok().and_then(Opcode::from_code);
     known.filter(|opcode| *opcode != Opcode::Batch).ok_or_else(|| {
         Failure::invalid(format!("no operation has the code {code}; SKD_COPY is 3, for example"))
     })

@@ -13,12 +13,13 @@ mod reset;
 mod show;
 
 use crate::failure::CommandFailure;
+use dsa_config::bus::MachineError;
 use dsa_config::change::ChangeError;
-use dsa_config::journal::{Place, State, StateError};
-use dsa_config::machine::{Machine, MachineError};
+use dsa_config::journal::{JournalError, JournalLocation, LockedJournal};
+use dsa_config::machine::MachineDevices;
 use dsa_config::steps::StepError;
 use dsa_config::sysfs::Sysfs;
-use idxd::Node;
+use idxd::BusNode;
 use std::path::{Path, PathBuf};
 
 /// The line that is printed after a change.
@@ -71,7 +72,7 @@ enum ConfigCommand {
 /// The devices, the journal's directory and the options that all commands share.
 struct ConfigContext {
     bus: Sysfs,
-    place: Place,
+    place: JournalLocation,
     waits: bool,
     format: ConfigFormat,
     /// Whether the devices are those of a tree (--root) or of a run, not of the machine.
@@ -88,11 +89,11 @@ impl ConfigContext {
                 let bus = Sysfs::at(root).map_err(|error| {
                     CommandFailure::bad_input(format!("--root {shown}: {error}"))
                 })?;
-                let place = Place::of_machine(bus.root(), state_dir);
+                let place = JournalLocation::of_machine(bus.root(), state_dir);
                 (bus, place)
             }
-            (None, Some(run)) => (Sysfs::real(), Place::of_run(run, state_dir)),
-            (None, None) => (Sysfs::real(), Place::of_machine(Path::new("/"), state_dir)),
+            (None, Some(run)) => (Sysfs::real(), JournalLocation::of_run(run, state_dir)),
+            (None, None) => (Sysfs::real(), JournalLocation::of_machine(Path::new("/"), state_dir)),
         };
         let is_stand_in = arguments.root.is_some() || run.is_some();
         let (waits, format) = (arguments.wait, arguments.format);
@@ -100,12 +101,12 @@ impl ConfigContext {
     }
 
     /// Reads the devices and their configuration.
-    fn read_machine(&self) -> Result<Machine, CommandFailure> {
-        Machine::read(&self.bus).map_err(|error| machine_failure(&error))
+    fn read_machine(&self) -> Result<MachineDevices, CommandFailure> {
+        MachineDevices::read(&self.bus).map_err(|error| machine_failure(&error))
     }
 
     /// Checks the right to write, then takes the lock: to be called before anything is written.
-    fn lock(&self) -> Result<State, CommandFailure> {
+    fn lock(&self) -> Result<LockedJournal, CommandFailure> {
         // A run without namespaces serves no files that can be written.
         if self.is_stand_in && std::env::var_os("DSA_SYSFS_PATH").is_some() {
             return Err(CommandFailure::refused(
@@ -115,7 +116,7 @@ impl ConfigContext {
         }
         self.bus.check_writable().map_err(|error| machine_failure(&error))?;
         let state = match self.place.lock(false) {
-            Err(StateError::Locked(path)) if self.waits => {
+            Err(JournalError::Locked(path)) if self.waits => {
                 eprintln!("waiting for the lock {}", path.display());
                 self.place.lock(true)
             }
@@ -127,8 +128,8 @@ impl ConfigContext {
     /// The numbers of the named devices; without names of all.
     fn select_devices(
         &self,
-        machine: &Machine,
-        names: &[Node],
+        machine: &MachineDevices,
+        names: &[BusNode],
     ) -> Result<Vec<usize>, CommandFailure> {
         if names.is_empty() {
             return Ok(machine.numbers.clone());
@@ -138,7 +139,7 @@ impl ConfigContext {
             None => Ok(names.iter().map(|name| name.device()).collect()),
             Some(name) => {
                 let known: Vec<String> =
-                    machine.numbers.iter().map(|it| Node::Device(*it).to_string()).collect();
+                    machine.numbers.iter().map(|it| BusNode::Device(*it).to_string()).collect();
                 let known = known.join(", ");
                 Err(CommandFailure::bad_input(format!("--device {name}: allowed is {known}")))
             }
@@ -147,9 +148,9 @@ impl ConfigContext {
 }
 
 /// Parses the name of a device.
-fn parse_device_name(text: &str) -> Result<Node, String> {
+fn parse_device_name(text: &str) -> Result<BusNode, String> {
     match text.parse() {
-        Ok(node @ Node::Device(_)) => Ok(node),
+        Ok(node @ BusNode::Device(_)) => Ok(node),
         _ => Err("allowed is the name of a device, like dsa0".to_owned()),
     }
 }
@@ -167,14 +168,14 @@ pub fn run(arguments: &ConfigArguments) -> Result<(), CommandFailure> {
 
 fn machine_failure(error: &MachineError) -> CommandFailure {
     match error {
-        MachineError::Unread(..) | MachineError::Seen(_) => CommandFailure::failed(error),
+        MachineError::Unread(..) | MachineError::FromSysfs(_) => CommandFailure::failed(error),
         _ => CommandFailure::refused(error),
     }
 }
 
-fn state_failure(error: &StateError) -> CommandFailure {
+fn state_failure(error: &JournalError) -> CommandFailure {
     match error {
-        StateError::Locked(_) => CommandFailure::refused(format!("nothing was written: {error}")),
+        JournalError::Locked(_) => CommandFailure::refused(format!("nothing was written: {error}")),
         _ => CommandFailure::failed(error),
     }
 }

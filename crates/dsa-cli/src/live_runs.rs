@@ -1,7 +1,7 @@
 //! Runs that are under way, by their directories.
 
 use dsa_run::REGISTERS_FILE;
-use dsa_run::registers::{Registers, Shared};
+use dsa_run::registers::{RunRegisters, SharedRegisters};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -13,7 +13,7 @@ pub struct LiveRun {
     /// Number of the supervisor's process.
     pub process: u32,
     /// The registers of the run's devices.
-    pub registers: &'static Registers,
+    pub registers: &'static RunRegisters,
 }
 
 /// The directory in which runs of this user have theirs: XDG_RUNTIME_DIR, else the directory of temporary
@@ -62,7 +62,7 @@ fn open(process: u32) -> Option<LiveRun> {
     if !found.is_dir() || found.uid() != rustix::process::getuid().as_raw() {
         return None;
     }
-    let shared = Shared::open(&directory.join(REGISTERS_FILE)).ok()?;
+    let shared = SharedRegisters::open(&directory.join(REGISTERS_FILE)).ok()?;
     let registers = shared.forever();
     let is_own = registers.supervisor.load(Ordering::Acquire) == process;
     (is_own && is_alive(process)).then_some(LiveRun { process, registers })
@@ -70,7 +70,7 @@ fn open(process: u32) -> Option<LiveRun> {
 
 impl LiveRun {
     /// The devices of the run, by number.
-    pub fn devices(&self) -> impl Iterator<Item = &'static dsa_run::registers::Device> {
+    pub fn devices(&self) -> impl Iterator<Item = &'static dsa_run::registers::DeviceRegisters> {
         let count = self.registers.devices.load(Ordering::Acquire);
         self.registers.device.iter().take(units::narrow::usize_from(count.into()))
     }

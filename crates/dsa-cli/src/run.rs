@@ -26,7 +26,7 @@ use access::DeviceAccess;
 use devices::RunDevices;
 use directory::RunDirectory;
 use idxd::Driver;
-use idxd::saved::{ApplyError, Saved};
+use idxd::config_file::{ApplyError, SavedConfig};
 use program::Program;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -112,18 +112,21 @@ fn in_file(arguments: &RunArguments, error: &ApplyError) -> CommandFailure {
 }
 
 /// The configuration of the devices: none, that of --config, or the default.
-fn configuration(arguments: &RunArguments, parts: &[idxd::Part]) -> Result<Saved, CommandFailure> {
+fn configuration(
+    arguments: &RunArguments,
+    parts: &[idxd::Part],
+) -> Result<SavedConfig, CommandFailure> {
     if arguments.unconfigured {
-        return Ok(Saved::default());
+        return Ok(SavedConfig::default());
     }
     let Some(path) = &arguments.config else {
-        return Ok(Saved::default_for(
+        return Ok(SavedConfig::default_for(
             &parts.iter().map(|part| part.capabilities).collect::<Vec<_>>(),
         ));
     };
     let shown = path.display();
     let text = std::fs::read_to_string(path)
         .map_err(|error| CommandFailure::bad_input(format!("--config {shown}: {error}")))?;
-    Saved::parse(&text)
+    SavedConfig::parse(&text)
         .map_err(|error| CommandFailure::bad_input(format!("--config {shown}: {error}")))
 }

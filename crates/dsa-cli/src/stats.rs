@@ -3,7 +3,7 @@
 use crate::failure::CommandFailure;
 use crate::live_runs::{self, LiveRun};
 use dsa::hardware::{Opcode, status};
-use dsa_run::registers::Queue;
+use dsa_run::registers::QueueRegisters;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -57,7 +57,7 @@ fn counted(counters: &[AtomicU64]) -> impl Iterator<Item = (u8, u64)> {
         .filter(|(_, count)| *count > 0)
 }
 
-fn lines(name: &str, queue: &Queue) -> String {
+fn lines(name: &str, queue: &QueueRegisters) -> String {
     let counts = &queue.counts;
     let mut text = format!(
         "{name}  accepted {}, retried {}, lost {}, held {}, with engines {}\n",
@@ -71,13 +71,13 @@ fn lines(name: &str, queue: &Queue) -> String {
         text += &format!("  {count} ended with {code:#04x}, {}\n", status::describe(code));
     }
     for (code, count) in counted(&counts.done) {
-        let operation = Opcode::of(code).map_or("unknown operation", Opcode::name);
+        let operation = Opcode::from_code(code).map_or("unknown operation", Opcode::name);
         text += &format!("  {count} {operation}\n");
     }
     text + &format!("  {} bytes\n", get(&counts.bytes))
 }
 
-fn json(run: &LiveRun, name: &str, queue: &Queue) -> String {
+fn json(run: &LiveRun, name: &str, queue: &QueueRegisters) -> String {
     let counts = &queue.counts;
     let map = |counters: &[AtomicU64]| -> serde_json::Map<String, serde_json::Value> {
         counted(counters).map(|(code, count)| (format!("{code:#04x}"), count.into())).collect()

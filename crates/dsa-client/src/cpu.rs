@@ -9,7 +9,7 @@ use crate::resume::{Absorbed, Progress};
 use crate::statistics::{Counters, Reason};
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
-use dsa::engine::Engine;
+use dsa::engine::SoftwareEngine;
 use dsa::hardware::Opcode;
 use dsa::hardware::capabilities::Capabilities;
 use dsa::record::Record;
@@ -26,7 +26,7 @@ pub(crate) fn execute(descriptor: &Descriptor) -> Record {
     let mut slot = Record::default();
     let recording = descriptor.recording((&raw mut slot) as u64);
     // SAFETY: who runs an operation answers for its memory; the record is on this stack.
-    unsafe { Engine::new(CAPABILITIES) }.execute(&recording, &limits).record()
+    unsafe { SoftwareEngine::new(CAPABILITIES) }.execute(&recording, &limits).record()
 }
 
 /// Does a whole operation.

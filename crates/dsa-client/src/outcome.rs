@@ -50,7 +50,7 @@ impl Outcome {
     /// Of a plain copy by the CPU.
     #[inline]
     pub(crate) fn of_cpu(bytes: u64) -> Self {
-        let record = Record::of(status::SUCCESS);
+        let record = Record::with_status(status::SUCCESS);
         Self { answer: Answer::Done, device_bytes: 0, cpu_bytes: bytes, record }
     }
 }

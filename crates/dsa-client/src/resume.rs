@@ -42,7 +42,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub fn new(operation: Operation) -> Self {
-        let record = Record::of(status::SUCCESS);
+        let record = Record::with_status(status::SUCCESS);
         let answer = Answer::Done;
         let outcome = Outcome { answer, device_bytes: 0, cpu_bytes: 0, record };
         Self { operation, next: 0, has_begun: false, is_final: false, outcome }
@@ -271,7 +271,7 @@ mod tests {
         let (counters, mut stuck) = (Counters::default(), 0);
         let mut progress = Progress::new(Operation::copy(1 << 20, 2 << 20, 100));
         let (at, descriptor) = progress.next_part(1 << 20).expect("has a part");
-        let refusal = Record::of(status::BAD_SIZE);
+        let refusal = Record::with_status(status::BAD_SIZE);
         let mut absorb = |is_device| {
             progress.absorb((at, &descriptor), &refusal, (is_device, &mut stuck, &counters))
         };

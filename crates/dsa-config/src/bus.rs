@@ -1,7 +1,7 @@
 //! What is asked of the driver, and written to it.
 
-use idxd::seen::{Attributes, SeenError};
-use idxd::{CommandStatus, DriverName, Errno, Node};
+use idxd::from_sysfs::{Attributes, FromSysfsError};
+use idxd::{BusNode, CommandStatus, DriverName, Errno};
 use thiserror::Error;
 
 /// Why the devices of a machine cannot be read, or written.
@@ -33,7 +33,7 @@ pub enum MachineError {
     Unread(String, Errno),
     /// An attribute is none that the driver writes.
     #[error("{0}; this driver is not known, and nothing was written")]
-    Seen(#[from] SeenError),
+    FromSysfs(#[from] FromSysfsError),
 }
 
 /// The devices of a machine, by their driver.
@@ -51,25 +51,25 @@ pub trait Bus: Attributes {
     ///
     /// # Errors
     /// What the kernel refuses it with.
-    fn write(&self, node: Node, attribute: &str, text: &str) -> Result<(), Errno>;
+    fn write(&self, node: BusNode, attribute: &str, text: &str) -> Result<(), Errno>;
 
     /// Binds a device or a queue to a driver, which enables it.
     ///
     /// # Errors
     /// As [`Bus::write`].
-    fn bind(&self, driver: DriverName, node: Node) -> Result<(), Errno>;
+    fn bind(&self, driver: DriverName, node: BusNode) -> Result<(), Errno>;
 
     /// Unbinds it, which disables it.
     ///
     /// # Errors
     /// As [`Bus::write`].
-    fn unbind(&self, driver: DriverName, node: Node) -> Result<(), Errno>;
+    fn unbind(&self, driver: DriverName, node: BusNode) -> Result<(), Errno>;
 
     /// The processes that have a queue open, where the kernel names them.
-    fn processes(&self, queue: Node) -> Vec<u32>;
+    fn processes(&self, queue: BusNode) -> Vec<u32>;
 
     /// An attribute as messages name it.
-    fn shown(&self, node: Node, attribute: &str) -> String;
+    fn shown(&self, node: BusNode, attribute: &str) -> String;
 
     /// What identifies the time since the devices were last unconfigured: the boot.
     ///
@@ -82,14 +82,14 @@ pub trait Bus: Attributes {
 ///
 /// # Errors
 /// If that cannot be read, or is no number.
-pub fn clients(bus: &dyn Bus, queue: Node) -> Result<u64, Errno> {
+pub fn clients(bus: &dyn Bus, queue: BusNode) -> Result<u64, Errno> {
     bus.read(queue, "clients")?.parse().map_err(|_| Errno::EINVAL)
 }
 
 /// Why the device's last command failed; nothing where the register does not say.
 #[must_use]
 pub fn command_status(bus: &dyn Bus, device: usize) -> Option<CommandStatus> {
-    let text = bus.read(Node::Device(device), "cmd_status").ok()?;
+    let text = bus.read(BusNode::Device(device), "cmd_status").ok()?;
     let digits = text.strip_prefix("0x").unwrap_or(&text);
     let status = CommandStatus(u32::from_str_radix(digits, 16).ok()?);
     (status != CommandStatus::SUCCESS).then_some(status)

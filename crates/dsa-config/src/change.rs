@@ -1,16 +1,16 @@
 //! A whole change: journal, steps, and back where one fails.
 
 use crate::bus::{Bus, MachineError};
-use crate::journal::{Entry, Journal, State, StateError, kept, now_unix_s};
-use crate::machine::{InUse, Machine, disturbed};
+use crate::journal::{ConfigJournal, JournalEntry, JournalError, LockedJournal, kept, now_unix_s};
+use crate::machine::{InUse, MachineDevices, disturbed};
 use crate::steps::{Point, StepError, Watch, carry_out, tell};
-use idxd::Node;
-use idxd::saved::{Difference, Plan, Saved};
+use idxd::BusNode;
+use idxd::config_file::{ConfigPlan, Difference, SavedConfig};
 use thiserror::Error;
 
 /// What is asked for beside the configuration.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ChangeOptions {
     /// Queues that programs have open may be disabled.
     pub disturbs: bool,
     /// A device is changed also where what it has cannot be put back; the journal has nothing of it.
@@ -27,7 +27,7 @@ pub enum ChangeError {
     Machine(#[from] MachineError),
     /// The journal cannot be used.
     #[error("{0}")]
-    State(#[from] StateError),
+    State(#[from] JournalError),
     /// Programs have queues open.
     #[error("{}; end them, or add --even-if-in-use", sentence(.0))]
     InUse(Vec<InUse>),
@@ -39,7 +39,7 @@ pub enum ChangeError {
         "what {0} has now could not be put back afterwards ({1}); nothing was written\n  remedy: \
          `skipline-dsa config reset --factory --device {0}` gives up what is there"
     )]
-    NoWayBack(Node, String),
+    NoWayBack(BusNode, String),
     /// Another program has changed a device since the last change of ours.
     #[error(
         "{device}: another program has changed it since `{command}` did ({difference}); nothing was \
@@ -48,7 +48,7 @@ pub enum ChangeError {
     )]
     ChangedByOthers {
         /// The device.
-        device: Node,
+        device: BusNode,
         /// What has changed it first.
         command: String,
         /// The first difference.
@@ -70,19 +70,19 @@ fn sentence(all: &[InUse]) -> String {
     all.join("; ")
 }
 
-/// Gives devices a configuration of whole devices, as `idxd::saved::Taken` has it. What is so already is
+/// Gives devices a configuration of whole devices, as `idxd::config_file::AcceptedConfig` has it. What is so already is
 /// not written.
 ///
 /// # Errors
 /// If it was not made; then the devices have what they had before, but for [`ChangeError::LeftOpen`].
 pub fn change(
     bus: &dyn Bus,
-    state: &State,
-    wanted: &Saved,
-    options: &Options,
+    state: &LockedJournal,
+    wanted: &SavedConfig,
+    options: &ChangeOptions,
     watch: Watch<'_>,
-) -> Result<Plan, ChangeError> {
-    let machine = Machine::read(bus)?;
+) -> Result<ConfigPlan, ChangeError> {
+    let machine = MachineDevices::read(bus)?;
     let plan = wanted.plan(&machine.driver);
     if let Some(refusal) = plan.refusals.first() {
         return Err(ChangeError::NoWay(refusal.to_string()));
@@ -131,15 +131,15 @@ pub fn change(
 
 /// Puts what a device has into the journal, before it is changed.
 fn note(
-    journal: &mut Journal,
-    machine: &Machine,
+    journal: &mut ConfigJournal,
+    machine: &MachineDevices,
     number: usize,
     boot: &str,
-    options: &Options,
+    options: &ChangeOptions,
 ) -> Result<(), ChangeError> {
-    let device = Node::Device(number);
+    let device = BusNode::Device(number);
     let now = machine.configuration(&[number]);
-    if let Some(entry) = journal.of(number) {
+    if let Some(entry) = journal.entry(number) {
         let mut entry = entry.clone();
         // An entry that is read was understood before.
         let left = entry.left().ok().flatten();
@@ -158,7 +158,7 @@ fn note(
             false => Err(ChangeError::NoWayBack(device, reason)),
         };
     }
-    journal.put(Entry {
+    journal.put(JournalEntry {
         device: device.to_string(),
         time_unix_s: now_unix_s(),
         boot_id: boot.to_owned(),
@@ -171,7 +171,7 @@ fn note(
 
 /// Why a configuration that a device has could not be written to it: half of one, as single writes in
 /// an order of their own make it.
-fn cannot_come_back(machine: &Machine, now: &Saved) -> Option<String> {
+fn cannot_come_back(machine: &MachineDevices, now: &SavedConfig) -> Option<String> {
     let taken = now.taken_by(&machine.driver);
     let refusal = taken.refusals.first().map(ToString::to_string);
     refusal.or_else(|| {
@@ -181,8 +181,8 @@ fn cannot_come_back(machine: &Machine, now: &Saved) -> Option<String> {
 }
 
 /// Whether all devices have what they were to have.
-pub(crate) fn check(bus: &dyn Bus, wanted: &Saved) -> Result<(), StepError> {
-    let machine = Machine::read(bus)?;
+pub(crate) fn check(bus: &dyn Bus, wanted: &SavedConfig) -> Result<(), StepError> {
+    let machine = MachineDevices::read(bus)?;
     let now = machine.configuration(&wanted.devices());
     match now.differences(wanted).into_iter().next() {
         None => Ok(()),
@@ -191,8 +191,8 @@ pub(crate) fn check(bus: &dyn Bus, wanted: &Saved) -> Result<(), StepError> {
 }
 
 /// Gives devices back what they had, from wherever they are.
-pub(crate) fn go_back(bus: &dyn Bus, had: &Saved, watch: Watch<'_>) -> Result<(), StepError> {
-    let machine = Machine::read(bus)?;
+pub(crate) fn go_back(bus: &dyn Bus, had: &SavedConfig, watch: Watch<'_>) -> Result<(), StepError> {
+    let machine = MachineDevices::read(bus)?;
     let plan = had.plan(&machine.driver);
     // Programs that have a queue open by now have opened it in the middle of the change.
     carry_out(bus, &plan.steps, true, watch)?;
@@ -202,13 +202,13 @@ pub(crate) fn go_back(bus: &dyn Bus, had: &Saved, watch: Watch<'_>) -> Result<()
 /// Notes what the change has left; a device that has what it had first is none that was changed.
 fn record(
     bus: &dyn Bus,
-    state: &State,
-    journal: &mut Journal,
+    state: &LockedJournal,
+    journal: &mut ConfigJournal,
     devices: &[usize],
 ) -> Result<(), ChangeError> {
-    let machine = Machine::read(bus)?;
+    let machine = MachineDevices::read(bus)?;
     for &number in devices {
-        let Some(mut entry) = journal.of(number).cloned() else { continue };
+        let Some(mut entry) = journal.entry(number).cloned() else { continue };
         let now = machine.configuration(&[number]);
         if entry.former().is_ok_and(|former| now.differences(&former).is_empty()) {
             journal.drop_device(number);

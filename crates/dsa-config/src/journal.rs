@@ -3,8 +3,8 @@
 //! One JSON file, replaced as a whole (written beside, synced, renamed, directory synced), so that a
 //! crash leaves the old or the new one. A lock keeps a second tool away.
 
-use idxd::Node;
-use idxd::saved::Saved;
+use idxd::BusNode;
+use idxd::config_file::SavedConfig;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -21,7 +21,7 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// Why the journal cannot be used.
 #[derive(Debug, Error)]
-pub enum StateError {
+pub enum JournalError {
     /// The system refuses.
     #[error("{0}: {1}")]
     File(PathBuf, io::Error),
@@ -47,7 +47,7 @@ pub enum StateError {
 /// A device that was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Its name.
     pub device: String,
     /// Seconds since 1970, of the first change.
@@ -62,12 +62,12 @@ pub struct Entry {
     pub left: Option<serde_json::Value>,
 }
 
-impl Entry {
+impl JournalEntry {
     /// The number of its device.
     #[must_use]
     pub fn number(&self) -> Option<usize> {
         match self.device.parse() {
-            Ok(Node::Device(number)) => Some(number),
+            Ok(BusNode::Device(number)) => Some(number),
             _ => None,
         }
     }
@@ -76,20 +76,20 @@ impl Entry {
     ///
     /// # Errors
     /// If it is no configuration of it.
-    pub fn former(&self) -> Result<Saved, String> {
+    pub fn former(&self) -> Result<SavedConfig, String> {
         self.parsed(&self.former)
     }
 
     /// What the last change left, if it came to its end.
     ///
     /// # Errors
-    /// As [`Entry::former`].
-    pub fn left(&self) -> Result<Option<Saved>, String> {
+    /// As [`JournalEntry::former`].
+    pub fn left(&self) -> Result<Option<SavedConfig>, String> {
         self.left.as_ref().map(|left| self.parsed(left)).transpose()
     }
 
-    fn parsed(&self, value: &serde_json::Value) -> Result<Saved, String> {
-        let saved = Saved::parse(&value.to_string()).map_err(|error| error.to_string())?;
+    fn parsed(&self, value: &serde_json::Value) -> Result<SavedConfig, String> {
+        let saved = SavedConfig::parse(&value.to_string()).map_err(|error| error.to_string())?;
         let number = self.number().ok_or_else(|| format!("{} is no device", self.device))?;
         if saved.devices() == [number] {
             Ok(saved)
@@ -101,7 +101,7 @@ impl Entry {
 
 /// A configuration as the journal keeps it.
 #[must_use]
-pub fn kept(saved: &Saved) -> serde_json::Value {
+pub fn kept(saved: &SavedConfig) -> serde_json::Value {
     // It is a text of ours; null would be refused when it is read.
     serde_json::from_str(&saved.to_json()).unwrap_or_default()
 }
@@ -109,31 +109,31 @@ pub fn kept(saved: &Saved) -> serde_json::Value {
 /// All devices that were changed and not put back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Journal {
+pub struct ConfigJournal {
     /// Of this format.
     pub schema_version: u32,
     /// By number of the device.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
 }
 
-impl Default for Journal {
+impl Default for ConfigJournal {
     fn default() -> Self {
         Self { schema_version: SCHEMA_VERSION, entries: Vec::new() }
     }
 }
 
-impl Journal {
+impl ConfigJournal {
     /// The entry of a device.
     #[must_use]
-    pub fn of(&self, number: usize) -> Option<&Entry> {
+    pub fn entry(&self, number: usize) -> Option<&JournalEntry> {
         self.entries.iter().find(|entry| entry.number() == Some(number))
     }
 
     /// Puts an entry in the place of that of its device.
-    pub fn put(&mut self, entry: Entry) {
+    pub fn put(&mut self, entry: JournalEntry) {
         self.entries.retain(|other| other.device != entry.device);
         self.entries.push(entry);
-        self.entries.sort_by_key(Entry::number);
+        self.entries.sort_by_key(JournalEntry::number);
     }
 
     /// Drops the entry of a device.
@@ -144,14 +144,14 @@ impl Journal {
 
 /// Where the journal and the lock are.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct JournalLocation {
     /// The directory of the journal.
     pub directory: PathBuf,
     /// The lock: one for a machine, wherever journals are.
     pub lock: PathBuf,
 }
 
-impl Place {
+impl JournalLocation {
     /// That of a machine, below its root, or in a directory that was asked for.
     #[must_use]
     pub fn of_machine(root: &Path, asked: Option<&Path>) -> Self {
@@ -179,21 +179,23 @@ impl Place {
     ///
     /// # Errors
     /// If it cannot be read or trusted.
-    pub fn peek(&self) -> Result<Journal, StateError> {
+    pub fn peek(&self) -> Result<ConfigJournal, JournalError> {
         check_trust(&self.directory)?;
         let path = self.journal();
         check_trust(&path)?;
-        let file = |error| StateError::File(path.clone(), error);
+        let file = |error| JournalError::File(path.clone(), error);
         let text = match fs::metadata(&path) {
             Ok(found) if found.len() > MOST_BYTES => {
-                return Err(StateError::Damaged(path, format!("it has {} bytes", found.len())));
+                return Err(JournalError::Damaged(path, format!("it has {} bytes", found.len())));
             }
             Ok(_) => fs::read_to_string(&path).map_err(file)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Journal::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(ConfigJournal::default());
+            }
             Err(error) => return Err(file(error)),
         };
-        let damaged = |what: String| StateError::Damaged(path.clone(), what);
-        let journal: Journal =
+        let damaged = |what: String| JournalError::Damaged(path.clone(), what);
+        let journal: ConfigJournal =
             serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
         if journal.schema_version != SCHEMA_VERSION {
             return Err(damaged(format!("schema_version is {}", journal.schema_version)));
@@ -208,10 +210,10 @@ impl Place {
     ///
     /// # Errors
     /// If another one has it, or the system refuses.
-    pub fn lock(&self, waits: bool) -> Result<State, StateError> {
+    pub fn lock(&self, waits: bool) -> Result<LockedJournal, JournalError> {
         let file = |path: &Path| {
             let path = path.to_path_buf();
-            move |error: io::Error| StateError::File(path, error)
+            move |error: io::Error| JournalError::File(path, error)
         };
         for directory in [self.lock.parent().unwrap_or(Path::new("/")), &self.directory] {
             let mut builder = DirBuilder::new();
@@ -232,8 +234,8 @@ impl Place {
             false => FlockOperation::NonBlockingLockExclusive,
         };
         match flock(&lock, how) {
-            Ok(()) => Ok(State { place: self.clone(), _lock: lock }),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(StateError::Locked(self.lock.clone())),
+            Ok(()) => Ok(LockedJournal { place: self.clone(), _lock: lock }),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(JournalError::Locked(self.lock.clone())),
             Err(error) => Err(file(&self.lock)(error.into())),
         }
     }
@@ -241,17 +243,17 @@ impl Place {
 
 /// The journal, and the machine locked.
 #[derive(Debug)]
-pub struct State {
-    place: Place,
+pub struct LockedJournal {
+    place: JournalLocation,
     _lock: File,
 }
 
-impl State {
+impl LockedJournal {
     /// The journal.
     ///
     /// # Errors
-    /// As [`Place::peek`].
-    pub fn read(&self) -> Result<Journal, StateError> {
+    /// As [`JournalLocation::peek`].
+    pub fn read(&self) -> Result<ConfigJournal, JournalError> {
         self.place.peek()
     }
 
@@ -259,7 +261,7 @@ impl State {
     ///
     /// # Errors
     /// If the system refuses a step of it.
-    pub fn write(&self, journal: &Journal) -> Result<(), StateError> {
+    pub fn write(&self, journal: &ConfigJournal) -> Result<(), JournalError> {
         let path = self.place.journal();
         let put = || -> io::Result<()> {
             if journal.entries.is_empty() {
@@ -286,16 +288,16 @@ impl State {
             fs::rename(&draft, &path)?;
             File::open(&self.place.directory)?.sync_all()
         };
-        put().map_err(|error| StateError::File(path.clone(), error))
+        put().map_err(|error| JournalError::File(path.clone(), error))
     }
 }
 
 /// Checks owner, mode and kind of what is in the journal's place, if it is there.
-fn check_trust(path: &Path) -> Result<(), StateError> {
+fn check_trust(path: &Path) -> Result<(), JournalError> {
     let found = match path.symlink_metadata() {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(StateError::File(path.to_path_buf(), error)),
+        Err(error) => return Err(JournalError::File(path.to_path_buf(), error)),
     };
     let own = [0, rustix::process::geteuid().as_raw()].contains(&found.uid());
     let what = if found.file_type().is_symlink() {
@@ -307,7 +309,7 @@ fn check_trust(path: &Path) -> Result<(), StateError> {
     } else {
         return Ok(());
     };
-    Err(StateError::Distrusted(path.to_path_buf(), what))
+    Err(JournalError::Distrusted(path.to_path_buf(), what))
 }
 
 /// Seconds since 1970.

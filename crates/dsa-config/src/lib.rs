@@ -8,7 +8,7 @@
 //! - [`change`]: a whole change: journal, steps, and back where one fails.
 //! - [`restore`]: what the journal says is put back.
 //!
-//! Which steps lead to a configuration, and what is refused of a file, says `idxd::saved`. A kill at any
+//! Which steps lead to a configuration, and what is refused of a file, says `idxd::config_file`. A kill at any
 //! point leaves a journal that names all devices that the change touches, each with the whole of its
 //! former configuration; so putting it back needs to know nothing of how far the change has come.
 

@@ -1,33 +1,33 @@
 //! The devices of a machine, as a driver of ours in the same state.
 
 use crate::bus::{Bus, MachineError};
-use idxd::saved::{Saved, Step};
-use idxd::{Driver, Node};
+use idxd::config_file::{ConfigStep, SavedConfig};
+use idxd::{BusNode, Driver};
 
 /// The devices of a machine.
 #[derive(Clone, Debug)]
-pub struct Machine {
+pub struct MachineDevices {
     /// A driver in the state of the machine's.
     pub driver: Driver,
     /// Numbers of the devices.
     pub numbers: Vec<usize>,
 }
 
-impl Machine {
+impl MachineDevices {
     /// Reads it.
     ///
     /// # Errors
     /// If there is no device, or an attribute cannot be read or understood.
     pub fn read(bus: &dyn Bus) -> Result<Self, MachineError> {
         let numbers = bus.numbers()?;
-        let driver = Driver::seen(&numbers, bus, bus.tc_override())?;
+        let driver = Driver::from_sysfs(&numbers, bus, bus.tc_override())?;
         Ok(Self { driver, numbers })
     }
 
     /// The configuration of some devices.
     #[must_use]
-    pub fn configuration(&self, numbers: &[usize]) -> Saved {
-        Saved::of_devices(&self.driver, numbers)
+    pub fn configuration(&self, numbers: &[usize]) -> SavedConfig {
+        SavedConfig::from_devices(&self.driver, numbers)
     }
 }
 
@@ -35,7 +35,7 @@ impl Machine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InUse {
     /// The queue.
-    pub queue: Node,
+    pub queue: BusNode,
     /// Its users.
     pub clients: u64,
     /// The processes, where the kernel names them.
@@ -58,7 +58,7 @@ impl std::fmt::Display for InUse {
 ///
 /// # Errors
 /// If that cannot be read.
-pub fn in_use(bus: &dyn Bus, queue: Node) -> Result<Option<InUse>, MachineError> {
+pub fn in_use(bus: &dyn Bus, queue: BusNode) -> Result<Option<InUse>, MachineError> {
     let clients = crate::bus::clients(bus, queue)
         .map_err(|errno| MachineError::Unread(bus.shown(queue, "clients"), errno))?;
     Ok((clients > 0).then(|| InUse { queue, clients, processes: bus.processes(queue) }))
@@ -68,10 +68,10 @@ pub fn in_use(bus: &dyn Bus, queue: Node) -> Result<Option<InUse>, MachineError>
 ///
 /// # Errors
 /// As [`in_use`].
-pub fn disturbed(bus: &dyn Bus, steps: &[Step]) -> Result<Vec<InUse>, MachineError> {
+pub fn disturbed(bus: &dyn Bus, steps: &[ConfigStep]) -> Result<Vec<InUse>, MachineError> {
     let mut all = Vec::new();
     for step in steps {
-        if let Step::Unbind { node: queue @ Node::Queue(..), .. } = step {
+        if let ConfigStep::Unbind { node: queue @ BusNode::Queue(..), .. } = step {
             all.extend(in_use(bus, *queue)?);
         }
     }

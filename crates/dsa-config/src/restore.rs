@@ -2,15 +2,15 @@
 
 use crate::bus::Bus;
 use crate::change::{ChangeError, check};
-use crate::journal::{Entry, Journal, State};
-use crate::machine::{Machine, disturbed};
+use crate::journal::{ConfigJournal, JournalEntry, LockedJournal};
+use crate::machine::{MachineDevices, disturbed};
 use crate::steps::{Point, StepError, Watch, carry_out, tell};
-use idxd::Node;
-use idxd::saved::{Plan, Saved};
+use idxd::BusNode;
+use idxd::config_file::{ConfigPlan, SavedConfig};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RestoreOptions {
+pub struct ConfigRestoreOptions {
     /// Also devices that another program has changed since.
     pub all: bool,
     /// What is not put back leaves the journal.
@@ -21,7 +21,7 @@ pub struct RestoreOptions {
 
 /// What became of a device of the journal, or would.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Restoring {
+pub enum RestoreResult {
     /// It has what it had, by so many writes.
     PutBack(usize),
     /// It had that already.
@@ -36,7 +36,7 @@ pub enum Restoring {
     NoWay(String),
 }
 
-impl Restoring {
+impl RestoreResult {
     /// Whether nothing is left to do.
     #[must_use]
     pub fn is_settled(&self) -> bool {
@@ -46,46 +46,46 @@ impl Restoring {
 
 /// A device of the journal, and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoredDevice {
     /// Its entry.
-    pub entry: Entry,
+    pub entry: JournalEntry,
     /// What became of it.
-    pub result: Restoring,
+    pub result: RestoreResult,
 }
 
 /// What is to be done with an entry.
 enum Decision {
     /// Nothing.
-    Ends(Restoring),
+    Ends(RestoreResult),
     /// These steps, to this configuration.
-    Steps(Plan, Saved),
+    Steps(ConfigPlan, SavedConfig),
 }
 
-fn decide(bus: &dyn Bus, entry: &Entry, all: bool) -> Result<Decision, ChangeError> {
+fn decide(bus: &dyn Bus, entry: &JournalEntry, all: bool) -> Result<Decision, ChangeError> {
     if entry.boot_id != bus.boot()? {
-        return Ok(Decision::Ends(Restoring::Rebooted));
+        return Ok(Decision::Ends(RestoreResult::Rebooted));
     }
-    let machine = Machine::read(bus)?;
+    let machine = MachineDevices::read(bus)?;
     // An entry that is read was understood before.
     let (Some(number), Ok(former)) = (entry.number(), entry.former()) else {
-        return Ok(Decision::Ends(Restoring::NoWay("the entry is damaged".to_owned())));
+        return Ok(Decision::Ends(RestoreResult::NoWay("the entry is damaged".to_owned())));
     };
-    if !machine.driver.has(Node::Device(number)) {
+    if !machine.driver.has(BusNode::Device(number)) {
         let gone = format!("{} is not there", entry.device);
-        return Ok(Decision::Ends(Restoring::NoWay(gone)));
+        return Ok(Decision::Ends(RestoreResult::NoWay(gone)));
     }
     let now = machine.configuration(&[number]);
     let plan = former.plan(&machine.driver);
     if plan.steps.is_empty() && plan.refusals.is_empty() {
-        return Ok(Decision::Ends(Restoring::WasBack));
+        return Ok(Decision::Ends(RestoreResult::WasBack));
     }
     let left = entry.left().ok().flatten();
     let other = left.and_then(|left| left.differences(&now).into_iter().next());
     if let (Some(difference), false) = (other, all) {
-        return Ok(Decision::Ends(Restoring::ChangedByOthers(difference.to_string())));
+        return Ok(Decision::Ends(RestoreResult::ChangedByOthers(difference.to_string())));
     }
     match plan.refusals.first() {
-        Some(refusal) => Ok(Decision::Ends(Restoring::NoWay(refusal.to_string()))),
+        Some(refusal) => Ok(Decision::Ends(RestoreResult::NoWay(refusal.to_string()))),
         None => Ok(Decision::Steps(plan, former)),
     }
 }
@@ -94,15 +94,19 @@ fn decide(bus: &dyn Bus, entry: &Entry, all: bool) -> Result<Decision, ChangeErr
 ///
 /// # Errors
 /// If the machine cannot be read.
-pub fn preview(bus: &dyn Bus, journal: &Journal, all: bool) -> Result<Vec<Restored>, ChangeError> {
+pub fn preview(
+    bus: &dyn Bus,
+    journal: &ConfigJournal,
+    all: bool,
+) -> Result<Vec<RestoredDevice>, ChangeError> {
     let entries = journal.entries.iter().cloned();
     entries
         .map(|entry| {
             let result = match decide(bus, &entry, all)? {
                 Decision::Ends(result) => result,
-                Decision::Steps(plan, _) => Restoring::PutBack(plan.steps.len()),
+                Decision::Steps(plan, _) => RestoreResult::PutBack(plan.steps.len()),
             };
-            Ok(Restored { entry, result })
+            Ok(RestoredDevice { entry, result })
         })
         .collect()
 }
@@ -114,9 +118,9 @@ pub fn preview(bus: &dyn Bus, journal: &Journal, all: bool) -> Result<Vec<Restor
 /// settled, or say why not.
 pub fn restore(
     bus: &dyn Bus,
-    state: &State,
-    options: RestoreOptions,
-    done: &mut Vec<Restored>,
+    state: &LockedJournal,
+    options: ConfigRestoreOptions,
+    done: &mut Vec<RestoredDevice>,
     watch: Watch<'_>,
 ) -> Result<(), ChangeError> {
     let mut journal = state.read()?;
@@ -129,14 +133,14 @@ pub fn restore(
                     return Err(ChangeError::InUse(disturbed));
                 }
                 // From here on what the device holds is ours.
-                journal.put(Entry { left: None, ..entry.clone() });
+                journal.put(JournalEntry { left: None, ..entry.clone() });
                 state.write(&journal)?;
                 tell(watch, Point::Journalled).map_err(|_| ChangeError::Stopped)?;
                 let steps = carry_out(bus, &plan.steps, options.disturbs, watch);
                 match steps.and_then(|()| check(bus, &former)) {
-                    Ok(()) => Restoring::PutBack(plan.steps.len()),
+                    Ok(()) => RestoreResult::PutBack(plan.steps.len()),
                     Err(StepError::Stopped) => return Err(ChangeError::Stopped),
-                    Err(error) => Restoring::Failed(error),
+                    Err(error) => RestoreResult::Failed(error),
                 }
             }
         };
@@ -145,7 +149,7 @@ pub fn restore(
             state.write(&journal)?;
             tell(watch, Point::Recorded).map_err(|_| ChangeError::Stopped)?;
         }
-        done.push(Restored { entry, result });
+        done.push(RestoredDevice { entry, result });
     }
     Ok(())
 }

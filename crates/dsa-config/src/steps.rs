@@ -2,8 +2,8 @@
 
 use crate::bus::{Bus, MachineError, command_status};
 use crate::machine::{InUse, in_use};
-use idxd::saved::{Difference, Step};
-use idxd::{CommandStatus, Errno, Node};
+use idxd::config_file::{ConfigStep, Difference};
+use idxd::{BusNode, CommandStatus, Errno};
 use std::fmt;
 use std::ops::ControlFlow;
 
@@ -27,9 +27,9 @@ pub type Watch<'a> = &'a mut dyn FnMut(Point) -> ControlFlow<()>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepError {
     /// The kernel refused it.
-    Refused(Step, Errno, Option<CommandStatus>),
+    Refused(ConfigStep, Errno, Option<CommandStatus>),
     /// It was taken, and something else is there.
-    Holds(Step, String),
+    Holds(ConfigStep, String),
     /// Every step was taken and read back, and yet a value is another one at the end.
     Differs(Difference),
     /// A program has opened the queue.
@@ -70,12 +70,14 @@ impl From<MachineError> for StepError {
 /// The first failure; the steps before it are done.
 pub fn carry_out(
     bus: &dyn Bus,
-    steps: &[Step],
+    steps: &[ConfigStep],
     disturbs: bool,
     watch: Watch<'_>,
 ) -> Result<(), StepError> {
     for step in steps {
-        if let (Step::Unbind { node: queue @ Node::Queue(..), .. }, false) = (step, disturbs) {
+        if let (ConfigStep::Unbind { node: queue @ BusNode::Queue(..), .. }, false) =
+            (step, disturbs)
+        {
             // A program may have opened it since the plan was made.
             if let Some(in_use) = in_use(bus, *queue)? {
                 return Err(StepError::InUse(in_use));
@@ -97,30 +99,30 @@ pub(crate) fn tell(watch: Watch<'_>, point: Point) -> Result<(), StepError> {
     }
 }
 
-fn write(bus: &dyn Bus, step: &Step) -> Result<(), StepError> {
+fn write(bus: &dyn Bus, step: &ConfigStep) -> Result<(), StepError> {
     let device = step.node().device();
     let done = match step {
-        Step::Unbind { node, driver } => bus.unbind(*driver, *node),
-        Step::Write { node, attribute, to, .. } => bus.write(*node, attribute, to),
-        Step::Bind { node, driver } => {
+        ConfigStep::Unbind { node, driver } => bus.unbind(*driver, *node),
+        ConfigStep::Write { node, attribute, to, .. } => bus.write(*node, attribute, to),
+        ConfigStep::Bind { node, driver } => {
             // A refusal that has no code leaves what is there, so that goes first. What refuses this
             // refuses the next as well.
-            let _ = bus.write(Node::Device(device), "cmd_status", "1");
+            let _ = bus.write(BusNode::Device(device), "cmd_status", "1");
             bus.bind(*driver, *node)
         }
     };
     done.map_err(|errno| {
-        let is_command = !matches!(step, Step::Write { .. });
+        let is_command = !matches!(step, ConfigStep::Write { .. });
         let status = if is_command { command_status(bus, device) } else { None };
         StepError::Refused(step.clone(), errno, status)
     })
 }
 
-fn read_back(bus: &dyn Bus, step: &Step) -> Result<(), StepError> {
+fn read_back(bus: &dyn Bus, step: &ConfigStep) -> Result<(), StepError> {
     let (node, attribute, wanted) = match step {
-        Step::Unbind { node, .. } => (*node, "state", "disabled"),
-        Step::Bind { node, .. } => (*node, "state", "enabled"),
-        Step::Write { node, attribute, to, .. } => (*node, *attribute, to.as_str()),
+        ConfigStep::Unbind { node, .. } => (*node, "state", "disabled"),
+        ConfigStep::Bind { node, .. } => (*node, "state", "enabled"),
+        ConfigStep::Write { node, attribute, to, .. } => (*node, *attribute, to.as_str()),
     };
     let holds = bus
         .read(node, attribute)

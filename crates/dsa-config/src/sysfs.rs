@@ -1,8 +1,8 @@
 //! The driver by its files below `/sys/bus/dsa`, of this machine or of a directory that stands in for it.
 
 use crate::bus::{Bus, MachineError};
-use idxd::seen::Attributes;
-use idxd::{DriverName, Errno, Node, former_name};
+use idxd::from_sysfs::Attributes;
+use idxd::{BusNode, DriverName, Errno, former_name};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -42,12 +42,12 @@ impl Sysfs {
         &self.root
     }
 
-    fn path(&self, node: Node, attribute: &str) -> PathBuf {
+    fn path(&self, node: BusNode, attribute: &str) -> PathBuf {
         self.root.join(BUS).join("devices").join(node.to_string()).join(attribute)
     }
 
     /// The file of an attribute: on older kernels it may have its former name.
-    fn file(&self, node: Node, attribute: &str) -> PathBuf {
+    fn file(&self, node: BusNode, attribute: &str) -> PathBuf {
         let path = self.path(node, attribute);
         match former_name(attribute) {
             Some(former) if !path.exists() => {
@@ -101,7 +101,7 @@ impl Sysfs {
     /// If not, with what would allow it.
     pub fn check_writable(&self) -> Result<(), MachineError> {
         let device =
-            self.numbers()?.first().map(|number| self.file(Node::Device(*number), "cmd_status"));
+            self.numbers()?.first().map(|number| self.file(BusNode::Device(*number), "cmd_status"));
         for path in [Some(self.driver_file(DriverName::Idxd, "bind")), device].into_iter().flatten()
         {
             let shown = path.display().to_string();
@@ -123,11 +123,11 @@ fn errno(error: &io::Error) -> Errno {
 }
 
 impl Attributes for Sysfs {
-    fn read(&self, node: Node, attribute: &str) -> Result<String, Errno> {
+    fn read(&self, node: BusNode, attribute: &str) -> Result<String, Errno> {
         self.read_line(&self.file(node, attribute))
     }
 
-    fn bound(&self, node: Node) -> Result<Option<DriverName>, Errno> {
+    fn bound(&self, node: BusNode) -> Result<Option<DriverName>, Errno> {
         match fs::read_link(self.path(node, "driver")) {
             Ok(target) => {
                 let name = target.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -154,7 +154,7 @@ impl Bus for Sysfs {
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut numbers: Vec<usize> = names
             .filter_map(|name| match name.parse() {
-                Ok(Node::Device(number)) => Some(number),
+                Ok(BusNode::Device(number)) => Some(number),
                 _ => None,
             })
             .collect();
@@ -170,19 +170,19 @@ impl Bus for Sysfs {
         self.read_line(&path).is_ok_and(|text| text == "Y")
     }
 
-    fn write(&self, node: Node, attribute: &str, text: &str) -> Result<(), Errno> {
+    fn write(&self, node: BusNode, attribute: &str, text: &str) -> Result<(), Errno> {
         self.write_line(&self.file(node, attribute), text)
     }
 
-    fn bind(&self, driver: DriverName, node: Node) -> Result<(), Errno> {
+    fn bind(&self, driver: DriverName, node: BusNode) -> Result<(), Errno> {
         self.write_line(&self.driver_file(driver, "bind"), &node.to_string())
     }
 
-    fn unbind(&self, driver: DriverName, node: Node) -> Result<(), Errno> {
+    fn unbind(&self, driver: DriverName, node: BusNode) -> Result<(), Errno> {
         self.write_line(&self.driver_file(driver, "unbind"), &node.to_string())
     }
 
-    fn processes(&self, queue: Node) -> Vec<u32> {
+    fn processes(&self, queue: BusNode) -> Vec<u32> {
         // A directory for each open file, inside of one that is named after the queue's file.
         let own = self.path(queue, "");
         let names = |path: &Path| -> Vec<PathBuf> {
@@ -198,7 +198,7 @@ impl Bus for Sysfs {
         pids
     }
 
-    fn shown(&self, node: Node, attribute: &str) -> String {
+    fn shown(&self, node: BusNode, attribute: &str) -> String {
         self.path(node, attribute).display().to_string()
     }
 

@@ -41,7 +41,7 @@ pub struct Identity {
     pub queue: u32,
     /// Number of the process at this queue, from 1 on: what owns entries of the queue.
     pub client: u32,
-    /// The client's place in [`registers::Queue::in_flight`].
+    /// The client's place in [`registers::QueueRegisters::in_flight`].
     pub slot: u32,
     /// PASID that the device knows the process by.
     pub pasid: u32,
@@ -62,7 +62,7 @@ impl Identity {
 
     /// That of its bytes; `None` if they are too few.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Option<Self> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (words, _) = bytes.as_chunks::<4>();
         let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
         let mut next = || words.next();

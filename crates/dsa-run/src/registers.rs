@@ -31,7 +31,7 @@ pub const MOST_CLIENTS: usize = 64;
 /// Marks the file, with the version of this layout.
 const MAGIC: u64 = u64::from_le_bytes(*b"skdsa\0\0\x02");
 
-/// Values of [`Device::state`] and [`Queue::state`].
+/// Values of [`DeviceRegisters::state`] and [`QueueRegisters::state`].
 pub mod state {
     /// Takes nothing.
     pub const DISABLED: u32 = 0;
@@ -49,7 +49,7 @@ pub fn process_namespace() -> u64 {
 
 /// All registers.
 #[repr(C)]
-pub struct Registers {
+pub struct RunRegisters {
     magic: AtomicU64,
     /// Devices that there are.
     pub devices: AtomicU32,
@@ -64,12 +64,12 @@ pub struct Registers {
     /// Number of the supervisor's namespace of processes: elsewhere their numbers are others.
     pub process_namespace: AtomicU64,
     /// The devices.
-    pub device: [Device; MOST_DEVICES],
+    pub device: [DeviceRegisters; MOST_DEVICES],
 }
 
 /// Registers of a device.
 #[repr(C)]
-pub struct Device {
+pub struct DeviceRegisters {
     /// One of [`state`].
     pub state: AtomicU32,
     version: AtomicU32,
@@ -88,12 +88,12 @@ pub struct Device {
     /// Event log.
     pub events: Events,
     /// The queues.
-    pub queue: [Queue; MOST_QUEUES],
+    pub queue: [QueueRegisters; MOST_QUEUES],
 }
 
 /// Registers of a queue.
 #[repr(C)]
-pub struct Queue {
+pub struct QueueRegisters {
     /// One of [`state`]: enabled is 1, what submissions look at.
     pub state: AtomicU32,
     /// Counts configurations.
@@ -124,12 +124,12 @@ pub struct Queue {
     /// For each place of `in_flight` the client that has it.
     pub clients: [AtomicU32; MOST_CLIENTS],
     /// What happened.
-    pub counts: Counts,
+    pub counts: QueueCounters,
 }
 
 /// What happened at a queue since the start of the run.
 #[repr(C)]
-pub struct Counts {
+pub struct QueueCounters {
     /// Descriptors that it took, a batch as one.
     pub accepted: AtomicU64,
     /// Answers "retry".
@@ -144,7 +144,7 @@ pub struct Counts {
     pub bytes: AtomicU64,
 }
 
-impl Queue {
+impl QueueRegisters {
     /// Descriptors that wait for an engine.
     #[must_use]
     pub fn occupancy(&self) -> u32 {
@@ -168,7 +168,7 @@ impl Queue {
     }
 }
 
-impl Device {
+impl DeviceRegisters {
     /// Frees what the program has left that this process was before it became another one (`exec`), of
     /// queues and of the event log: its engines are no more.
     pub fn release_of(&self, process: u32) {
@@ -254,9 +254,9 @@ impl Device {
 
 /// Registers in a file that processes share.
 #[derive(Debug)]
-pub struct Shared(MmapRaw);
+pub struct SharedRegisters(MmapRaw);
 
-impl Shared {
+impl SharedRegisters {
     /// Creates the file.
     ///
     /// # Errors
@@ -264,7 +264,7 @@ impl Shared {
     pub fn create(path: &Path) -> io::Result<Self> {
         let file = File::options().read(true).write(true).create_new(true).open(path)?;
         // Written and not only sized, so that a disk that is full says so now.
-        (&file).write_all(&vec![0; size_of::<Registers>()])?;
+        (&file).write_all(&vec![0; size_of::<RunRegisters>()])?;
         let shared = Self(MmapOptions::new().map_raw(&file)?);
         shared.magic.store(MAGIC, Ordering::Release);
         Ok(shared)
@@ -277,7 +277,7 @@ impl Shared {
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::options().read(true).write(true).open(path)?;
         let other = || io::Error::new(io::ErrorKind::InvalidData, "no registers of this version");
-        if file.metadata()?.len() != size_of::<Registers>() as u64 {
+        if file.metadata()?.len() != size_of::<RunRegisters>() as u64 {
             return Err(other());
         }
         let shared = Self(MmapOptions::new().map_raw(&file)?);
@@ -286,8 +286,8 @@ impl Shared {
 
     /// The registers, for as long as the process lives.
     #[must_use]
-    pub fn forever(self) -> &'static Registers {
-        let registers: *const Registers = self.0.as_ptr().cast();
+    pub fn forever(self) -> &'static RunRegisters {
+        let registers: *const RunRegisters = self.0.as_ptr().cast();
         std::mem::forget(self);
         // SAFETY: the mapping has the size of the registers, which are atomics that any bytes are valid
         // for, and is never undone.
@@ -295,10 +295,10 @@ impl Shared {
     }
 }
 
-impl std::ops::Deref for Shared {
-    type Target = Registers;
+impl std::ops::Deref for SharedRegisters {
+    type Target = RunRegisters;
 
-    fn deref(&self) -> &Registers {
+    fn deref(&self) -> &RunRegisters {
         // SAFETY: as in `forever`; the mapping lives as long as this.
         unsafe { &*self.0.as_ptr().cast() }
     }

@@ -2,16 +2,16 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
-use dsa_run::registers::{Registers, Shared};
+use dsa_run::registers::{RunRegisters, SharedRegisters};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const VALID: u64 = 1;
 const OVERFLOW: u64 = 2;
 
-fn registers() -> &'static Registers {
+fn registers() -> &'static RunRegisters {
     let place = tempfile::tempdir().expect("can be created");
-    Shared::create(&place.path().join("registers")).expect("can be created").forever()
+    SharedRegisters::create(&place.path().join("registers")).expect("can be created").forever()
 }
 
 /// Looks until something is there; the other thread may need this core.
@@ -74,7 +74,8 @@ fn what_a_process_has_of_a_queue_is_released_and_nothing_else() {
     let device = &registers().device[0];
     let queue = &device.queue[3];
     device.events.begin(64);
-    let log = device.events.of(NonZeroU32::new(5).expect("is not 0"), 3, None).expect("it is on");
+    let log =
+        device.events.log_for(NonZeroU32::new(5).expect("is not 0"), 3, None).expect("it is on");
     log.writer.store(5, Ordering::Relaxed);
     for (slot, (client, process)) in [(5, 100), (6, 200)].into_iter().enumerate() {
         queue.clients[slot].store(client, Ordering::Relaxed);

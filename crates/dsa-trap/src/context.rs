@@ -52,12 +52,12 @@ pub fn learn_layout() {
 }
 
 /// An interrupted thread.
-pub struct Context(*mut libc::ucontext_t);
+pub struct TrapContext(*mut libc::ucontext_t);
 
-impl Context {
+impl TrapContext {
     /// # Safety
     /// The pointer is that of a signal handler, and outlives this.
-    pub unsafe fn of(context: *mut libc::ucontext_t) -> Self {
+    pub unsafe fn new(context: *mut libc::ucontext_t) -> Self {
         Self(context)
     }
 

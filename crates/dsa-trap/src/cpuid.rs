@@ -4,7 +4,7 @@
 //! ARCH_SET_CPUID), each CPUID of the program raises SIGSEGV, and the answer of leaf 7 has the bits set.
 //! Elsewhere such programs see the CPU as it is, which `skipline-dsa doctor` tells.
 
-use crate::context::Context;
+use crate::context::TrapContext;
 use iced_x86::Register;
 use std::arch::x86_64::{__cpuid_count, CpuidResult};
 use std::ffi::c_long;
@@ -34,7 +34,7 @@ pub extern "C" fn skipline_dsa_does_instructions() {}
 /// Writes the result of a CPUID that faulted to its registers, with the bits of the instructions set.
 /// Returns false if its leaf and subleaf cannot be read.
 #[must_use]
-pub fn answer(context: &mut Context) -> bool {
+pub fn answer(context: &mut TrapContext) -> bool {
     let (Some(leaf), Some(subleaf)) = (context.get(Register::EAX), context.get(Register::ECX))
     else {
         return false;

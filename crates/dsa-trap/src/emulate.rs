@@ -1,12 +1,12 @@
 //! What an instruction that trapped would have done [SDM vol. 2: ENQCMD, MOVDIR64B, UMONITOR, UMWAIT,
 //! TPAUSE].
 
-use crate::context::{Context, code_at};
+use crate::context::{TrapContext, code_at};
 use crate::cpuid;
-use crate::local::local;
 use crate::portals;
+use crate::thread_locals::local;
 use dsa::descriptor::Descriptor;
-use dsa::device::Submitted;
+use dsa::device::EnqueueAnswer;
 use dsa::hardware::DESCRIPTOR_BYTES;
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 use std::arch::x86_64::_rdtsc;
@@ -14,7 +14,7 @@ use std::ffi::c_int;
 
 /// What became of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Emulated {
+pub enum Emulation {
     /// It is done.
     Done,
     /// It is the program's own fault, or none that a portal or these instructions raise.
@@ -36,7 +36,7 @@ pub fn prepare() {
 }
 
 /// Does an instruction that raised `signal`.
-pub fn instruction(signal: c_int, context: &mut Context) -> Emulated {
+pub fn instruction(signal: c_int, context: &mut TrapContext) -> Emulation {
     let address = context.instruction_address();
     let (code, length) = code_at(address);
     let instruction = decode(&code[..length], address);
@@ -46,7 +46,7 @@ pub fn instruction(signal: c_int, context: &mut Context) -> Emulated {
         Mnemonic::Umonitor if signal == libc::SIGILL => {
             let address = context.get(instruction.op0_register());
             local().monitored.set(address.unwrap_or_default());
-            Emulated::Done
+            Emulation::Done
         }
         Mnemonic::Umwait if signal == libc::SIGILL => match local().monitored.take() {
             // Without a monitored line it goes on at once.
@@ -54,11 +54,11 @@ pub fn instruction(signal: c_int, context: &mut Context) -> Emulated {
             line => wait(context, Some(line)),
         },
         Mnemonic::Tpause if signal == libc::SIGILL => wait(context, None),
-        Mnemonic::Cpuid if signal == libc::SIGSEGV && cpuid::answer(context) => Emulated::Done,
+        Mnemonic::Cpuid if signal == libc::SIGSEGV && cpuid::answer(context) => Emulation::Done,
         _ if signal == libc::SIGBUS => access(context, &instruction),
-        _ => Emulated::NotOurs,
+        _ => Emulation::NotOurs,
     };
-    if done == Emulated::Done {
+    if done == Emulation::Done {
         context.skip(&instruction);
     }
     done
@@ -69,31 +69,31 @@ fn decode(code: &[u8], address: u64) -> Instruction {
 }
 
 /// The destination of MOVDIR64B and ENQCMD is a register, their source is memory.
-fn operands(context: &mut Context, instruction: &Instruction) -> Option<(u64, u64)> {
+fn operands(context: &mut TrapContext, instruction: &Instruction) -> Option<(u64, u64)> {
     Some((context.get(instruction.op0_register())?, context.address(instruction, 1)?))
 }
 
-fn move_directly(context: &mut Context, instruction: &Instruction) -> Emulated {
-    let Some((to, from)) = operands(context, instruction) else { return Emulated::NotOurs };
+fn move_directly(context: &mut TrapContext, instruction: &Instruction) -> Emulation {
+    let Some((to, from)) = operands(context, instruction) else { return Emulation::NotOurs };
     if to % DESCRIPTOR_BYTES as u64 != 0 {
-        return Emulated::Protection;
+        return Emulation::Protection;
     }
-    let Some(bytes) = dsa::memory::load(from) else { return Emulated::PageFault(from) };
+    let Some(bytes) = dsa::memory::load(from) else { return Emulation::PageFault(from) };
     if let Some(portal) = portals::at(to) {
         portal.post(&Descriptor(bytes));
-        return Emulated::Done;
+        return Emulation::Done;
     }
     // A CPU that says that it has the instruction has it for other memory, too.
-    if dsa::memory::store(to, &bytes) { Emulated::Done } else { Emulated::PageFault(to) }
+    if dsa::memory::store(to, &bytes) { Emulation::Done } else { Emulation::PageFault(to) }
 }
 
-fn enqueue(context: &mut Context, instruction: &Instruction) -> Emulated {
-    let Some((to, from)) = operands(context, instruction) else { return Emulated::NotOurs };
+fn enqueue(context: &mut TrapContext, instruction: &Instruction) -> Emulation {
+    let Some((to, from)) = operands(context, instruction) else { return Emulation::NotOurs };
     let Some(mut bytes) = dsa::memory::load::<DESCRIPTOR_BYTES>(from) else {
-        return Emulated::PageFault(from);
+        return Emulation::PageFault(from);
     };
     if to % DESCRIPTOR_BYTES as u64 != 0 || bytes[PRIVILEGE_AND_PASID] != [0; 4] {
-        return Emulated::Protection;
+        return Emulation::Protection;
     }
     let answer = match portals::at(to) {
         Some(portal) => {
@@ -101,20 +101,20 @@ fn enqueue(context: &mut Context, instruction: &Instruction) -> Emulated {
             portal.enqueue(&Descriptor(bytes))
         }
         // What is no device does not take it.
-        None => Submitted::Retry,
+        None => EnqueueAnswer::Retry,
     };
-    context.set_zero_flag_alone(answer == Submitted::Retry);
-    Emulated::Done
+    context.set_zero_flag_alone(answer == EnqueueAnswer::Retry);
+    Emulation::Done
 }
 
 /// Waits until a line changes, the deadline in EDX:EAX, or the system's limit, whichever is first.
-fn wait(context: &mut Context, monitored: Option<u64>) -> Emulated {
+fn wait(context: &mut TrapContext, monitored: Option<u64>) -> Emulation {
     let low = context.get(Register::EAX).unwrap_or_default();
     let high = context.get(Register::EDX).unwrap_or_default();
     wait_until(context, high << 32 | low, monitored)
 }
 
-fn wait_until(context: &mut Context, deadline: u64, monitored: Option<u64>) -> Emulated {
+fn wait_until(context: &mut TrapContext, deadline: u64, monitored: Option<u64>) -> Emulation {
     // SAFETY: the time stamp counter can be read everywhere.
     let now = || unsafe { _rdtsc() };
     let limit = now().saturating_add(LONGEST_WAIT_CYCLES);
@@ -128,16 +128,16 @@ fn wait_until(context: &mut Context, deadline: u64, monitored: Option<u64>) -> E
     }
     // A thread that was not scheduled for long may be past the limit, which its deadline came before.
     context.set_carry_flag_alone(deadline > limit && now() >= limit);
-    Emulated::Done
+    Emulation::Done
 }
 
 /// An ordinary access to a portal's page: 64 bytes that are written at once are a posted write, all
 /// others are lost; a read gives ones.
-fn access(context: &mut Context, instruction: &Instruction) -> Emulated {
+fn access(context: &mut TrapContext, instruction: &Instruction) -> Emulation {
     let operand = (0..instruction.op_count()).find(|&number| is_memory(instruction, number));
-    let Some(operand) = operand else { return Emulated::NotOurs };
+    let Some(operand) = operand else { return Emulation::NotOurs };
     let portal = context.address(instruction, operand).and_then(portals::at);
-    let Some(portal) = portal else { return Emulated::NotOurs };
+    let Some(portal) = portal else { return Emulation::NotOurs };
     if !context.faulted_on_write() {
         return read_ones(context, instruction);
     }
@@ -151,23 +151,23 @@ fn access(context: &mut Context, instruction: &Instruction) -> Emulated {
     if instruction.is_string_instruction() {
         skip_string(context, instruction);
     }
-    Emulated::Done
+    Emulation::Done
 }
 
 /// A load into a general register; what else reads a portal is the program's own fault.
-fn read_ones(context: &mut Context, instruction: &Instruction) -> Emulated {
+fn read_ones(context: &mut TrapContext, instruction: &Instruction) -> Emulation {
     let to = instruction.op0_register();
     let value = match instruction.mnemonic() {
         Mnemonic::Mov | Mnemonic::Movsx | Mnemonic::Movsxd => u64::MAX,
         Mnemonic::Movzx => (1 << (8 * instruction.memory_size().size())) - 1,
-        _ => return Emulated::NotOurs,
+        _ => return Emulation::NotOurs,
     };
     context.set(to, value);
-    Emulated::Done
+    Emulation::Done
 }
 
 /// Goes behind the bytes that a string instruction has stored, which are lost.
-fn skip_string(context: &mut Context, instruction: &Instruction) {
+fn skip_string(context: &mut TrapContext, instruction: &Instruction) {
     let is_repeated = instruction.has_rep_prefix();
     let count = if is_repeated { context.get(Register::RCX).unwrap_or_default() } else { 1 };
     let bytes = count.wrapping_mul(instruction.memory_size().size() as u64);

@@ -3,19 +3,19 @@
 mod hooks;
 
 use crate::cpus;
+use crate::descriptor_log::{self, Recorder};
 use crate::leaked::load_or_leak;
-use crate::record::{self, Recorder};
-use crate::run::{self, Run};
+use crate::run::{self, CurrentRun};
 use crate::signals::masks;
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
 use dsa::device::{
-    ConfigError, Device, DeviceConfig, Entries, EntrySlots, GroupConfig, Mode, Posted, QueueConfig,
-    QueueId, Submitted, Tag,
+    ConfigError, DeviceConfig, EngineGroupConfig, EnqueueAnswer, EntryCounting, EntrySlots,
+    GroupQueue, Mode, Posted, QueueConfig, SoftwareDevice, Tag,
 };
 use dsa::hardware::capabilities::Capabilities;
 use dsa_run::Identity;
-use dsa_run::registers::{self, Counts, state};
+use dsa_run::registers::{self, QueueCounters, state};
 use std::ffi::c_int;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -23,34 +23,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A queue with engines in this process.
 #[derive(Clone, Copy)]
-pub struct Served {
+pub struct QueueHandle {
     number: u32,
     /// Configuration of the queue that the engines were started for.
     generation: u32,
-    registers: &'static registers::Device,
-    queue: &'static registers::Queue,
-    engines: &'static Engines,
-    id: QueueId,
+    registers: &'static registers::DeviceRegisters,
+    queue: &'static registers::QueueRegisters,
+    engines: &'static GroupDevice,
+    id: GroupQueue,
 }
 
 /// The engines of a group. They live as long as the process: a signal handler may be about to submit.
-struct Engines {
-    device: Device,
+struct GroupDevice {
+    device: SoftwareDevice,
     recorder: Option<Arc<Recorder>>,
 }
 
-type AllServed = Mutex<Vec<((u32, u32), Served)>>;
+type QueueHandles = Mutex<Vec<((u32, u32), QueueHandle)>>;
 
 /// All queues of this process that have engines. A child begins with others: a thread that is not there
 /// any more may have held the lock.
-static SERVED: AtomicPtr<AllServed> = AtomicPtr::new(std::ptr::null_mut());
+static SERVED: AtomicPtr<QueueHandles> = AtomicPtr::new(std::ptr::null_mut());
 
-fn all_served() -> &'static AllServed {
+fn all_served() -> &'static QueueHandles {
     let new = || Box::into_raw(Box::new(Mutex::new(Vec::new())));
     load_or_leak(&SERVED, new)
 }
 
-impl Served {
+impl QueueHandle {
     /// A posted write.
     pub fn post(&self, descriptor: &Descriptor) {
         if !self.is_current() {
@@ -71,15 +71,15 @@ impl Served {
     }
 
     /// A write that is answered.
-    pub fn enqueue(&self, descriptor: &Descriptor) -> Submitted {
+    pub fn enqueue(&self, descriptor: &Descriptor) -> EnqueueAnswer {
         let answer = if self.is_current() {
             self.engines.device.enqueue_tagged(self.id, descriptor, self.tag())
         } else {
-            Submitted::Retry
+            EnqueueAnswer::Retry
         };
         let count = match answer {
-            Submitted::Accepted => &self.counts().accepted,
-            Submitted::Retry => {
+            EnqueueAnswer::Accepted => &self.counts().accepted,
+            EnqueueAnswer::Retry => {
                 self.halt_if_reset();
                 &self.counts().retried
             }
@@ -110,13 +110,13 @@ impl Served {
         }
     }
 
-    fn counts(&self) -> &'static Counts {
+    fn counts(&self) -> &'static QueueCounters {
         &self.queue.counts
     }
 
     fn tag(&self) -> Tag {
         match &self.engines.recorder {
-            Some(_) => record::tag(),
+            Some(_) => descriptor_log::tag(),
             None => Tag::default(),
         }
     }
@@ -126,7 +126,7 @@ impl Served {
 ///
 /// # Errors
 /// ENODEV if there is no such queue, EAGAIN if the system gives no threads for its engines.
-pub fn serve(identity: &Identity) -> Result<Served, c_int> {
+pub fn serve(identity: &Identity) -> Result<QueueHandle, c_int> {
     let run = run::current().ok_or(libc::ENODEV)?;
     let mut served = all_served().lock().unwrap_or_else(PoisonError::into_inner);
     let key = (identity.device, identity.queue);
@@ -158,16 +158,16 @@ pub fn forget() {
 
 /// Starts the engines of a queue's group for this queue: another queue of the group that this process
 /// maps gets as many again.
-fn start(run: &'static Run, identity: &Identity) -> Result<Served, c_int> {
+fn start(run: &'static CurrentRun, identity: &Identity) -> Result<QueueHandle, c_int> {
     let (registers, queue) = registers_of(run, identity).ok_or(libc::ENODEV)?;
     let generation = queue.generation.load(Ordering::Acquire);
     let config = device_config(registers, queue, identity).ok_or(libc::ENODEV)?;
-    let recorder = record::start(run);
-    let hooks = hooks::of(run, identity, (registers, queue), recorder.clone());
+    let recorder = descriptor_log::start(run);
+    let hooks = hooks::for_queue(run, identity, (registers, queue), recorder.clone());
     // The program's signals are for its own threads.
     let device = masks::without_signals(|| {
         // SAFETY: a program answers for what its descriptors name, as it does on a real device.
-        cpus::with_all(|| unsafe { Device::start(&config, hooks) })
+        cpus::with_all(|| unsafe { SoftwareDevice::start(&config, hooks) })
     });
     let device = device.map_err(|error| {
         if !matches!(error, ConfigError::NoThread(_)) {
@@ -177,28 +177,28 @@ fn start(run: &'static Run, identity: &Identity) -> Result<Served, c_int> {
         libc::EAGAIN
     })?;
     let id = *device.queues().first().ok_or(libc::ENODEV)?;
-    let engines: &'static Engines = Box::leak(Box::new(Engines { device, recorder }));
-    Ok(Served { number: identity.queue, generation, registers, queue, engines, id })
+    let engines: &'static GroupDevice = Box::leak(Box::new(GroupDevice { device, recorder }));
+    Ok(QueueHandle { number: identity.queue, generation, registers, queue, engines, id })
 }
 
 fn registers_of(
-    run: &'static Run,
+    run: &'static CurrentRun,
     identity: &Identity,
-) -> Option<(&'static registers::Device, &'static registers::Queue)> {
+) -> Option<(&'static registers::DeviceRegisters, &'static registers::QueueRegisters)> {
     let device = run.registers.device.get(units::narrow::usize_from(identity.device.into()))?;
     Some((device, device.queue.get(units::narrow::usize_from(identity.queue.into()))?))
 }
 
 fn device_config(
-    registers: &'static registers::Device,
-    queue: &'static registers::Queue,
+    registers: &'static registers::DeviceRegisters,
+    queue: &'static registers::QueueRegisters,
     identity: &Identity,
 ) -> Option<DeviceConfig> {
     let group = units::narrow::usize_from(queue.group.load(Ordering::Relaxed).into());
     let engines = units::narrow::fit(registers.engines.get(group)?.load(Ordering::Relaxed));
     let capabilities = registers.capabilities();
     let queues = vec![config_of(queue, identity, &capabilities)?];
-    Some(DeviceConfig { capabilities, groups: vec![GroupConfig { engines, queues }] })
+    Some(DeviceConfig { capabilities, groups: vec![EngineGroupConfig { engines, queues }] })
 }
 
 /// A line on the program's standard error: what its error number alone does not tell.
@@ -209,7 +209,7 @@ fn say(text: &str) {
 }
 
 fn config_of(
-    queue: &'static registers::Queue,
+    queue: &'static registers::QueueRegisters,
     identity: &Identity,
     part: &Capabilities,
 ) -> Option<QueueConfig> {
@@ -235,7 +235,7 @@ fn config_of(
         mode,
         priority: units::narrow::fit(queue.priority.load(Ordering::Relaxed)),
         limits,
-        entries: Entries::Shared(slots),
+        entries: EntryCounting::Shared(slots),
         enabled: Some(&queue.state),
         in_flight: queue.in_flight.get(units::narrow::usize_from(identity.slot.into())),
     })

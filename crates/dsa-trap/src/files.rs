@@ -1,13 +1,13 @@
 //! Calls of the C library about the file of a queue.
 
 use crate::engines;
-use crate::next::next;
+use crate::libc_functions::next;
 use crate::plain;
 use crate::portals;
 use crate::run;
 use crate::signals::masks;
 use dsa::descriptor::Descriptor;
-use dsa::device::Submitted;
+use dsa::device::EnqueueAnswer;
 use dsa::hardware::{DESCRIPTOR_BYTES, Opcode, PORTAL_BYTES, RECORD_BYTES};
 use dsa_run::{IDENTIFY, Identity, WRITE_IN_PROCESS};
 use libc::{c_int, off_t, size_t, ssize_t};
@@ -182,7 +182,7 @@ fn submit_one(identity: &Identity, from: u64) -> Result<(), c_int> {
     /// Tries of the driver, `enqcmds_retries`.
     const TRIES: u32 = 32;
     for _ in 0..TRIES {
-        if served.enqueue(&descriptor) == Submitted::Accepted {
+        if served.enqueue(&descriptor) == EnqueueAnswer::Accepted {
             return Ok(());
         }
         std::thread::yield_now();

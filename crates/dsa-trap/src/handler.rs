@@ -3,8 +3,8 @@
 //! It emulates an instruction that this library is for. Any other signal goes to the program's action
 //! ([`signals::actions`]).
 
-use crate::context::Context;
-use crate::emulate::{self, Emulated};
+use crate::context::TrapContext;
+use crate::emulate::{self, Emulation};
 use crate::signals::{self, actions};
 use std::ffi::{c_int, c_void};
 
@@ -39,19 +39,19 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
     let kept = *errno;
     // SAFETY: above zero the kernel reports what an instruction did; the context is that of its thread.
     let (is_raised, mut registers) =
-        unsafe { ((*info).si_code > 0, Context::of(context.cast::<libc::ucontext_t>())) };
+        unsafe { ((*info).si_code > 0, TrapContext::new(context.cast::<libc::ucontext_t>())) };
     let emulated =
-        if is_raised { emulate::instruction(signal, &mut registers) } else { Emulated::NotOurs };
+        if is_raised { emulate::instruction(signal, &mut registers) } else { Emulation::NotOurs };
     match emulated {
-        Emulated::Done => {}
+        Emulation::Done => {}
         // SAFETY: as above.
-        Emulated::NotOurs => unsafe { actions::as_the_program_says(signal, true, info, context) },
+        Emulation::NotOurs => unsafe { actions::as_the_program_says(signal, true, info, context) },
         // SAFETY: as above; the information is that of a fault without an address, or with one.
-        Emulated::Protection | Emulated::PageFault(_) => unsafe {
+        Emulation::Protection | Emulation::PageFault(_) => unsafe {
             let mut fault: libc::siginfo_t = std::mem::zeroed();
             fault.si_signo = libc::SIGSEGV;
             fault.si_code = SI_KERNEL;
-            if let Emulated::PageFault(address) = emulated {
+            if let Emulation::PageFault(address) = emulated {
                 fault.si_code = SEGV_MAPERR;
                 // The address is the first field behind the three numbers.
                 (&raw mut fault).cast::<u64>().add(2).write(address);

@@ -12,7 +12,7 @@
 //! - [`files`]: calls of the C library about a queue's file.
 //! - [`plain`]: files of a run without namespaces.
 //! - [`cpuid`]: a CPU that says that it has the instructions.
-//! - [`record`]: the log of descriptors.
+//! - [`descriptor_log`]: the log of descriptors.
 //!
 //! Without `skipline-dsa run`, which names its directory in the environment, all of it does nothing but
 //! pass calls on.
@@ -27,19 +27,19 @@
 mod context;
 mod cpuid;
 mod cpus;
+mod descriptor_log;
 mod emulate;
 mod engines;
 mod files;
 mod fork;
 mod handler;
 mod leaked;
-mod local;
-mod next;
+mod libc_functions;
 mod plain;
 mod portals;
-mod record;
 mod run;
 mod signals;
+mod thread_locals;
 
 /// Runs before the program's own code.
 #[used]

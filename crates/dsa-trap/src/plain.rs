@@ -14,11 +14,11 @@ mod calls;
 mod paths;
 mod requests;
 
-use crate::run::Run;
+use crate::run::CurrentRun;
 use dsa_run::Identity;
 
 /// Which queue an open file is.
-pub fn identify(run: &Run, number: u64) -> Option<Identity> {
+pub fn identify(run: &CurrentRun, number: u64) -> Option<Identity> {
     let answer = requests::ask(run, &format!("identify {number}")).ok()?;
-    Identity::of(&answer.bytes)
+    Identity::from_bytes(&answer.bytes)
 }

@@ -3,9 +3,9 @@
 //! A signal handler looks here, so there is no lock: a portal is never freed, its place in the table is
 //! taken and left by one atomic write.
 
-use crate::engines::{self, Served};
+use crate::engines::{self, QueueHandle};
 use dsa::descriptor::Descriptor;
-use dsa::device::Submitted;
+use dsa::device::EnqueueAnswer;
 use dsa::hardware::PORTAL_BYTES;
 use dsa_run::Identity;
 use std::ffi::c_int;
@@ -14,23 +14,24 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// Portals that a process maps at a time.
 const MOST: usize = 256;
 
-static TABLE: [AtomicPtr<Portal>; MOST] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST];
+static TABLE: [AtomicPtr<MappedPortal>; MOST] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST];
 
 /// A mapped page of a queue.
-pub struct Portal {
+pub struct MappedPortal {
     page: u64,
     identity: Identity,
-    served: Served,
+    served: QueueHandle,
 }
 
-impl Portal {
+impl MappedPortal {
     /// A posted write of 64 bytes.
     pub fn post(&self, descriptor: &Descriptor) {
         self.served.post(descriptor);
     }
 
     /// A write that is answered.
-    pub fn enqueue(&self, descriptor: &Descriptor) -> Submitted {
+    pub fn enqueue(&self, descriptor: &Descriptor) -> EnqueueAnswer {
         self.served.enqueue(descriptor)
     }
 
@@ -41,7 +42,7 @@ impl Portal {
 }
 
 /// The portal that has an address.
-pub fn at(address: u64) -> Option<&'static Portal> {
+pub fn at(address: u64) -> Option<&'static MappedPortal> {
     let page = address & !(PORTAL_BYTES as u64 - 1);
     TABLE.iter().find_map(|entry| {
         // SAFETY: a portal in the table is never freed.
@@ -56,7 +57,7 @@ pub fn at(address: u64) -> Option<&'static Portal> {
 /// ENOMEM if the process has too many, and those of [`engines::serve`].
 pub fn add(page: u64, identity: Identity) -> Result<(), c_int> {
     let served = engines::serve(&identity)?;
-    let portal = Box::into_raw(Box::new(Portal { page, identity, served }));
+    let portal = Box::into_raw(Box::new(MappedPortal { page, identity, served }));
     let free = std::ptr::null_mut();
     let is_placed = TABLE.iter().any(|entry| {
         entry.compare_exchange(free, portal, Ordering::AcqRel, Ordering::Relaxed).is_ok()

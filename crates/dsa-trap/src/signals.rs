@@ -9,11 +9,11 @@
 
 pub mod actions;
 pub mod masks;
-mod running;
+mod running_handler;
 mod stacks;
 mod threads;
 
-use crate::next::next;
+use crate::libc_functions::next;
 use std::ffi::c_int;
 
 /// The signals that an instruction raises.

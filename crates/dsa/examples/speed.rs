@@ -9,7 +9,7 @@
 
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
-use dsa::engine::Engine;
+use dsa::engine::SoftwareEngine;
 use dsa::hardware::Opcode;
 use dsa::hardware::capabilities::Capabilities;
 use dsa::record::Record;
@@ -64,7 +64,7 @@ fn compare(name: &str, bytes: usize, mut own: impl FnMut(), mut other: impl FnMu
 
 /// An engine, and the memory that its descriptors name.
 struct Bench {
-    engine: Engine,
+    engine: SoftwareEngine,
     limits: QueueLimits,
     source: Vec<u8>,
     target: Vec<u8>,
@@ -74,7 +74,7 @@ struct Bench {
 fn main() {
     let mut bench = Bench {
         // SAFETY: all that is executed names the buffers of the bench.
-        engine: unsafe { Engine::new(PART) },
+        engine: unsafe { SoftwareEngine::new(PART) },
         limits: QueueLimits::of(&PART),
         source: (0..4 << 20).map(|at: usize| (at * 131 + 7) as u8).collect(),
         target: vec![0_u8; 5 << 20],

@@ -1,4 +1,4 @@
-//! What a device asks of a descriptor before it does anything [S 5.4, 5.5].
+//! The checks that a device makes of a descriptor before it does anything [S 5.4, 5.5].
 //!
 //! The order of checks is an implementation's own [S 5.4]. Ours is fixed: alignment of the record,
 //! operation, flags, reserved fields, privilege, sizes, alignment, overlap, interrupt handle.
@@ -15,7 +15,7 @@ use crate::hardware::{
 };
 use crate::operations::block_bytes;
 
-/// What a work queue allows, within what its device can do.
+/// Limits that a work queue sets for its descriptors, within the capabilities of its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
     /// Largest transfer, in bytes.
@@ -24,20 +24,20 @@ pub struct QueueLimits {
     pub most_batch: u32,
     /// Whether descriptors may ask to block on faults.
     pub block_on_fault: bool,
-    /// Operations: bit n for opcode n.
+    /// Operations that the queue allows: bit n for opcode n.
     pub operations: u64,
     /// Whether descriptors may be privileged.
     pub privileged: bool,
     /// Whether descriptors of user programs may request interrupts.
     pub user_interrupts: bool,
-    /// Interrupt handles, from 0 on.
+    /// Number of interrupt handles, which count from 0. Default: 0.
     pub interrupt_handles: u16,
-    /// Whether descriptors have a PASID of their own, as those of a shared queue do.
+    /// Whether each descriptor names its PASID, as the descriptors of a shared queue do.
     pub has_pasid: bool,
 }
 
 impl QueueLimits {
-    /// All that a device can do, for a user program.
+    /// The widest limits that a device has for a user program: no privilege, no interrupts.
     #[must_use]
     pub fn of(capabilities: &Capabilities) -> Self {
         Self {
@@ -53,60 +53,60 @@ impl QueueLimits {
     }
 }
 
-/// Where a descriptor stands: submitted by itself, or in the list of a batch.
+/// Whether a descriptor was submitted to a queue, or is a member of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In a work queue.
+pub enum Membership {
+    /// Submitted to a work queue.
     Queue,
-    /// A member of a batch, whose privilege it has.
+    /// A member of a batch. It has the privilege of the batch.
     Batch {
         /// Whether the batch is privileged.
         privileged: bool,
     },
 }
 
-/// A descriptor that is not taken.
+/// The reason why a descriptor fails a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Status code.
+    /// Status code of the completion record.
     pub code: u8,
     /// Flags that are reserved or missing, for [`status::BAD_FLAGS`].
     pub invalid_flags: u32,
 }
 
 impl Refusal {
-    fn of(code: u8) -> Self {
+    fn new(code: u8) -> Self {
         Self { code, invalid_flags: 0 }
     }
 }
 
-/// What descriptors are checked against.
+/// Rules that a descriptor is checked against.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules<'a> {
-    /// What the device can do.
+pub struct CheckRules<'a> {
+    /// Capabilities of the device.
     pub capabilities: &'a Capabilities,
-    /// What the queue allows.
+    /// Limits of the queue.
     pub queue: &'a QueueLimits,
-    /// Where the descriptor stands.
-    pub place: Place,
+    /// Whether the descriptor was submitted to the queue or is a member of a batch.
+    pub membership: Membership,
 }
 
-impl Rules<'_> {
-    /// The operation of a descriptor that may be executed.
+impl CheckRules<'_> {
+    /// Checks a descriptor and returns its operation.
     ///
     /// # Errors
     /// The first check that fails, in the fixed order.
     pub fn check(&self, descriptor: &Descriptor) -> Result<Opcode, Refusal> {
         if descriptor.has(flags::RECORD_ADDRESS_VALID) && !descriptor.record().is_multiple_of(32) {
-            return Err(Refusal::of(status::RECORD_ALIGNMENT));
+            return Err(Refusal::new(status::RECORD_ALIGNMENT));
         }
         let opcode = self.operation(descriptor)?;
-        let invalid_flags = valid_flags::offending(self, descriptor, opcode);
+        let invalid_flags = valid_flags::find_invalid(self, descriptor, opcode);
         if invalid_flags != 0 {
             return Err(Refusal { code: status::BAD_FLAGS, invalid_flags });
         }
         if self.has_reserved_pasid_bits(descriptor) || !reserved::are_zero(descriptor, opcode) {
-            return Err(Refusal::of(status::RESERVED_FIELD));
+            return Err(Refusal::new(status::RESERVED_FIELD));
         }
         let code = self
             .privilege(descriptor)
@@ -114,39 +114,39 @@ impl Rules<'_> {
             .or_else(|| alignment(descriptor, opcode))
             .or_else(|| {
                 let allows_moves = self.capabilities.has(gencap::OVERLAP);
-                overlap::found(descriptor, opcode, allows_moves).then_some(status::OVERLAP)
+                overlap::is_forbidden(descriptor, opcode, allows_moves).then_some(status::OVERLAP)
             })
             .or_else(|| self.interrupt(descriptor));
-        code.map_or(Ok(opcode), |code| Err(Refusal::of(code)))
+        code.map_or(Ok(opcode), |code| Err(Refusal::new(code)))
     }
 
     fn operation(&self, descriptor: &Descriptor) -> Result<Opcode, Refusal> {
         let allowed = self.capabilities.op_cap & self.queue.operations;
-        let in_batch = self.place != Place::Queue;
+        let in_batch = self.membership != Membership::Queue;
         descriptor
             .opcode()
             .filter(|opcode| allowed & opcode.bit() != 0)
             .filter(|opcode| !in_batch || !matches!(opcode, Opcode::Batch | Opcode::Drain))
-            .ok_or(Refusal::of(status::BAD_OPCODE))
+            .ok_or(Refusal::new(status::BAD_OPCODE))
     }
 
-    /// Bits between PASID and privilege, in a descriptor whose own they are.
+    /// Whether bits between PASID and privilege are set, in a descriptor that names its PASID.
     fn has_reserved_pasid_bits(&self, descriptor: &Descriptor) -> bool {
-        let counts = self.queue.has_pasid && self.place == Place::Queue;
+        let counts = self.queue.has_pasid && self.membership == Membership::Queue;
         counts && descriptor.pasid_word() & RESERVED_PASID_BITS != 0
     }
 
     /// Whether a descriptor acts with privilege: its own, or that of its batch.
     pub(crate) fn is_privileged(&self, descriptor: &Descriptor) -> bool {
-        match self.place {
-            Place::Queue if self.queue.has_pasid => descriptor.pasid_word() & PRIVILEGED != 0,
-            Place::Queue => self.queue.privileged,
-            Place::Batch { privileged } => privileged,
+        match self.membership {
+            Membership::Queue if self.queue.has_pasid => descriptor.pasid_word() & PRIVILEGED != 0,
+            Membership::Queue => self.queue.privileged,
+            Membership::Batch { privileged } => privileged,
         }
     }
 
     fn privilege(&self, descriptor: &Descriptor) -> Option<u8> {
-        let asks = self.place == Place::Queue && self.is_privileged(descriptor);
+        let asks = self.membership == Membership::Queue && self.is_privileged(descriptor);
         (asks && !self.queue.privileged).then_some(status::BAD_PRIVILEGE)
     }
 
@@ -187,11 +187,11 @@ impl Rules<'_> {
     }
 }
 
-/// The numbers of the bytes that are not zero and reserved: what [`status::RESERVED_FIELD`] is about.
+/// Numbers of the bytes for which a device reports [`status::RESERVED_FIELD`]: reserved and not zero.
 #[must_use]
 pub fn reserved_bytes(descriptor: &Descriptor) -> Vec<usize> {
     let Some(opcode) = descriptor.opcode() else { return Vec::new() };
-    // What is reserved depends on operation and flags alone.
+    // The reserved bytes depend on operation and flags alone.
     let mut alone = Descriptor::of(opcode).with_flags(descriptor.flags());
     let mut is_wrong = |at: &usize| {
         let byte = std::mem::replace(&mut alone.0[*at], descriptor.0[*at]);

@@ -1,11 +1,11 @@
-//! A descriptor: 64 bytes that ask a device for an operation [S 8.1, 8.3].
+//! A descriptor: the request of 64 bytes for an operation [S 8.1, 8.3].
 //!
-//! Any 64 bytes are a descriptor; [`crate::checks`] says which of them a device takes. Fields are
+//! Any 64 bytes are a descriptor; [`crate::checks`] finds whether a device executes it. Fields are
 //! little-endian; those of operations are methods here, named as the specification has them.
 
 use crate::hardware::{DESCRIPTOR_BYTES, Opcode, flags, offset};
 
-/// The 64 bytes.
+/// A descriptor as the device reads it from memory: 64 bytes, aligned to 64. Default: all zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Descriptor(pub [u8; DESCRIPTOR_BYTES]);
@@ -95,7 +95,7 @@ impl Descriptor {
         stride with_stride u32 = 48;
     }
 
-    /// A descriptor of an operation, all else zero.
+    /// A descriptor with this operation code and all other bytes zero.
     #[must_use]
     pub fn of(opcode: Opcode) -> Self {
         Self::default().with_code(opcode as u8)
@@ -108,7 +108,7 @@ impl Descriptor {
         u32::from_le_bytes([self.0[4], self.0[5], self.0[6], 0])
     }
 
-    /// Sets [`Self::flags`]; bits beyond 23 are left out.
+    /// Sets [`Self::flags`]. Bits beyond bit 23 are ignored.
     #[inline]
     #[must_use]
     pub fn with_flags(mut self, flags: u32) -> Self {
@@ -123,18 +123,18 @@ impl Descriptor {
         self.flags() & flags == flags
     }
 
-    /// With a completion record at `address`, which is always written.
+    /// Requests a completion record at `address`, also if the operation succeeds.
     #[must_use]
     pub fn recording(self, address: u64) -> Self {
         let flags = self.flags() | flags::RECORD_ADDRESS_VALID | flags::REQUEST_RECORD;
         self.with_record(address).with_flags(flags)
     }
 
-    /// Its operation; `None` if the code names none.
+    /// The operation; `None` if the specification does not define the operation code.
     #[inline]
     #[must_use]
     pub fn opcode(&self) -> Option<Opcode> {
-        Opcode::of(self.code())
+        Opcode::from_code(self.code())
     }
 }
 

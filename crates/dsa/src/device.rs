@@ -1,10 +1,10 @@
 //! A device: groups of work queues and engines, each engine a thread [S 3.3, 4].
 //!
 //! A program submits descriptors to a queue. Engines of its group take them, queue by queue as the
-//! arbiter says, execute them on the memory of this process, and write their records. Descriptors of a
+//! arbiter decides, execute them on the memory of this process, and write their records. Descriptors of a
 //! queue are dispatched in order and may end in any order.
 //!
-//! A submission ([`Device::post`], [`Device::enqueue`]) allocates nothing, so the handler of a signal
+//! A submission ([`SoftwareDevice::post`], [`SoftwareDevice::enqueue`]) allocates nothing, so the handler of a signal
 //! that an instruction raises may submit. It takes a lock for some ten nanoseconds: a handler that may
 //! interrupt a submission of its own thread would wait for ever, so signals whose handlers submit are
 //! blocked in each other.
@@ -12,87 +12,92 @@
 mod arbiter;
 mod config;
 mod crew;
+mod engine_threads;
+mod entry_slots;
 mod event_log;
 mod group;
-mod held;
 mod hooks;
 mod idle;
 mod queue;
-mod run;
-mod slots;
+mod reordering;
 mod software_error;
 
-pub use config::{ConfigError, DeviceConfig, Entries, EntrySlots, GroupConfig, Mode, QueueConfig};
+pub use config::{
+    ConfigError, DeviceConfig, EngineGroupConfig, EntryCounting, EntrySlots, Mode, QueueConfig,
+};
 pub use event_log::{
-    BadEventLog, EVENT_WORDS, Event, EventLog, EventLogPlace, EventSlot, LEAST_EVENTS, MOST_EVENTS,
+    BadEventLog, EVENT_WORDS, EventLog, EventLogPlace, EventSlot, LEAST_EVENTS, LoggedEvent,
+    MOST_EVENTS,
 };
 pub use group::Posted;
 pub use hooks::{ErrorHook, EventHook, Hooks, InterruptHook, Watcher};
 pub use software_error::SoftwareError;
 
 use crate::descriptor::Descriptor;
-use crate::engine::Engine;
-use group::Group;
-use run::Shared;
+use crate::engine::SoftwareEngine;
+use engine_threads::Shared;
+use group::EngineGroup;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// The answer to a submission that can be refused (ENQCMD).
+/// The response to an enqueue command (ENQCMD).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Submitted {
-    /// The queue has taken it.
+pub enum EnqueueAnswer {
+    /// The queue has accepted the descriptor.
     Accepted,
-    /// Not now: the occupancy is at the threshold, or the queue takes none.
+    /// The queue has refused the descriptor: its occupancy is at the threshold, or it is disabled or dedicated.
     Retry,
 }
 
-/// A queue of a device.
+/// Identifies a queue of a device by its group and its number in the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct QueueId {
+pub struct GroupQueue {
     group: usize,
     queue: usize,
 }
 
-/// What a submitter says of a submission, for the watcher.
+/// Label that a submitter gives to a submission. The device passes it to its watcher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tag {
-    /// When, in nanoseconds of a clock of the submitter's.
+    /// Time of the submission in nanoseconds, by a clock of the submitter. Default: 0.
     pub time_ns: u64,
-    /// Through what, such as a thread.
+    /// Number of the portal, such as a thread's. Default: 0.
     pub portal: u64,
 }
 
-/// Where a descriptor that has ended came from; a member of a batch, where its batch came from.
+/// The submission that a descriptor belongs to. For a member of a batch it is the submission of the batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Origin {
-    /// The queue.
-    pub queue: QueueId,
-    /// What its submitter has said.
+pub struct SubmissionOrigin {
+    /// The queue that it was submitted to.
+    pub queue: GroupQueue,
+    /// The label that its submitter gave.
     pub tag: Tag,
 }
 
-/// An enabled device. Dropped, it executes what its queues hold, and ends its threads.
-pub struct Device {
+/// An enabled device. When dropped, it executes the descriptors that are still in its queues, and ends its
+/// threads.
+pub struct SoftwareDevice {
     shared: Arc<Shared>,
-    queues: Vec<QueueId>,
+    queues: Vec<GroupQueue>,
     engines: Vec<JoinHandle<()>>,
 }
 
-impl std::fmt::Debug for Device {
+impl std::fmt::Debug for SoftwareDevice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Device").field("queues", &self.queues).finish_non_exhaustive()
     }
 }
 
-impl Device {
-    /// Starts the engines of a device. `hooks` may be a watcher, or none.
+impl SoftwareDevice {
+    /// Starts the engines of a device. `hooks` may be an `Option<Watcher>`, or all [`Hooks`].
     ///
     /// # Safety
-    /// As [`Engine::new`]: the submitter answers for the memory that a descriptor names, until it has ended.
+    /// As [`SoftwareEngine::new`]: the submitter is responsible for the memory that a descriptor names, until
+    /// the descriptor has ended.
     ///
     /// # Errors
-    /// What of the configuration the device does not have, or that the system gives no thread.
+    /// If the device does not have a part of the configuration, or the system cannot start a thread.
     #[allow(unsafe_code)]
     pub unsafe fn start(
         config: &DeviceConfig,
@@ -102,13 +107,13 @@ impl Device {
         let hooks = hooks.into();
         let mut first_queue = 0;
         let groups = config.groups.iter().map(|group| {
-            let own = Group::new(group, first_queue, hooks.injector.clone());
+            let own = EngineGroup::new(group, first_queue, hooks.injector.clone());
             first_queue += group.queues.len();
             own
         });
         let groups = groups.collect();
         // SAFETY: the caller's, as stated above.
-        let mut engine = unsafe { Engine::new(config.capabilities) };
+        let mut engine = unsafe { SoftwareEngine::new(config.capabilities) };
         if hooks.event_log.is_some() {
             if !config.capabilities.has_event_log() {
                 return Err(ConfigError::NoEventLog);
@@ -117,7 +122,7 @@ impl Device {
         }
         let shared = Arc::new(Shared::new(engine, groups, hooks));
         let queues = config.groups.iter().enumerate().flat_map(|(group, config)| {
-            (0..config.queues.len()).map(move |queue| QueueId { group, queue })
+            (0..config.queues.len()).map(move |queue| GroupQueue { group, queue })
         });
         // Dropped, it ends the engines that have a thread, if one has none.
         let mut device = Self { queues: queues.collect(), shared, engines: Vec::new() };
@@ -132,21 +137,22 @@ impl Device {
         Ok(device)
     }
 
-    /// Its queues, group by group as configured.
+    /// The queues of the device, group by group as configured.
     #[must_use]
-    pub fn queues(&self) -> &[QueueId] {
+    pub fn queues(&self) -> &[GroupQueue] {
         &self.queues
     }
 
-    /// Submits to a dedicated queue, as MOVDIR64B does: a write that has no answer. If the queue is full
-    /// the descriptor is lost, and the software error register says so; one for a shared or disabled
-    /// queue is lost silently.
-    pub fn post(&self, queue: QueueId, descriptor: &Descriptor) {
+    /// Submits to a dedicated queue, as MOVDIR64B does: a write without a response. If the queue is full, the
+    /// descriptor is lost, and the software error register reports it. A descriptor for a shared or disabled
+    /// queue is lost without a report.
+    pub fn post(&self, queue: GroupQueue, descriptor: &Descriptor) {
         let _ = self.post_tagged(queue, descriptor, Tag::default());
     }
 
-    /// As [`Self::post`], with a tag; what no device says is whether the queue has taken it.
-    pub fn post_tagged(&self, queue: QueueId, descriptor: &Descriptor, tag: Tag) -> Posted {
+    /// As [`Self::post`], with a tag. Returns whether the queue has accepted the descriptor, which a real
+    /// device does not report.
+    pub fn post_tagged(&self, queue: GroupQueue, descriptor: &Descriptor, tag: Tag) -> Posted {
         let group = &self.shared.groups[queue.group];
         let posted = group.post(queue.queue, (*descriptor, tag));
         if posted == Posted::Overflow {
@@ -156,54 +162,59 @@ impl Device {
         posted
     }
 
-    /// Submits to a shared queue, as ENQCMD does.
-    pub fn enqueue(&self, queue: QueueId, descriptor: &Descriptor) -> Submitted {
+    /// Submits to a shared queue, as ENQCMD does, and returns the response.
+    pub fn enqueue(&self, queue: GroupQueue, descriptor: &Descriptor) -> EnqueueAnswer {
         self.enqueue_tagged(queue, descriptor, Tag::default())
     }
 
     /// As [`Self::enqueue`], with a tag.
-    pub fn enqueue_tagged(&self, queue: QueueId, descriptor: &Descriptor, tag: Tag) -> Submitted {
+    pub fn enqueue_tagged(
+        &self,
+        queue: GroupQueue,
+        descriptor: &Descriptor,
+        tag: Tag,
+    ) -> EnqueueAnswer {
         self.shared.groups[queue.group].enqueue(queue.queue, (*descriptor, tag))
     }
 
-    /// Descriptors in a queue that no engine has taken yet, those of other processes included.
+    /// Number of descriptors in a queue that no engine has taken yet, those of other processes included.
     #[must_use]
-    pub fn occupancy(&self, queue: QueueId) -> usize {
+    pub fn occupancy(&self, queue: GroupQueue) -> usize {
         self.shared.groups[queue.group].occupancy(queue.queue)
     }
 
-    /// Waits until all that this process has submitted to a queue has ended.
-    pub fn drain(&self, queue: QueueId) {
+    /// Waits until all descriptors that this process has submitted to a queue have ended.
+    pub fn drain(&self, queue: GroupQueue) {
         self.shared.groups[queue.group].drain(queue.queue);
     }
 
-    /// Drains a queue and lets it take nothing more.
-    pub fn disable(&self, queue: QueueId) {
+    /// Disables a queue, so that it accepts no more descriptors, and drains it.
+    pub fn disable(&self, queue: GroupQueue) {
         self.shared.groups[queue.group].set_enabled(queue.queue, false);
         self.drain(queue);
     }
 
-    /// Lets a disabled queue take descriptors again.
-    pub fn enable(&self, queue: QueueId) {
+    /// Enables a disabled queue again.
+    pub fn enable(&self, queue: GroupQueue) {
         self.shared.set_up();
         self.shared.groups[queue.group].set_enabled(queue.queue, true);
     }
 
-    /// Drops what a queue holds of this process, unexecuted and without records; returns how many descriptors. What
-    /// engines have taken goes on.
-    pub fn discard(&self, queue: QueueId) -> usize {
+    /// Drops the waiting descriptors that this process has in a queue, without executing them and without
+    /// records. Descriptors that engines have taken go on. Returns the number of dropped descriptors.
+    pub fn discard(&self, queue: GroupQueue) -> usize {
         self.shared.groups[queue.group].clear(queue.queue)
     }
 
-    /// As [`Self::discard`], and waits for what engines have taken.
-    pub fn abort(&self, queue: QueueId) -> usize {
+    /// As [`Self::discard`], and waits until the descriptors that engines have taken have ended.
+    pub fn abort(&self, queue: GroupQueue) -> usize {
         let dropped = self.discard(queue);
         self.drain(queue);
         dropped
     }
 
-    /// Resets the device: disables all queues, drops what they hold without records, waits for what
-    /// engines have taken, and clears the software error register and the event log.
+    /// Resets the device: disables all queues, drops their waiting descriptors without records, waits for
+    /// those that engines have taken, and clears the software error register and the event log.
     pub fn reset(&self) {
         self.shared.reset();
         for &queue in &self.queues {
@@ -215,14 +226,14 @@ impl Device {
         }
     }
 
-    /// Whether the device was reset, by its program or by an injector, and no queue was enabled since:
-    /// none takes a descriptor.
+    /// Whether the device was reset, by its program or by an injector, and no queue was enabled since. All its
+    /// queues then refuse descriptors.
     #[must_use]
     pub fn is_reset(&self) -> bool {
         self.shared.is_reset()
     }
 
-    /// The software error register.
+    /// Reads the software error register.
     #[must_use]
     pub fn software_error(&self) -> SoftwareError {
         *self.shared.error()
@@ -240,14 +251,14 @@ impl Device {
     }
 }
 
-impl Drop for Device {
+impl Drop for SoftwareDevice {
     fn drop(&mut self) {
         self.shared.close_event_log();
         for group in &self.shared.groups {
             group.stop();
         }
         for engine in self.engines.drain(..) {
-            // An engine that panicked has said so on its own.
+            // An engine that panicked has reported that itself.
             drop(engine.join());
         }
     }

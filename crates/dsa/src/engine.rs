@@ -1,40 +1,41 @@
-//! A descriptor from its checks to its record, and a batch from its list to its record [S 3.8, 5.8].
+//! Execution of a descriptor from its checks to its record, and of a batch from its list to its record
+//! [S 3.8, 5.8].
 
 pub(crate) mod batch;
 
-use batch::{Batch, Crew};
+use batch::{Crew, RunningBatch};
 
-use crate::checks::{Place, QueueLimits, Refusal, Rules};
+use crate::checks::{CheckRules, Membership, QueueLimits, Refusal};
 use crate::descriptor::Descriptor;
 use crate::hardware::capabilities::{Capabilities, gencap};
-use crate::hardware::status::{self, Operand};
+use crate::hardware::status::{self, FaultOperand};
 use crate::hardware::{Opcode, flags};
-use crate::inject::{Draws, Injector};
+use crate::inject::{Injection, Injector};
 use crate::memory::Span;
 use crate::operations::{self, Manner};
 use crate::record::Record;
 
-/// What the submitter can see of the end of a descriptor, beside memory.
+/// Result of a descriptor that its submitter can see, apart from the memory that it wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A completion record was written.
     Recorded(Record),
-    /// It succeeded, and no record was requested.
+    /// The descriptor succeeded, and no record was requested.
     Silent(Record),
-    /// It failed, and the record could not take the error: it goes to the software error register, or to
-    /// the event log.
+    /// The descriptor failed, and the error could not be written to a record. It goes to the software error
+    /// register or the event log.
     Logged(Record),
-    /// The record could not be written, and waits in the event log until the driver writes it.
+    /// The record could not be written. It waits in the event log until the driver writes it.
     Held {
-        /// Why: the fault of the record, or that one of a member waits there.
+        /// Reason: the fault of the record's page, or, for a batch, that the record of a member waits there.
         error: Record,
-        /// The record.
+        /// The record for the driver to write.
         record: Record,
     },
 }
 
 impl Outcome {
-    /// What the record says, or would say.
+    /// The completion record, written or not.
     #[must_use]
     pub fn record(&self) -> Record {
         match self {
@@ -45,8 +46,8 @@ impl Outcome {
         }
     }
 
-    /// What the software error register or the event log has of it: as [`Self::record`], but for a record
-    /// that could not be written.
+    /// The error for the software error register or the event log: the reason if the record could not be
+    /// written, otherwise [`Self::record`].
     #[must_use]
     pub fn error(&self) -> Record {
         match self {
@@ -58,132 +59,144 @@ impl Outcome {
 
 /// A descriptor that has ended.
 #[derive(Clone, Copy, Debug)]
-pub struct Ended<'a> {
-    /// The descriptor.
+pub struct EndedDescriptor<'a> {
+    /// The descriptor as it was submitted, or read from the list of its batch.
     pub descriptor: &'a Descriptor,
-    /// Its number in its batch, if it is a member.
+    /// Number in its batch from 0 on, if it is a member.
     pub member: Option<u32>,
-    /// The number of its batch among those under way, if it is one or a member.
+    /// Number of the batch among those being executed, if the descriptor is a batch or a member of one.
     pub batch: Option<u8>,
-    /// How it ended.
+    /// Result of the descriptor.
     pub outcome: Outcome,
 }
 
-impl Ended<'_> {
-    /// Whether its error is no completion record's.
+impl EndedDescriptor<'_> {
+    /// Whether its error goes to the software error register or the event log.
     #[must_use]
     pub fn is_logged(&self) -> bool {
         matches!(self.outcome, Outcome::Logged(_) | Outcome::Held { .. })
     }
 }
 
-/// Who helps with a batch, and what sees the end of each descriptor.
-pub(crate) type With<'a> = (Option<&'a dyn Crew>, &'a mut dyn FnMut(&Ended<'_>));
+/// Engines that may help with a batch, and the function to call for each descriptor that ends.
+pub(crate) type Execution<'a> = (Option<&'a dyn Crew>, &'a mut dyn FnMut(&EndedDescriptor<'_>));
 
-/// What a descriptor is, beside its bytes.
+/// Whether a descriptor came from a queue or a batch, and the fault injected into it.
 #[derive(Clone, Copy)]
-struct At<'a> {
-    place: Place,
-    /// Its number in its batch.
+struct DescriptorOrigin<'a> {
+    membership: Membership,
+    /// Number in its batch, if it is a member.
     member: Option<u32>,
-    /// The number of that batch.
+    /// Number of that batch.
     batch: Option<u8>,
-    /// With what it ends if it passes the checks.
+    /// Status of an injected error, with which the descriptor ends if it passes the checks.
     error: Option<u8>,
-    /// What its members meet, if it is a batch.
-    members: Option<Draws<'a>>,
+    /// Faults to inject into its members, if it is a batch.
+    members: Option<Injection<'a>>,
 }
 
-/// Executes descriptors, one after the other, on the memory of its process.
+/// An engine that executes descriptors, one after the other, on the memory of its process.
 ///
-/// It has no state: threads may share one.
+/// An engine has no state: threads may share one.
 #[derive(Clone, Copy, Debug)]
-pub struct Engine {
+pub struct SoftwareEngine {
     capabilities: Capabilities,
     /// Whether an event log takes records that cannot be written.
     has_event_log: bool,
 }
 
-impl Engine {
-    /// An engine of a device that can do this.
+impl SoftwareEngine {
+    /// An engine of a device with these capabilities.
     ///
     /// # Safety
-    /// The caller answers for the memory that descriptors name: the engine reads and writes any of the
-    /// process, as a device does, also where Rust holds references.
+    /// The caller is responsible for the memory that descriptors name: the engine reads and writes any memory of
+    /// the process, as a device does, also memory that Rust has references to.
     #[must_use]
     #[allow(unsafe_code)]
     pub unsafe fn new(capabilities: Capabilities) -> Self {
         Self { capabilities, has_event_log: false }
     }
 
-    /// The same engine of a device whose event log is enabled: an operation whose record cannot be written
-    /// is done all the same, as its record can be written later.
+    /// The same engine, with an enabled event log. An operation is executed even if its record cannot be
+    /// written, as the driver can write the record later.
     #[must_use]
     pub fn with_event_log(self) -> Self {
         Self { has_event_log: true, ..self }
     }
 
-    /// What it can do.
+    /// Capabilities of the device of the engine.
     #[must_use]
     pub fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
 
-    /// Executes a descriptor of a queue, or a whole batch, and writes its completion record.
+    /// Executes a descriptor, or a whole batch, under the limits of its queue, and writes its completion record.
     ///
-    /// The descriptor's addresses are those of this process. An address of no page ends in the record;
-    /// what the descriptor says to write is written, whatever it is.
+    /// Addresses in the descriptor are virtual addresses of this process. An access to an address without a page
+    /// is reported in the record. Any memory that the descriptor names as destination is overwritten.
     pub fn execute(&self, descriptor: &Descriptor, queue: &QueueLimits) -> Outcome {
         self.execute_watched(descriptor, queue, &mut |_| {})
     }
 
-    /// As [`Self::execute`]; `watch` is called for each descriptor that ends, members before their batch.
+    /// As [`Self::execute`], and calls `watch` for each descriptor that ends, members before their batch.
     pub fn execute_watched(
         &self,
         descriptor: &Descriptor,
         queue: &QueueLimits,
-        watch: &mut dyn FnMut(&Ended<'_>),
+        watch: &mut dyn FnMut(&EndedDescriptor<'_>),
     ) -> Outcome {
         self.execute_with(descriptor, queue, (None, watch))
     }
 
-    /// As [`Self::execute_watched`]; a crew helps with a batch.
+    /// As [`Self::execute_watched`], with a crew that helps with a batch.
     pub(crate) fn execute_with(
         &self,
         descriptor: &Descriptor,
         queue: &QueueLimits,
-        (crew, watch): With<'_>,
+        (crew, watch): Execution<'_>,
     ) -> Outcome {
-        let at = At { place: Place::Queue, member: None, batch: None, error: None, members: None };
+        let at = DescriptorOrigin {
+            membership: Membership::Queue,
+            member: None,
+            batch: None,
+            error: None,
+            members: None,
+        };
         self.execute_at(descriptor, queue, at, (crew, watch))
     }
 
-    /// As [`Self::execute_watched`], with the faults that an injector draws for descriptor number
+    /// As [`Self::execute_watched`], with the faults that an injector injection for descriptor number
     /// `number` of queue number `queue`.
     pub fn execute_injected(
         &self,
         injector: &Injector,
         (queue, number): (usize, u64),
         (descriptor, limits): (&Descriptor, &QueueLimits),
-        watch: &mut dyn FnMut(&Ended<'_>),
+        watch: &mut dyn FnMut(&EndedDescriptor<'_>),
     ) -> Outcome {
         injector.without_ranges(|| {
-            let draws = injector.of(queue, number);
-            self.execute_in_trouble(descriptor, limits, draws, (None, watch))
+            let injection = injector.draw_for(queue, number);
+            self.execute_with_injection(descriptor, limits, injection, (None, watch))
         })
     }
 
-    /// As [`Self::execute_with`], with the trouble that an injector draws.
-    pub(crate) fn execute_in_trouble(
+    /// As [`Self::execute_with`], with injected faults.
+    pub(crate) fn execute_with_injection(
         &self,
         descriptor: &Descriptor,
         queue: &QueueLimits,
-        draws: Draws<'_>,
-        (crew, watch): With<'_>,
+        injection: Injection<'_>,
+        (crew, watch): Execution<'_>,
     ) -> Outcome {
-        draws.meet(descriptor, |error| {
-            let members = Some(draws);
-            let at = At { place: Place::Queue, member: None, batch: None, error, members };
+        injection.inflict(descriptor, |error| {
+            let members = Some(injection);
+            let at = DescriptorOrigin {
+                membership: Membership::Queue,
+                member: None,
+                batch: None,
+                error,
+                members,
+            };
             self.execute_at(descriptor, queue, at, (crew, watch))
         })
     }
@@ -192,18 +205,20 @@ impl Engine {
         &self,
         descriptor: &Descriptor,
         queue: &QueueLimits,
-        At { place, member, mut batch, error, members: draws }: At<'_>,
-        (crew, watch): With<'_>,
+        DescriptorOrigin { membership, member, mut batch, error, members: injection }: DescriptorOrigin<
+            '_,
+        >,
+        (crew, watch): Execution<'_>,
     ) -> Outcome {
-        let rules = Rules { capabilities: &self.capabilities, queue, place };
+        let rules = CheckRules { capabilities: &self.capabilities, queue, membership };
         let outcome = match (rules.check(descriptor), error) {
-            (Ok(_), _) if !self.has_event_log && !record_is_there(descriptor) => {
+            (Ok(_), _) if !self.has_event_log && !is_record_writable(descriptor) => {
                 Outcome::Logged(record_fault(descriptor, self.manner()))
             }
-            (Ok(_), Some(code)) => self.end(descriptor, Record::of(code)),
+            (Ok(_), Some(code)) => self.end(descriptor, Record::with_status(code)),
             (Ok(Opcode::Batch), None) => {
-                let place = Place::Batch { privileged: rules.is_privileged(descriptor) };
-                let members = Batch::new(descriptor, queue, place, draws);
+                let membership = Membership::Batch { privileged: rules.is_privileged(descriptor) };
+                let members = RunningBatch::new(descriptor, queue, membership, injection);
                 batch = Some(members.number());
                 let (record, is_held) = members.run(self, (crew, watch));
                 if is_held { self.hold(descriptor, record) } else { self.end(descriptor, record) }
@@ -212,22 +227,22 @@ impl Engine {
                 let record = operations::execute(descriptor, opcode, self.manner());
                 self.end(descriptor, record)
             }
-            (Err(refusal), _) => self.refused(descriptor, refusal),
+            (Err(refusal), _) => self.refuse(descriptor, refusal),
         };
-        watch(&Ended { descriptor, member, batch, outcome });
+        watch(&EndedDescriptor { descriptor, member, batch, outcome });
         outcome
     }
 
-    /// A descriptor that is not taken.
-    fn refused(&self, descriptor: &Descriptor, refusal: Refusal) -> Outcome {
-        let record = Record::of(refusal.code).with_u32(16, refusal.invalid_flags);
+    /// Ends a descriptor that a check has refused.
+    fn refuse(&self, descriptor: &Descriptor, refusal: Refusal) -> Outcome {
+        let record = Record::with_status(refusal.code).with_u32(16, refusal.invalid_flags);
         match refusal.code {
             status::RECORD_ALIGNMENT | status::BAD_PRIVILEGE => Outcome::Logged(record),
             _ => self.end(descriptor, record),
         }
     }
 
-    /// Writes the record, if one is due.
+    /// Ends a descriptor: writes its record, if its flags or its status require one.
     fn end(&self, descriptor: &Descriptor, record: Record) -> Outcome {
         if let Some(without) = without_record(descriptor, record) {
             return without;
@@ -239,10 +254,11 @@ impl Engine {
         if self.has_event_log { Outcome::Held { error, record } } else { Outcome::Logged(error) }
     }
 
-    /// Ends a batch of which a member's record waits in the event log: its own, if one is due, follows there.
+    /// Ends a batch while the record of a member waits in the event log. The record of the batch, if one is
+    /// required, goes to the event log behind it.
     fn hold(&self, descriptor: &Descriptor, record: Record) -> Outcome {
         without_record(descriptor, record).unwrap_or_else(|| {
-            let error = Record::of(status::BATCH_HELD).with_u64(8, descriptor.record());
+            let error = Record::with_status(status::BATCH_HELD).with_u64(8, descriptor.record());
             Outcome::Held { error, record }
         })
     }
@@ -252,7 +268,7 @@ impl Engine {
     }
 }
 
-/// How a descriptor ends that no record is written for; `None` if one is due.
+/// Outcome of a descriptor without a record; `None` if a record has to be written.
 fn without_record(descriptor: &Descriptor, record: Record) -> Option<Outcome> {
     let is_error = !matches!(
         record.status(),
@@ -265,17 +281,17 @@ fn without_record(descriptor: &Descriptor, record: Record) -> Option<Outcome> {
     }
 }
 
-/// Whether a record that is certain to be written can be: nothing is done for one that cannot.
-fn record_is_there(descriptor: &Descriptor) -> bool {
+/// Whether a requested record can be written. A descriptor whose record cannot be written is not executed.
+fn is_record_writable(descriptor: &Descriptor) -> bool {
     if !descriptor.has(flags::RECORD_ADDRESS_VALID | flags::REQUEST_RECORD) {
         return true;
     }
     // Aligned as it is, it lies in one page.
-    Span::written_in_part(Operand::Record, descriptor.record(), 1).reach(1).1.is_none()
+    Span::written_in_part(FaultOperand::Record, descriptor.record(), 1).reach(1).1.is_none()
 }
 
 fn record_fault(descriptor: &Descriptor, manner: Manner) -> Record {
     let address = descriptor.record();
-    let fault = Span::written_in_part(Operand::Record, address, 1).fault_at(address);
-    Record::of_fault(status::RECORD_FAULT, fault, manner.fault_info)
+    let fault = Span::written_in_part(FaultOperand::Record, address, 1).fault_at(address);
+    Record::from_fault(status::RECORD_FAULT, fault, manner.fault_info)
 }

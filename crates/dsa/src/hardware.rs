@@ -1,4 +1,4 @@
-//! What hardware defines: numbers, names and layouts, and no behaviour.
+//! Definitions of the hardware: numbers, names and layouts, and no behaviour.
 //!
 //! Source: Intel DSA architecture specification 341204-006US rev 3.0, section named at each item; the
 //! Linux uapi header `linux/idxd.h` has the same numbers.
@@ -7,15 +7,15 @@ pub mod capabilities;
 pub mod flags;
 pub mod status;
 
-/// Bytes of a descriptor, which is aligned as much [S 8.1].
+/// Size and alignment of a descriptor in bytes [S 8.1].
 pub const DESCRIPTOR_BYTES: usize = 64;
-/// Bytes of a completion record, which is aligned as much [S 8.2].
+/// Size and alignment of a completion record in bytes [S 8.2].
 pub const RECORD_BYTES: usize = 32;
-/// Bytes of a portal page [S 3.3].
+/// Size of a portal in bytes: one page [S 3.3].
 pub const PORTAL_BYTES: usize = 4096;
-/// Largest delta operation [S 8.3.8].
+/// Largest transfer of a delta operation in bytes [S 8.3.8].
 pub const MOST_DELTA_BYTES: u64 = 512 << 10;
-/// Least maximum size of a delta record that is created [S 5.8, code 0x15].
+/// Least value in bytes of the maximum size of a delta record to create [S 5.8, code 0x15].
 pub const LEAST_DELTA_RECORD_BYTES: u32 = 80;
 /// Bytes of an entry of a delta record: an offset in units of 8 bytes, and 8 bytes of data [S 8.3.8].
 pub const DELTA_ENTRY_BYTES: u32 = 10;
@@ -26,15 +26,15 @@ pub const PROTECTION_BYTES: u64 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Opcode {
-    /// Nothing.
+    /// Does nothing.
     NoOp = 0,
-    /// A list of descriptors.
+    /// Executes a list of descriptors.
     Batch = 1,
-    /// Waits for all earlier descriptors.
+    /// Waits for all earlier descriptors of its queue.
     Drain = 2,
-    /// Copies.
+    /// Copies a range.
     Move = 3,
-    /// Fills with a pattern of 8 or 16 bytes.
+    /// Fills a range with a pattern of 8 or 16 bytes.
     Fill = 4,
     /// Compares two ranges.
     Compare = 5,
@@ -42,32 +42,32 @@ pub enum Opcode {
     ComparePattern = 6,
     /// Records the differences of two ranges.
     CreateDelta = 7,
-    /// Applies such a record.
+    /// Applies a record of differences to a range.
     ApplyDelta = 8,
-    /// Copies to two places.
+    /// Copies a range to two destinations.
     Dualcast = 9,
-    /// Loads translations (version 2).
+    /// Loads address translations of a range (version 2).
     TranslationFetch = 0x0a,
-    /// Computes a CRC.
+    /// Computes the CRC of a range.
     Crc = 0x10,
-    /// Copies and computes a CRC.
+    /// Copies a range and computes its CRC.
     CopyCrc = 0x11,
-    /// Checks protection information.
+    /// Checks the protection information of blocks.
     DifCheck = 0x12,
-    /// Inserts protection information.
+    /// Copies blocks and inserts protection information.
     DifInsert = 0x13,
-    /// Checks and removes protection information.
+    /// Copies blocks, checks and removes their protection information.
     DifStrip = 0x14,
-    /// Checks and replaces protection information.
+    /// Copies blocks, checks and replaces their protection information.
     DifUpdate = 0x15,
-    /// Writes protection information apart from data (version 2).
+    /// Writes the protection information of blocks to a separate range (version 2).
     DixGenerate = 0x17,
-    /// Writes lines back to memory.
+    /// Flushes the cache lines of a range to memory.
     CacheFlush = 0x20,
 }
 
 impl Opcode {
-    /// Every operation, by number.
+    /// All operations, by operation code.
     pub const ALL: [Self; 19] = [
         Self::NoOp,
         Self::Batch,
@@ -90,9 +90,9 @@ impl Opcode {
         Self::CacheFlush,
     ];
 
-    /// The operation of a code; `None` if there is none.
+    /// The operation of a code; `None` if the specification does not define the code.
     #[must_use]
-    pub fn of(code: u8) -> Option<Self> {
+    pub fn from_code(code: u8) -> Option<Self> {
         const BY_CODE: [Option<Opcode>; 0x21] = {
             let mut table = [None; 0x21];
             let mut number = 0;
@@ -105,13 +105,13 @@ impl Opcode {
         BY_CODE.get(usize::from(code)).copied().flatten()
     }
 
-    /// Its bit in word 0 of OPCAP and of a queue's OPCFG.
+    /// The bit of the operation in word 0 of OPCAP and of a queue's OPCFG.
     #[must_use]
     pub fn bit(self) -> u64 {
         1 << self as u8
     }
 
-    /// Its name, as the specification has it, in lower case.
+    /// Name of the operation as in the specification, in lower case.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -156,7 +156,7 @@ pub mod offset {
     pub const SIZE: usize = 32;
     /// Handle of the completion interrupt.
     pub const INTERRUPT: usize = 36;
-    /// Where fields of an operation begin.
+    /// First byte of the fields that are specific to an operation.
     pub const OWN: usize = 40;
 }
 

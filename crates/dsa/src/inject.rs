@@ -1,32 +1,32 @@
-//! Trouble on purpose: what a program has to survive, by a plan and a seed.
+//! Fault injection by a plan and a seed: page faults, refusals, errors, delays, reordering, resets.
 //!
-//! A [`Plan`] says how often; an [`Injector`] says for which descriptors. It decides from the seed, the
-//! number of the queue in its device, and the number of the descriptor in that queue, so a run that
-//! submits the same in the same order meets the same trouble. A member of a batch is one more descriptor,
-//! with its number in the batch; only its turn is nothing that is drawn.
+//! An [`InjectionPlan`] has the rates. An [`Injector`] decides which descriptors are affected: from the seed, the
+//! number of the queue in its device, and the number of the descriptor in that queue. So a run that submits
+//! the same descriptors in the same order gets the same faults. A member of a batch counts as a descriptor of
+//! its own, with its number in the batch; only reordering is not drawn for it.
 
 mod operands;
 mod plan;
 
-pub use plan::{Delays, HardwareErrors, PageFaults, Plan, PlanError, Reordering};
+pub use plan::{Delays, HardwareErrors, InjectionPlan, PageFaults, PlanError, Reordering};
 
 use crate::descriptor::Descriptor;
 use crate::hardware::status;
 use crate::memory::PAGE_BYTES;
-use crate::memory::absent::{self, Absent};
+use crate::memory::absent_pages::{self, Absent};
 use operands::operands;
 use std::time::{Duration, Instant};
 
-/// Decides what happens to a descriptor.
+/// Decides which faults are injected into which descriptors.
 #[derive(Clone, Debug)]
 pub struct Injector {
-    plan: Plan,
+    plan: InjectionPlan,
     absent: Vec<Absent>,
 }
 
-/// What a decision is about: each kind draws numbers of its own.
+/// Kind of a fault. Each kind has its own random numbers.
 #[derive(Clone, Copy)]
-enum Kind {
+enum FaultKind {
     PageFault = 1,
     Page,
     QueueFull,
@@ -38,147 +38,149 @@ enum Kind {
     LostInterrupt,
 }
 
-/// What an injector draws for a descriptor.
+/// Faults that an injector draws for a descriptor.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Draws<'a> {
+pub(crate) struct Injection<'a> {
     injector: &'a Injector,
-    which: Which,
+    which: DescriptorNumber,
 }
 
-/// What the members of a batch meet.
+/// Faults that an injector draws for the members of a batch.
 #[derive(Clone, Debug)]
-pub(crate) struct Trouble {
+pub(crate) struct BatchInjection {
     injector: Injector,
-    batch: Which,
+    batch: DescriptorNumber,
 }
 
-/// A descriptor, by numbers.
+/// Numbers that identify a descriptor.
 #[derive(Clone, Copy, Debug)]
-struct Which {
-    /// Of the queue in its device.
+struct DescriptorNumber {
+    /// Number of the queue in its device.
     queue: usize,
-    /// Of the descriptor, or of its batch, in that queue.
+    /// Number of the descriptor, or of its batch, in that queue.
     number: u64,
-    /// Of a member in its batch.
+    /// Number of a member in its batch.
     member: Option<u32>,
 }
 
-impl Trouble {
-    /// Draws for a member.
-    pub fn of_member(&self, number: u32) -> Draws<'_> {
-        let which = Which { member: Some(number), ..self.batch };
-        Draws { injector: &self.injector, which }
+impl BatchInjection {
+    /// Draws the faults for a member.
+    pub fn draw_for_member(&self, number: u32) -> Injection<'_> {
+        let which = DescriptorNumber { member: Some(number), ..self.batch };
+        Injection { injector: &self.injector, which }
     }
 }
 
-impl Draws<'_> {
-    /// For the members of this batch.
-    pub fn keep(&self) -> Trouble {
-        Trouble { injector: self.injector.clone(), batch: self.which }
+impl Injection<'_> {
+    /// The faults for the members of this batch.
+    pub fn for_members(&self) -> BatchInjection {
+        BatchInjection { injector: self.injector.clone(), batch: self.which }
     }
 
-    /// Executes the descriptor in its trouble: late, without pages, or to end with a status.
-    pub fn meet<R>(&self, descriptor: &Descriptor, execute: impl FnOnce(Option<u8>) -> R) -> R {
+    /// Executes a descriptor with its faults: delayed, with a page absent, or with the status of a hardware
+    /// error, which `execute` gets.
+    pub fn inflict<R>(&self, descriptor: &Descriptor, execute: impl FnOnce(Option<u8>) -> R) -> R {
         let plan = &self.injector.plan;
-        if self.happens(plan.delays.rate, Kind::Delay) {
+        if self.happens(plan.delays.rate, FaultKind::Delay) {
             wait(Duration::from_nanos(plan.delays.nanoseconds));
         }
         let page = self.absent_page(descriptor);
         let error = self.hardware_error(descriptor);
-        absent::without(page.as_slice(), || execute(error))
+        absent_pages::without(page.as_slice(), || execute(error))
     }
 
-    /// A page of one of its operands, if this descriptor meets a fault.
+    /// The page of an operand that is absent, if this descriptor gets a page fault.
     fn absent_page(&self, descriptor: &Descriptor) -> Option<Absent> {
-        if !self.happens(self.injector.plan.page_faults.rate, Kind::PageFault) {
+        if !self.happens(self.injector.plan.page_faults.rate, FaultKind::PageFault) {
             return None;
         }
         let operands = operands(descriptor);
-        let there: Vec<_> = operands.iter().flatten().filter(|own| own.bytes > 0).collect();
-        let draw = self.draw(Kind::Page);
-        let operand = there.get(units::narrow::usize_from(draw % there.len().max(1) as u64))?;
+        let ranges: Vec<_> = operands.iter().flatten().filter(|range| range.bytes > 0).collect();
+        let draw = self.draw(FaultKind::Page);
+        let operand = ranges.get(units::narrow::usize_from(draw % ranges.len().max(1) as u64))?;
         let first = operand.address / PAGE_BYTES;
         let last = operand.address.saturating_add(operand.bytes - 1) / PAGE_BYTES;
         let page = first + (draw >> 8) % (last - first + 1);
         Some(Absent::data_page(page * PAGE_BYTES))
     }
 
-    /// Reading, writing or translating fails only where a descriptor does that.
+    /// Status of a hardware error, if this descriptor gets one. A read, write or translation fails only for a
+    /// descriptor that makes one.
     fn hardware_error(&self, descriptor: &Descriptor) -> Option<u8> {
         let HardwareErrors { read_rate, write_rate, translation_rate } =
             self.injector.plan.hardware_errors;
         let operands = operands(descriptor);
         let has = |is_write| operands.iter().flatten().any(|own| own.is_write == is_write);
         let kinds = [
-            (read_rate, Kind::ReadError, status::HARDWARE_READ, has(false)),
-            (write_rate, Kind::WriteError, status::HARDWARE_WRITE, has(true)),
+            (read_rate, FaultKind::ReadError, status::HARDWARE_READ, has(false)),
+            (write_rate, FaultKind::WriteError, status::HARDWARE_WRITE, has(true)),
             (
                 translation_rate,
-                Kind::TranslationError,
+                FaultKind::TranslationError,
                 status::HARDWARE_TRANSLATION,
                 has(false) || has(true),
             ),
         ];
         let fails =
-            |(rate, kind, _, can): &(f64, Kind, u8, bool)| *can && self.happens(*rate, *kind);
+            |(rate, kind, _, can): &(f64, FaultKind, u8, bool)| *can && self.happens(*rate, *kind);
         kinds.into_iter().find(fails).map(|(_, _, code, _)| code)
     }
 
-    /// Whether a draw is below a rate: never for 0, always for 1.
-    fn happens(&self, rate: f64, kind: Kind) -> bool {
+    /// Whether the random number of a kind is below a rate: never for 0, always for 1.
+    fn happens(&self, rate: f64, kind: FaultKind) -> bool {
         const STEPS: f64 = (1_u64 << 53) as f64;
         rate > 0.0 && ((self.draw(kind) >> 11) as f64) < rate * STEPS
     }
 
-    fn draw(&self, kind: Kind) -> u64 {
-        let Which { queue, number, member } = self.which;
+    fn draw(&self, kind: FaultKind) -> u64 {
+        let DescriptorNumber { queue, number, member } = self.which;
         let numbers = [kind as u64, queue as u64, number];
         numbers.into_iter().chain(member.map(u64::from)).fold(self.injector.plan.seed, next)
     }
 }
 
 impl Injector {
-    /// An injector of a plan.
+    /// An injector that follows a plan.
     #[must_use]
-    pub fn new(plan: &Plan) -> Self {
+    pub fn new(plan: &InjectionPlan) -> Self {
         let ranges = plan.page_faults.ranges.iter();
         let absent = ranges.map(|range| Absent::pages_of(range.start, range.end)).collect();
         Self { plan: plan.clone(), absent }
     }
 
-    /// What it draws for descriptor number `number` of a queue.
-    pub(crate) fn of(&self, queue: usize, number: u64) -> Draws<'_> {
-        Draws { injector: self, which: Which { queue, number, member: None } }
+    /// Draws the faults for descriptor number `number` of a queue.
+    pub(crate) fn draw_for(&self, queue: usize, number: u64) -> Injection<'_> {
+        Injection { injector: self, which: DescriptorNumber { queue, number, member: None } }
     }
 
-    /// Whether submission number `submission` to a queue finds it full.
+    /// Whether the queue appears full to submission number `submission`.
     pub(crate) fn is_full(&self, queue: usize, submission: u64) -> bool {
-        self.of(queue, submission).happens(self.plan.queue_full_rate, Kind::QueueFull)
+        self.draw_for(queue, submission).happens(self.plan.queue_full_rate, FaultKind::QueueFull)
     }
 
-    /// How many other descriptors go before this one; `None` if it goes in its turn.
+    /// Number of other descriptors that go before this one; `None` if it is not delayed.
     pub(crate) fn others_before(&self, queue: usize, number: u64) -> Option<u32> {
         let Reordering { rate, behind } = self.plan.reordering;
-        self.of(queue, number).happens(rate, Kind::Reordering).then_some(behind)
+        self.draw_for(queue, number).happens(rate, FaultKind::Reordering).then_some(behind)
     }
 
-    /// Does `work` without the pages that are absent for every descriptor.
+    /// Runs `work` without the pages that are absent for every descriptor.
     pub(crate) fn without_ranges<R>(&self, work: impl FnOnce() -> R) -> R {
-        absent::without(&self.absent, work)
+        absent_pages::without(&self.absent, work)
     }
 
-    /// Whether notice number `number` of the software error register is lost.
+    /// Whether interrupt number `number` is lost.
     pub(crate) fn loses_interrupt(&self, number: u64) -> bool {
-        self.of(0, number).happens(self.plan.lost_interrupts_rate, Kind::LostInterrupt)
+        self.draw_for(0, number).happens(self.plan.lost_interrupts_rate, FaultKind::LostInterrupt)
     }
 
-    /// Descriptors that end before the device is reset.
+    /// Number of descriptors that end before the device is reset; `None`: no reset.
     pub(crate) fn reset_after(&self) -> Option<u64> {
         self.plan.reset_after_descriptors
     }
 }
 
-/// Below this a waiting engine spins: a sleep takes longer.
+/// Shortest delay for which an engine sleeps. Below, it spins, as a sleep takes longer.
 const SHORT: Duration = Duration::from_micros(200);
 
 fn wait(time: Duration) {

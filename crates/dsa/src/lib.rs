@@ -1,23 +1,23 @@
 //! A data streaming accelerator in software, bit for bit as Intel's (DSA specification 341204-006).
 //!
 //! Reading order:
-//! - [`hardware`]: what the device defines: opcodes, flags, status codes, layouts, capabilities.
-//! - [`descriptor`] and [`record`]: 64 bytes that ask, 32 bytes that answer.
-//! - [`checks`]: what a descriptor may say, in a fixed order.
+//! - [`hardware`]: numbers that the device defines: opcodes, flags, status codes, layouts, capabilities.
 //! - [`memory`]: the process's own memory, whose faults become records instead of crashes.
-//! - [`operations`]: one file for each kind.
+//! - [`descriptor`] and [`record`]: the request of 64 bytes and the completion record of 32 bytes.
+//! - [`checks`]: the checks of a descriptor, in a fixed order.
+//! - [`operations`]: the operations, one file for each kind.
+//! - [`inject`]: faults, refusals, delays and resets on purpose.
 //! - [`engine`]: a descriptor or a batch from its checks to its record.
 //! - [`device`]: groups, work queues and engines as threads.
-//! - [`inject`]: faults, refusals, delays and resets on purpose.
-//! - [`log`]: what was submitted, for a replay by the simulator.
+//! - [`log`]: the log of submitted descriptors, for a replay by the simulator.
 //!
-//! It is for Linux on x86-64, and empty elsewhere. Nothing here needs the real device, and nothing
-//! traps: a program calls [`engine::Engine::execute`], or submits to a queue of a [`device::Device`].
+//! The crate is for Linux on x86-64, and empty elsewhere. Nothing here needs the real device, and nothing
+//! traps: a program calls [`engine::SoftwareEngine::execute`], or submits to a queue of a [`device::SoftwareDevice`].
 //!
 //! ```
 //! use dsa::checks::QueueLimits;
 //! use dsa::descriptor::Descriptor;
-//! use dsa::engine::Engine;
+//! use dsa::engine::SoftwareEngine;
 //! use dsa::hardware::capabilities::Capabilities;
 //! use dsa::hardware::{Opcode, status};
 //! use dsa::record::Record;
@@ -29,7 +29,7 @@
 //!     .with_size(9)
 //!     .recording((&raw mut record) as u64);
 //! // SAFETY: the descriptors below read and write nothing but these two.
-//! let engine = unsafe { Engine::new(part) };
+//! let engine = unsafe { SoftwareEngine::new(part) };
 //! engine.execute(&crc, &QueueLimits::of(&part));
 //! assert_eq!((record.status(), record.crc()), (status::SUCCESS, 0xe306_9283));
 //!

@@ -1,8 +1,8 @@
 //! A log of submitted descriptors, in the format that `skipline run` replays (docs/descriptor-log.md).
 
-use crate::checks::{Place, QueueLimits, Rules};
+use crate::checks::{CheckRules, Membership, QueueLimits};
 use crate::descriptor::Descriptor;
-use crate::engine::Ended;
+use crate::engine::EndedDescriptor;
 use crate::hardware::capabilities::Capabilities;
 use crate::hardware::status;
 use crate::hardware::{DELTA_ENTRY_BYTES, DESCRIPTOR_BYTES, Opcode, PRIVILEGED, PROTECTION_BYTES};
@@ -11,7 +11,7 @@ use crate::operations::block_bytes;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// Writes a line for each descriptor, and for each member of a batch.
+/// A log with a line for each submitted descriptor, and for each member of a batch.
 #[derive(Debug)]
 pub struct Log<W> {
     to: W,
@@ -21,29 +21,30 @@ pub struct Log<W> {
 }
 
 impl<W: Write> Log<W> {
-    /// A log of what is submitted to a device that can do this.
+    /// A log for a device with these capabilities.
     pub fn new(to: W, capabilities: Capabilities) -> Self {
         Self { to, capabilities, batches: 0, skipped: 0 }
     }
 
-    /// Descriptors that have no line, since no part does them: those that a check refuses, and
-    /// operations that the format does not have (translation fetch, DIX generate).
+    /// Number of descriptors without a line: those that a check refuses, and operations that the format does
+    /// not have (translation fetch, DIX generate).
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// The writer, with all lines.
+    /// Flushes and returns the writer.
     ///
     /// # Errors
-    /// If what the writer keeps cannot be written.
+    /// If the flush fails.
     pub fn finish(mut self) -> io::Result<W> {
         self.to.flush()?;
         Ok(self.to)
     }
 
-    /// Notes a descriptor that is about to be submitted. Times do not go back; `portal` is a number of
-    /// its own for each pair of a thread and a queue. The list of a batch is read from memory.
+    /// Writes the line of a descriptor that is about to be submitted. `time_ns` may not decrease from call to
+    /// call. `portal` is a different number for each pair of a thread and a queue. The list of a batch is read
+    /// from memory.
     ///
     /// # Errors
     /// If the line cannot be written.
@@ -54,7 +55,7 @@ impl<W: Write> Log<W> {
         descriptor: &Descriptor,
         queue: &QueueLimits,
     ) -> io::Result<()> {
-        match self.operation(descriptor, queue, Place::Queue) {
+        match self.operation(descriptor, queue, Membership::Queue) {
             Some(Opcode::Batch) => self.batch(time_ns, portal, descriptor, queue),
             Some(opcode) => self.line(time_ns, portal, None, (descriptor, opcode)),
             None => Ok(()),
@@ -73,8 +74,8 @@ impl<W: Write> Log<W> {
             let address = batch.first().wrapping_add(number * DESCRIPTOR_BYTES as u64);
             let Some(member) = memory::read(address).map(Descriptor) else { break };
             let privileged = batch.pasid_word() & PRIVILEGED != 0;
-            let place = Place::Batch { privileged };
-            if let Some(opcode) = self.operation(&member, queue, place) {
+            let membership = Membership::Batch { privileged };
+            if let Some(opcode) = self.operation(&member, queue, membership) {
                 self.line(time_ns, portal, Some(self.batches), (&member, opcode))?;
             }
         }
@@ -85,9 +86,9 @@ impl<W: Write> Log<W> {
         &mut self,
         descriptor: &Descriptor,
         queue: &QueueLimits,
-        place: Place,
+        membership: Membership,
     ) -> Option<Opcode> {
-        let rules = Rules { capabilities: &self.capabilities, queue, place };
+        let rules = CheckRules { capabilities: &self.capabilities, queue, membership };
         let checked = rules.check(descriptor).ok();
         let opcode = checked.filter(|opcode| is_known(*opcode));
         self.skipped += u64::from(opcode.is_none());
@@ -107,24 +108,24 @@ impl<W: Write> Log<W> {
     }
 }
 
-/// What a descriptor's line says beside its operands: where it came from, if a device tells how it ended.
+/// Submission of a descriptor, for its line in the log of a device that reports each descriptor's end.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
-    /// When it was written to its portal.
+pub struct LogSource<'a> {
+    /// Time of the submission in nanoseconds since the start of the log.
     pub time_ns: u64,
-    /// Its portal.
+    /// Number of the portal.
     pub portal: u32,
-    /// Name of its queue.
+    /// Name of the queue, as in `wq0.1`.
     pub queue: &'a str,
     /// The process that submitted it.
     pub process: u32,
 }
 
-impl Source<'_> {
-    /// The line of a descriptor that has ended. A batch has none, its members have; what no part does has
-    /// none either (see [`Log::skipped`]). The time of a batch is its number.
+impl LogSource<'_> {
+    /// Formats the line of a descriptor that has ended. `None` for a batch, whose members have lines, and for
+    /// descriptors that [`Log::skipped`] counts. The time of a batch is its number.
     #[must_use]
-    pub fn line(&self, ended: &Ended<'_>) -> Option<String> {
+    pub fn line(&self, ended: &EndedDescriptor<'_>) -> Option<String> {
         let status = ended.outcome.record().status();
         let is_refused = (status::BAD_OPCODE..=status::BAD_TRAFFIC_CLASS).contains(&status)
             && status != status::RECORD_FAULT;
@@ -141,12 +142,12 @@ impl Source<'_> {
     }
 }
 
-/// Whether the format has it.
+/// Whether the format has the operation.
 fn is_known(opcode: Opcode) -> bool {
     !matches!(opcode, Opcode::TranslationFetch | Opcode::DixGenerate)
 }
 
-/// A line without its end.
+/// Formats a line without its end.
 fn fields(
     time_ns: u64,
     portal: u32,
@@ -177,7 +178,7 @@ fn fields(
     line
 }
 
-/// The transfer size; where blocks have protection information, without that.
+/// The transfer size in bytes, without protection information of blocks.
 fn data_bytes(descriptor: &Descriptor, opcode: Opcode) -> Option<u64> {
     let size = u64::from(descriptor.size());
     let block = block_bytes(descriptor.dif_flags());
@@ -190,7 +191,7 @@ fn data_bytes(descriptor: &Descriptor, opcode: Opcode) -> Option<u64> {
     }
 }
 
-/// The size of a delta record in whole entries; of one to be created the largest that it may have.
+/// The size of a delta record in bytes of whole entries; for a record to create, its maximum size.
 fn record_bytes(descriptor: &Descriptor, opcode: Opcode) -> Option<u64> {
     let bytes = match opcode {
         Opcode::CreateDelta => descriptor.most_delta_bytes(),
@@ -200,7 +201,7 @@ fn record_bytes(descriptor: &Descriptor, opcode: Opcode) -> Option<u64> {
     Some(u64::from(bytes / DELTA_ENTRY_BYTES * DELTA_ENTRY_BYTES))
 }
 
-/// Source, destination (or second source), and third address, as far as the operation has them.
+/// Source, destination (or second source), and third address, if the operation has them.
 fn addresses(descriptor: &Descriptor, opcode: Opcode) -> [Option<u64>; 3] {
     let (first, second) = (Some(descriptor.first()), Some(descriptor.second()));
     match opcode {

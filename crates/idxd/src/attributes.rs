@@ -1,6 +1,6 @@
 //! Which attributes each node has, on which parts [K sysfs.c, its visibility rules].
 
-use crate::{Device, Driver, Node};
+use crate::{BusNode, Driver, IdxdDevice};
 use dsa::hardware::capabilities::{grpcap, wqcap};
 use std::sync::LazyLock;
 
@@ -35,31 +35,31 @@ fn table(names: &'static str) -> Vec<Attribute> {
 }
 
 /// All that a node of a kind may have.
-fn attributes_of(node: Node) -> &'static [Attribute] {
+fn attributes_of(node: BusNode) -> &'static [Attribute] {
     static TABLES: LazyLock<[Vec<Attribute>; 4]> =
         LazyLock::new(|| [DEVICE, QUEUE, GROUP, ENGINE].map(table));
     let [device, queue, group, engine] = &*TABLES;
     match node {
-        Node::Device(_) => device,
-        Node::Queue(..) => queue,
-        Node::Group(..) => group,
-        Node::Engine(..) => engine,
+        BusNode::Device(_) => device,
+        BusNode::Queue(..) => queue,
+        BusNode::Group(..) => group,
+        BusNode::Engine(..) => engine,
     }
 }
 
 /// Whether the part has what the attribute is about.
-fn is_there(device: &Device, node: Node, attribute: &str) -> bool {
+fn is_there(device: &IdxdDevice, node: BusNode, attribute: &str) -> bool {
     let can = device.capabilities();
     if device.part.without.contains(&attribute) {
         return false;
     }
     match (node, attribute) {
-        (Node::Device(_), "event_log_size") => can.has_event_log(),
-        (Node::Device(_), "dsacaps") => can.version >= 0x300,
-        (Node::Queue(..), "ats_disable") => can.queues_have(wqcap::ATS),
-        (Node::Queue(..), "prs_disable") => can.queues_have(wqcap::PRS),
-        (Node::Queue(..), "op_config") => can.queues_have(wqcap::OPERATIONS),
-        (Node::Group(..), "desc_progress_limit" | "batch_progress_limit") => {
+        (BusNode::Device(_), "event_log_size") => can.has_event_log(),
+        (BusNode::Device(_), "dsacaps") => can.version >= 0x300,
+        (BusNode::Queue(..), "ats_disable") => can.queues_have(wqcap::ATS),
+        (BusNode::Queue(..), "prs_disable") => can.queues_have(wqcap::PRS),
+        (BusNode::Queue(..), "op_config") => can.queues_have(wqcap::OPERATIONS),
+        (BusNode::Group(..), "desc_progress_limit" | "batch_progress_limit") => {
             can.groups_have(grpcap::PROGRESS_LIMIT)
         }
         _ => true,
@@ -69,7 +69,7 @@ fn is_there(device: &Device, node: Node, attribute: &str) -> bool {
 impl Driver {
     /// The attributes of a node, in the order of the tables; none if there is no such node.
     #[must_use]
-    pub fn attributes(&self, node: Node) -> Vec<Attribute> {
+    pub fn attributes(&self, node: BusNode) -> Vec<Attribute> {
         if !self.has(node) {
             return Vec::new();
         }
@@ -79,7 +79,7 @@ impl Driver {
     }
 
     /// One of them.
-    pub(crate) fn attribute(&self, node: Node, name: &str) -> Option<Attribute> {
+    pub(crate) fn attribute(&self, node: BusNode, name: &str) -> Option<Attribute> {
         if !self.has(node) {
             return None;
         }

@@ -1,6 +1,6 @@
 //! A device, as the driver keeps it.
 
-use crate::{CommandStatus, Engine, Group, Mode, Queue};
+use crate::{CommandStatus, IdxdEngine, IdxdGroup, IdxdQueue, WorkQueueMode};
 use dsa::hardware::capabilities::{Capabilities, gencap, wqcap};
 
 /// What one device is, and how the machine has it.
@@ -84,20 +84,20 @@ pub(crate) const LEAST_EVENT_LOG: u16 = 64;
 
 /// A device.
 #[derive(Clone, Debug)]
-pub struct Device {
+pub struct IdxdDevice {
     pub(crate) part: Part,
     pub(crate) state: DeviceState,
     pub(crate) bound: bool,
     pub(crate) command_status: CommandStatus,
     pub(crate) read_buffer_limit: u16,
     pub(crate) event_log_size: u16,
-    pub(crate) queues: Vec<Queue>,
-    pub(crate) groups: Vec<Group>,
-    pub(crate) engines: Vec<Engine>,
+    pub(crate) queues: Vec<IdxdQueue>,
+    pub(crate) groups: Vec<IdxdGroup>,
+    pub(crate) engines: Vec<IdxdEngine>,
     pub(crate) generation: u64,
 }
 
-impl Device {
+impl IdxdDevice {
     pub(crate) fn new(part: Part) -> Self {
         let can = part.capabilities;
         Self {
@@ -106,9 +106,9 @@ impl Device {
             command_status: CommandStatus::SUCCESS,
             read_buffer_limit: 0,
             event_log_size: LEAST_EVENT_LOG,
-            queues: vec![Queue::new(&can); can.work_queues.into()],
-            groups: vec![Group::new(&can); can.groups.into()],
-            engines: vec![Engine::default(); can.engines.into()],
+            queues: vec![IdxdQueue::new(&can); can.work_queues.into()],
+            groups: vec![IdxdGroup::new(&can); can.groups.into()],
+            engines: vec![IdxdEngine::default(); can.engines.into()],
             generation: 0,
             part,
         }
@@ -121,8 +121,8 @@ impl Device {
             queue.reset(&can);
             (queue.size, queue.group) = (0, None);
         }
-        self.groups.fill(Group::new(&can));
-        self.engines.fill(Engine::default());
+        self.groups.fill(IdxdGroup::new(&can));
+        self.engines.fill(IdxdEngine::default());
         self.read_buffer_limit = 0;
         self.event_log_size = LEAST_EVENT_LOG;
     }
@@ -171,19 +171,19 @@ impl Device {
 
     /// Its queues, by number.
     #[must_use]
-    pub fn queues(&self) -> &[Queue] {
+    pub fn queues(&self) -> &[IdxdQueue] {
         &self.queues
     }
 
     /// Its groups, by number.
     #[must_use]
-    pub fn groups(&self) -> &[Group] {
+    pub fn groups(&self) -> &[IdxdGroup] {
         &self.groups
     }
 
     /// Its engines, by number.
     #[must_use]
-    pub fn engines(&self) -> &[Engine] {
+    pub fn engines(&self) -> &[IdxdEngine] {
         &self.engines
     }
 
@@ -214,22 +214,22 @@ impl Device {
         self.part.user_pasid
     }
 
-    pub(crate) fn has_mode(&self, mode: Mode) -> bool {
+    pub(crate) fn has_mode(&self, mode: WorkQueueMode) -> bool {
         self.part.capabilities.queues_have(match mode {
-            Mode::Shared => wqcap::SHARED,
-            Mode::Dedicated => wqcap::DEDICATED,
+            WorkQueueMode::Shared => wqcap::SHARED,
+            WorkQueueMode::Dedicated => wqcap::DEDICATED,
         })
     }
 
     /// Engines of a group.
     pub(crate) fn engines_of(&self, group: usize) -> impl Iterator<Item = usize> {
-        let inside = move |engine: &Engine| engine.group == Some(group);
+        let inside = move |engine: &IdxdEngine| engine.group == Some(group);
         self.engines.iter().enumerate().filter(move |(_, it)| inside(it)).map(|(number, _)| number)
     }
 
     /// Queues of a group.
     pub(crate) fn queues_of(&self, group: usize) -> impl Iterator<Item = usize> {
-        let inside = move |queue: &Queue| queue.group == Some(group);
+        let inside = move |queue: &IdxdQueue| queue.group == Some(group);
         self.queues.iter().enumerate().filter(move |(_, it)| inside(it)).map(|(number, _)| number)
     }
 

@@ -1,7 +1,10 @@
 //! All devices, and what binding and unbinding does.
 
 use crate::files::OpenFile;
-use crate::{CommandStatus, Device, DeviceState, Errno, Hardware, Node, Part, Queue, Type, enable};
+use crate::{
+    BusNode, CommandStatus, DeviceState, Errno, HardwareAccess, IdxdDevice, IdxdQueue, Part,
+    QueueType, enable,
+};
 use std::fmt;
 use std::str::FromStr;
 
@@ -51,7 +54,7 @@ impl FromStr for DriverName {
 /// The driver of all devices of a machine.
 #[derive(Clone, Debug)]
 pub struct Driver {
-    pub(crate) devices: Vec<Device>,
+    pub(crate) devices: Vec<IdxdDevice>,
     pub(crate) files: Vec<OpenFile>,
 }
 
@@ -59,44 +62,44 @@ impl Driver {
     /// With devices that are disabled and have no configuration.
     #[must_use]
     pub fn new(parts: Vec<Part>) -> Self {
-        Self { devices: parts.into_iter().map(Device::new).collect(), files: Vec::new() }
+        Self { devices: parts.into_iter().map(IdxdDevice::new).collect(), files: Vec::new() }
     }
 
     /// All devices, by number.
     #[must_use]
-    pub fn devices(&self) -> &[Device] {
+    pub fn devices(&self) -> &[IdxdDevice] {
         &self.devices
     }
 
     /// Every node: each device, then its queues, groups and engines.
-    pub fn nodes(&self) -> impl Iterator<Item = Node> {
+    pub fn nodes(&self) -> impl Iterator<Item = BusNode> {
         let there = self.devices.iter().enumerate().filter(|(_, device)| !device.is_gap());
         there.flat_map(|(number, device)| {
-            let queues = (0..device.queues.len()).map(move |it| Node::Queue(number, it));
-            let groups = (0..device.groups.len()).map(move |it| Node::Group(number, it));
-            let engines = (0..device.engines.len()).map(move |it| Node::Engine(number, it));
-            std::iter::once(Node::Device(number)).chain(queues).chain(groups).chain(engines)
+            let queues = (0..device.queues.len()).map(move |it| BusNode::Queue(number, it));
+            let groups = (0..device.groups.len()).map(move |it| BusNode::Group(number, it));
+            let engines = (0..device.engines.len()).map(move |it| BusNode::Engine(number, it));
+            std::iter::once(BusNode::Device(number)).chain(queues).chain(groups).chain(engines)
         })
     }
 
     /// Whether there is such a node.
     #[must_use]
-    pub fn has(&self, node: Node) -> bool {
+    pub fn has(&self, node: BusNode) -> bool {
         self.devices.get(node.device()).is_some_and(|device| match node {
-            Node::Device(_) => !device.is_gap(),
-            Node::Queue(_, number) => number < device.queues.len(),
-            Node::Group(_, number) => number < device.groups.len(),
-            Node::Engine(_, number) => number < device.engines.len(),
+            BusNode::Device(_) => !device.is_gap(),
+            BusNode::Queue(_, number) => number < device.queues.len(),
+            BusNode::Group(_, number) => number < device.groups.len(),
+            BusNode::Engine(_, number) => number < device.engines.len(),
         })
     }
 
     /// The driver that a device or queue is bound to.
     #[must_use]
-    pub fn bound(&self, node: Node) -> Option<DriverName> {
+    pub fn bound(&self, node: BusNode) -> Option<DriverName> {
         match node {
-            Node::Device(device) => self.devices.get(device)?.bound.then_some(DriverName::Idxd),
-            Node::Queue(device, queue) => self.queue(device, queue)?.bound,
-            Node::Group(..) | Node::Engine(..) => None,
+            BusNode::Device(device) => self.devices.get(device)?.bound.then_some(DriverName::Idxd),
+            BusNode::Queue(device, queue) => self.queue(device, queue)?.bound,
+            BusNode::Group(..) | BusNode::Engine(..) => None,
         }
     }
 
@@ -109,7 +112,7 @@ impl Driver {
         &mut self,
         driver: DriverName,
         name: &str,
-        hardware: &dyn Hardware,
+        hardware: &dyn HardwareAccess,
     ) -> Result<(), Errno> {
         let node = self.named(name)?;
         if self.bound(node).is_some() {
@@ -117,10 +120,11 @@ impl Driver {
             return Err(if driver == DriverName::Dsa { Errno::ENODEV } else { Errno::EBUSY });
         }
         match (self.chosen(driver, node)?, node) {
-            (DriverName::Idxd, Node::Device(device)) => self.bind_device(device, hardware),
-            (driver @ (DriverName::User | DriverName::Dmaengine), Node::Queue(device, queue)) => {
-                self.bind_queue(device, queue, driver, hardware)
-            }
+            (DriverName::Idxd, BusNode::Device(device)) => self.bind_device(device, hardware),
+            (
+                driver @ (DriverName::User | DriverName::Dmaengine),
+                BusNode::Queue(device, queue),
+            ) => self.bind_queue(device, queue, driver, hardware),
             _ => Err(Errno::ENODEV),
         }
     }
@@ -133,12 +137,12 @@ impl Driver {
         &mut self,
         driver: DriverName,
         name: &str,
-        hardware: &dyn Hardware,
+        hardware: &dyn HardwareAccess,
     ) -> Result<(), Errno> {
         match self.unbindable(driver, name)? {
-            Node::Device(device) => self.unbind_device(device, hardware),
-            Node::Queue(device, queue) => self.unbind_queue(device, queue, hardware),
-            Node::Group(..) | Node::Engine(..) => return Err(Errno::ENODEV),
+            BusNode::Device(device) => self.unbind_device(device, hardware),
+            BusNode::Queue(device, queue) => self.unbind_queue(device, queue, hardware),
+            BusNode::Group(..) | BusNode::Engine(..) => return Err(Errno::ENODEV),
         }
         Ok(())
     }
@@ -150,15 +154,15 @@ impl Driver {
         let Ok(node) = self.unbindable(driver, name) else { return Vec::new() };
         let own = &self.devices[node.device()];
         let queues = own.queues.iter().enumerate().filter(|(number, queue)| {
-            let is_meant =
-                node == Node::Device(node.device()) || node == Node::Queue(node.device(), *number);
+            let is_meant = node == BusNode::Device(node.device())
+                || node == BusNode::Queue(node.device(), *number);
             is_meant && queue.bound.is_some() && queue.enabled
         });
         queues.map(|(number, _)| (node.device(), number)).collect()
     }
 
     /// What has a name that can be unbound from a driver.
-    fn unbindable(&self, driver: DriverName, name: &str) -> Result<Node, Errno> {
+    fn unbindable(&self, driver: DriverName, name: &str) -> Result<BusNode, Errno> {
         let node = self.named(name)?;
         let bound = self.bound(node).ok_or(Errno::ENODEV)?;
         if driver == DriverName::Dsa || driver == bound { Ok(node) } else { Err(Errno::ENODEV) }
@@ -166,7 +170,7 @@ impl Driver {
 
     /// The device found an error of its own and stopped: its queues take nothing, its configuration is
     /// lost. What is bound stays so until it is unbound.
-    pub fn halt(&mut self, device: usize, hardware: &dyn Hardware) {
+    pub fn halt(&mut self, device: usize, hardware: &dyn HardwareAccess) {
         let own = &mut self.devices[device];
         if own.is_on() {
             own.state = DeviceState::Halted;
@@ -175,28 +179,28 @@ impl Driver {
         }
     }
 
-    fn named(&self, name: &str) -> Result<Node, Errno> {
+    fn named(&self, name: &str) -> Result<BusNode, Errno> {
         let node = name.strip_suffix('\n').unwrap_or(name).parse().map_err(|_| Errno::ENODEV)?;
         if self.has(node) { Ok(node) } else { Err(Errno::ENODEV) }
     }
 
     /// What the compatibility form binds to.
-    fn chosen(&self, driver: DriverName, node: Node) -> Result<DriverName, Errno> {
+    fn chosen(&self, driver: DriverName, node: BusNode) -> Result<DriverName, Errno> {
         if driver != DriverName::Dsa {
             return Ok(driver);
         }
         match node {
-            Node::Device(_) => Ok(DriverName::Idxd),
-            Node::Queue(device, queue) => match self.devices[device].queues[queue].kind {
-                Type::User => Ok(DriverName::User),
-                Type::Kernel => Ok(DriverName::Dmaengine),
-                Type::None => Err(Errno::ENODEV),
+            BusNode::Device(_) => Ok(DriverName::Idxd),
+            BusNode::Queue(device, queue) => match self.devices[device].queues[queue].kind {
+                QueueType::User => Ok(DriverName::User),
+                QueueType::Kernel => Ok(DriverName::Dmaengine),
+                QueueType::None => Err(Errno::ENODEV),
             },
-            Node::Group(..) | Node::Engine(..) => Err(Errno::ENODEV),
+            BusNode::Group(..) | BusNode::Engine(..) => Err(Errno::ENODEV),
         }
     }
 
-    fn bind_device(&mut self, device: usize, hardware: &dyn Hardware) -> Result<(), Errno> {
+    fn bind_device(&mut self, device: usize, hardware: &dyn HardwareAccess) -> Result<(), Errno> {
         let own = &mut self.devices[device];
         if let Err(refused) = enable::device(own) {
             return Err(refused.note(own));
@@ -213,7 +217,7 @@ impl Driver {
         device: usize,
         queue: usize,
         driver: DriverName,
-        hardware: &dyn Hardware,
+        hardware: &dyn HardwareAccess,
     ) -> Result<(), Errno> {
         let minor = self.free_minor();
         let own = &mut self.devices[device];
@@ -226,16 +230,16 @@ impl Driver {
         there.bound = Some(driver);
         there.enabled = true;
         if driver == DriverName::User {
-            there.kind = Type::User;
+            there.kind = QueueType::User;
             there.cdev_minor = Some(minor);
         } else {
-            there.kind = Type::Kernel;
+            there.kind = QueueType::Kernel;
         }
         self.changed(device, hardware);
         Ok(())
     }
 
-    fn unbind_queue(&mut self, device: usize, queue: usize, hardware: &dyn Hardware) {
+    fn unbind_queue(&mut self, device: usize, queue: usize, hardware: &dyn HardwareAccess) {
         let own = &mut self.devices[device];
         let can = own.part.capabilities;
         if own.queues[queue].enabled {
@@ -248,7 +252,7 @@ impl Driver {
         self.changed(device, hardware);
     }
 
-    fn unbind_device(&mut self, device: usize, hardware: &dyn Hardware) {
+    fn unbind_device(&mut self, device: usize, hardware: &dyn HardwareAccess) {
         for queue in 0..self.devices[device].queues.len() {
             if self.devices[device].queues[queue].bound.is_some() {
                 self.unbind_queue(device, queue, hardware);
@@ -264,11 +268,11 @@ impl Driver {
         self.changed(device, hardware);
     }
 
-    pub(crate) fn queue(&self, device: usize, queue: usize) -> Option<&Queue> {
+    pub(crate) fn queue(&self, device: usize, queue: usize) -> Option<&IdxdQueue> {
         self.devices.get(device)?.queues.get(queue)
     }
 
-    pub(crate) fn changed(&mut self, device: usize, hardware: &dyn Hardware) {
+    pub(crate) fn changed(&mut self, device: usize, hardware: &dyn HardwareAccess) {
         self.devices[device].generation += 1;
         hardware.publish(device, &self.devices[device]);
     }

@@ -2,45 +2,48 @@
 //! device itself [S 9.2.18, errors of its commands].
 
 use crate::queue::DEFAULT_SIZE;
-use crate::{CommandStatus as Status, Device, DeviceState, DriverName, Errno, Mode, Queue, Type};
+use crate::{
+    CommandStatus as Status, DeviceState, DriverName, Errno, IdxdDevice, IdxdQueue, QueueType,
+    WorkQueueMode,
+};
 use dsa::hardware::capabilities::{gencap, wqcap};
 
 /// Why it is not enabled.
-pub(crate) struct Refused {
+pub(crate) struct EnableRefusal {
     errno: Errno,
     /// `None` leaves `cmd_status` as it was.
     status: Option<Status>,
 }
 
-impl Refused {
+impl EnableRefusal {
     /// Says so in `cmd_status`.
-    pub fn note(self, device: &mut Device) -> Errno {
+    pub fn note(self, device: &mut IdxdDevice) -> Errno {
         device.command_status = self.status.unwrap_or(device.command_status);
         self.errno
     }
 }
 
-fn check(holds: bool, errno: Errno, status: Status) -> Result<(), Refused> {
-    if holds { Ok(()) } else { Err(Refused { errno, status: Some(status) }) }
+fn check(holds: bool, errno: Errno, status: Status) -> Result<(), EnableRefusal> {
+    if holds { Ok(()) } else { Err(EnableRefusal { errno, status: Some(status) }) }
 }
 
 /// A refusal by the device itself.
-fn device_check(holds: bool, status: Status) -> Result<(), Refused> {
+fn device_check(holds: bool, status: Status) -> Result<(), EnableRefusal> {
     check(holds, Errno::ENXIO, status)
 }
 
 /// Checks a device that is to be bound.
-pub(crate) fn device(device: &Device) -> Result<(), Refused> {
+pub(crate) fn device(device: &IdxdDevice) -> Result<(), EnableRefusal> {
     let off = device.state == DeviceState::Disabled;
     check(off, Errno::ENXIO, Status::DRIVER_DEVICE_ENABLED)?;
     for queue in device.queues.iter().filter(|queue| queue.group.is_some()) {
-        let shares = device.shares() || queue.mode == Mode::Dedicated;
+        let shares = device.shares() || queue.mode == WorkQueueMode::Dedicated;
         check(shares, Errno::ENXIO, Status::DRIVER_NO_SHARED)?;
     }
     let any = device.queues.iter().any(|queue| queue.group.is_some());
     check(any, Errno::ENXIO, Status::DRIVER_NOTHING)?;
     if !device.engines.iter().any(|engine| engine.group.is_some()) {
-        return Err(Refused { errno: Errno::ENXIO, status: None });
+        return Err(EnableRefusal { errno: Errno::ENXIO, status: None });
     }
     let there = u64::from(device.part.capabilities.queue_entries);
     let asked: u64 = device.queues.iter().map(|queue| u64::from(queue.size)).sum();
@@ -54,7 +57,7 @@ pub(crate) fn device(device: &Device) -> Result<(), Refused> {
 }
 
 /// Whether each group with engines has the read buffers that these need, and promises are kept.
-fn has_read_buffers(device: &Device) -> bool {
+fn has_read_buffers(device: &IdxdDevice) -> bool {
     let free = device.free_read_buffers();
     let mut limited = 0;
     for (number, group) in device.groups.iter().enumerate() {
@@ -76,10 +79,14 @@ fn has_read_buffers(device: &Device) -> bool {
 }
 
 /// Checks a queue that is to be bound.
-pub(crate) fn queue(device: &Device, number: usize, driver: DriverName) -> Result<(), Refused> {
+pub(crate) fn queue(
+    device: &IdxdDevice,
+    number: usize,
+    driver: DriverName,
+) -> Result<(), EnableRefusal> {
     let queue = &device.queues[number];
     if !device.is_on() {
-        return Err(Refused { errno: Errno::ENXIO, status: None });
+        return Err(EnableRefusal { errno: Errno::ENXIO, status: None });
     }
     // Before Linux 6.7 there was no such name to compare.
     let unnamed = device.part.without.contains(&"driver_name");
@@ -91,7 +98,7 @@ pub(crate) fn queue(device: &Device, number: usize, driver: DriverName) -> Resul
     check(!queue.enabled, Errno::EBUSY, Status::DRIVER_QUEUE_ENABLED)?;
     check(queue.group.is_some(), Errno::ENXIO, Status::DRIVER_NO_GROUP)?;
     check(!queue.name.is_empty(), Errno::ENXIO, Status::DRIVER_NO_NAME)?;
-    if queue.mode == Mode::Shared {
+    if queue.mode == WorkQueueMode::Shared {
         check(device.shares(), Errno::ENXIO, Status::DRIVER_NO_SVM)?;
         check(queue.threshold > 0, Errno::ENXIO, Status::DRIVER_NO_THRESHOLD)?;
     }
@@ -99,13 +106,13 @@ pub(crate) fn queue(device: &Device, number: usize, driver: DriverName) -> Resul
 }
 
 /// The size with which a queue is enabled.
-pub(crate) fn size(queue: &Queue) -> u16 {
-    let unset = queue.size == 0 && queue.kind != Type::None;
+pub(crate) fn size(queue: &IdxdQueue) -> u16 {
+    let unset = queue.size == 0 && queue.kind != QueueType::None;
     if unset { DEFAULT_SIZE } else { queue.size }
 }
 
 /// The device's own checks of a queue, in the order of their codes.
-fn enable_command(device: &Device, number: usize) -> Result<(), Refused> {
+fn enable_command(device: &IdxdDevice, number: usize) -> Result<(), EnableRefusal> {
     let (queue, can) = (&device.queues[number], &device.part.capabilities);
     let size = u64::from(size(queue));
     let fits = device.entries_beside(number) + size <= u64::from(can.queue_entries);

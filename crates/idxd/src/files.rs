@@ -1,6 +1,6 @@
 //! Files of `/dev/dsa` that programs have open [K cdev.c].
 
-use crate::{Driver, Errno, Hardware, Mode};
+use crate::{Driver, Errno, HardwareAccess, WorkQueueMode};
 
 /// Major number of the files in `/dev/dsa`. The kernel gives the next dynamic one, from 254 down; this
 /// one is made up.
@@ -75,14 +75,14 @@ impl Driver {
         device: usize,
         queue: usize,
         pid: u32,
-        hardware: &dyn Hardware,
+        hardware: &dyn HardwareAccess,
     ) -> Result<Client, Errno> {
         let there = self.queue(device, queue).ok_or(Errno::ENXIO)?;
         let mode = there.mode;
         if there.cdev_minor.is_none() {
             return Err(Errno::ENXIO);
         }
-        if mode == Mode::Dedicated && self.clients(device, queue) > 0 {
+        if mode == WorkQueueMode::Dedicated && self.clients(device, queue) > 0 {
             return Err(Errno::EBUSY);
         }
         let file = least_free(0, |it| it + 1, |it| self.files.iter().any(|f| f.client.file == it));
@@ -95,7 +95,7 @@ impl Driver {
             record_faults: 0,
             record_fault_failures: 0,
         });
-        if mode == Mode::Dedicated {
+        if mode == WorkQueueMode::Dedicated {
             self.devices[device].queues[queue].pasid = Some(pasid);
         }
         self.changed(device, hardware);
@@ -103,7 +103,7 @@ impl Driver {
     }
 
     /// Closes a file. What the queue has taken of its address space ends first.
-    pub fn close(&mut self, client: &Client, hardware: &dyn Hardware) {
+    pub fn close(&mut self, client: &Client, hardware: &dyn HardwareAccess) {
         let Some(index) = self.files.iter().position(|file| file.client == *client) else {
             return;
         };
@@ -112,11 +112,11 @@ impl Driver {
         let own = &mut self.devices[device].queues[queue];
         if own.enabled {
             match own.mode {
-                Mode::Dedicated => hardware.drain(device, queue),
-                Mode::Shared => hardware.drain_pasid(device, queue, pasid),
+                WorkQueueMode::Dedicated => hardware.drain(device, queue),
+                WorkQueueMode::Shared => hardware.drain_pasid(device, queue, pasid),
             }
         }
-        if own.mode == Mode::Dedicated {
+        if own.mode == WorkQueueMode::Dedicated {
             own.pasid = None;
         }
         self.changed(device, hardware);

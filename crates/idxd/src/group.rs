@@ -4,7 +4,7 @@ use dsa::hardware::capabilities::Capabilities;
 
 /// Queues, and the engines that serve them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct IdxdGroup {
     pub(crate) read_buffers_reserved: u16,
     pub(crate) read_buffers_allowed: u16,
     pub(crate) use_read_buffer_limit: bool,
@@ -14,7 +14,7 @@ pub struct Group {
     pub(crate) batch_progress_limit: u8,
 }
 
-impl Group {
+impl IdxdGroup {
     /// Traffic classes are 1 on versions 1 and 2, where they are not to be written, and unset later.
     pub(crate) fn new(part: &Capabilities) -> Self {
         let traffic_class = if part.version <= 0x200 { 1 } else { -1 };
@@ -69,11 +69,11 @@ impl Group {
 
 /// An engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Engine {
+pub struct IdxdEngine {
     pub(crate) group: Option<usize>,
 }
 
-impl Engine {
+impl IdxdEngine {
     /// Number of its group in the device.
     #[must_use]
     pub fn group(&self) -> Option<usize> {

@@ -1,9 +1,9 @@
 //! What the driver asks of a device and tells it.
 
-use crate::Device;
+use crate::IdxdDevice;
 
 /// A device as the driver reaches it.
-pub trait Hardware {
+pub trait HardwareAccess {
     /// Descriptors in a queue that no engine has taken yet.
     fn occupancy(&self, device: usize, queue: usize) -> u32;
     /// SWERROR, lowest word first.
@@ -17,15 +17,15 @@ pub trait Hardware {
         self.drain(device, queue);
     }
     /// Called after each change that the driver has accepted, with the state that the device has to take
-    /// on. What reads [`Device::generation`] instead needs no call.
-    fn publish(&self, _device: usize, _state: &Device) {}
+    /// on. What reads [`IdxdDevice::generation`] instead needs no call.
+    fn publish(&self, _device: usize, _state: &IdxdDevice) {}
 }
 
 /// Devices that do nothing: queues are empty, and no error was found.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Idle;
+pub struct IdleHardware;
 
-impl Hardware for Idle {
+impl HardwareAccess for IdleHardware {
     fn occupancy(&self, _: usize, _: usize) -> u32 {
         0
     }

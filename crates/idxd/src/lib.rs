@@ -9,59 +9,59 @@
 //! read for the rules; codes of `linux/idxd.h`; the device's own checks [S 9.2].
 //!
 //! Reading order:
-//! - [`Node`]: devices, queues, groups and engines by name.
-//! - [`Device`], [`Queue`], [`Group`], [`Engine`]: the state.
+//! - [`BusNode`]: devices, queues, groups and engines by name.
+//! - [`IdxdDevice`], [`IdxdQueue`], [`IdxdGroup`], [`IdxdEngine`]: the state.
 //! - [`Driver`]: all devices; what binding, opening and closing does.
 //! - `attributes`, `show`, `store`: which attributes there are, how they read, what a write does.
 //! - `enable`: what driver and device check before they enable.
 //! - [`CommandStatus`]: the codes of `cmd_status`, in words.
-//! - [`saved`]: the configuration files of accel-config, and the steps from one to another.
-//! - [`seen`]: a driver in the state that the attributes of a machine show.
+//! - [`config_file`]: the configuration files of accel-config, and the steps from one to another.
+//! - [`from_sysfs`]: a driver in the state that the attributes of a machine show.
 //!
 //! ```
 //! use dsa::hardware::capabilities::Capabilities;
-//! use idxd::{Driver, DriverName, Errno, Idle, Node, Part};
+//! use idxd::{BusNode, Driver, DriverName, Errno, IdleHardware, Part};
 //!
 //! let mut driver = Driver::new(vec![Part::new(Capabilities::VERSION_1)]);
-//! let queue: Node = "wq0.0".parse().unwrap();
+//! let queue: BusNode = "wq0.0".parse().unwrap();
 //! for (attribute, text) in [("group_id", "0\n"), ("mode", "dedicated\n"), ("size", "16\n")] {
-//!     driver.write(queue, attribute, text, &Idle).unwrap();
+//!     driver.write(queue, attribute, text, &IdleHardware).unwrap();
 //! }
 //! // No engine is in the group yet.
-//! assert_eq!(driver.bind(DriverName::Idxd, "dsa0", &Idle), Err(Errno::ENXIO));
-//! driver.write("engine0.0".parse().unwrap(), "group_id", "0\n", &Idle).unwrap();
-//! driver.bind(DriverName::Idxd, "dsa0", &Idle).unwrap();
-//! assert_eq!(driver.read(Node::Device(0), "state", &Idle).unwrap(), "enabled\n");
+//! assert_eq!(driver.bind(DriverName::Idxd, "dsa0", &IdleHardware), Err(Errno::ENXIO));
+//! driver.write("engine0.0".parse().unwrap(), "group_id", "0\n", &IdleHardware).unwrap();
+//! driver.bind(DriverName::Idxd, "dsa0", &IdleHardware).unwrap();
+//! assert_eq!(driver.read(BusNode::Device(0), "state", &IdleHardware).unwrap(), "enabled\n");
 //! // The size of a queue is fixed while its device is on.
-//! assert_eq!(driver.write(queue, "size", "8\n", &Idle), Err(Errno::EPERM));
+//! assert_eq!(driver.write(queue, "size", "8\n", &IdleHardware), Err(Errno::EPERM));
 //! ```
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 mod attributes;
 mod command_status;
+pub mod config_file;
 mod device;
 mod driver;
 mod enable;
 mod errno;
 mod files;
+pub mod from_sysfs;
 mod group;
 mod hardware;
 mod node;
 mod parse;
 mod queue;
-pub mod saved;
-pub mod seen;
 mod show;
 mod store;
 
 pub use attributes::{Attribute, former_name};
 pub use command_status::CommandStatus;
-pub use device::{Device, DeviceState, Part};
+pub use device::{DeviceState, IdxdDevice, Part};
 pub use driver::{Driver, DriverName};
 pub use errno::Errno;
 pub use files::{CDEV_MAJOR, Client};
-pub use group::{Engine, Group};
-pub use hardware::{Hardware, Idle};
-pub use node::{BadName, Node};
-pub use queue::{Mode, Queue, Type};
+pub use group::{IdxdEngine, IdxdGroup};
+pub use hardware::{HardwareAccess, IdleHardware};
+pub use node::{BadName, BusNode};
+pub use queue::{IdxdQueue, QueueType, WorkQueueMode};

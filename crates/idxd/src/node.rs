@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// A device, or a queue, group or engine of one: the device's number, then the number within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Node {
+pub enum BusNode {
     /// `dsaN`.
     Device(usize),
     /// `wqN.M`.
@@ -22,7 +22,7 @@ pub enum Node {
 #[error("{0:?} is no name of the bus; allowed are dsaN, wqN.M, groupN.M and engineN.M")]
 pub struct BadName(pub String);
 
-impl Node {
+impl BusNode {
     /// The number of its device.
     #[must_use]
     pub fn device(self) -> usize {
@@ -35,7 +35,7 @@ impl Node {
     }
 }
 
-impl fmt::Display for Node {
+impl fmt::Display for BusNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Device(device) => write!(f, "dsa{device}"),
@@ -46,7 +46,7 @@ impl fmt::Display for Node {
     }
 }
 
-impl FromStr for Node {
+impl FromStr for BusNode {
     type Err = BadName;
 
     fn from_str(text: &str) -> Result<Self, BadName> {

@@ -6,7 +6,7 @@ use dsa::hardware::capabilities::Capabilities;
 
 /// How a queue takes descriptors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum WorkQueueMode {
     /// By ENQCMD, from all who have it open.
     #[default]
     Shared,
@@ -16,7 +16,7 @@ pub enum Mode {
 
 /// For whom a queue is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Type {
+pub enum QueueType {
     /// Not said yet.
     #[default]
     None,
@@ -45,18 +45,18 @@ pub(crate) const MOST_PRIORITY: u8 = 15;
 
 /// A work queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Queue {
+pub struct IdxdQueue {
     pub(crate) enabled: bool,
     pub(crate) bound: Option<DriverName>,
     pub(crate) group: Option<usize>,
-    pub(crate) mode: Mode,
+    pub(crate) mode: WorkQueueMode,
     pub(crate) size: u16,
     pub(crate) priority: u8,
     pub(crate) threshold: u16,
     pub(crate) block_on_fault: bool,
     pub(crate) ats_disable: bool,
     pub(crate) prs_disable: bool,
-    pub(crate) kind: Type,
+    pub(crate) kind: QueueType,
     pub(crate) name: String,
     pub(crate) driver_name: String,
     pub(crate) most_transfer_bytes: u64,
@@ -67,20 +67,20 @@ pub struct Queue {
     pub(crate) pasid: Option<u32>,
 }
 
-impl Queue {
+impl IdxdQueue {
     pub(crate) fn new(part: &Capabilities) -> Self {
         Self {
             enabled: false,
             bound: None,
             group: None,
-            mode: Mode::default(),
+            mode: WorkQueueMode::default(),
             size: 0,
             priority: 0,
             threshold: 0,
             block_on_fault: false,
             ats_disable: false,
             prs_disable: false,
-            kind: Type::default(),
+            kind: QueueType::default(),
             name: String::new(),
             driver_name: String::new(),
             most_transfer_bytes: DEFAULT_TRANSFER_BYTES,
@@ -114,7 +114,7 @@ impl Queue {
 
     /// How it takes descriptors.
     #[must_use]
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> WorkQueueMode {
         self.mode
     }
 
@@ -156,7 +156,7 @@ impl Queue {
 
     /// For whom it is.
     #[must_use]
-    pub fn kind(&self) -> Type {
+    pub fn kind(&self) -> QueueType {
         self.kind
     }
 

@@ -2,7 +2,10 @@
 
 use crate::attributes::current_name;
 use crate::queue::shown_operations;
-use crate::{CDEV_MAJOR, DeviceState, Driver, Engine, Errno, Group, Hardware, Mode, Node, Type};
+use crate::{
+    BusNode, CDEV_MAJOR, DeviceState, Driver, Errno, HardwareAccess, IdxdEngine, IdxdGroup,
+    QueueType, WorkQueueMode,
+};
 use dsa::hardware::capabilities::wqcap;
 use std::fmt::Write;
 
@@ -14,22 +17,24 @@ impl Driver {
     /// no value now.
     pub fn read(
         &self,
-        node: Node,
+        node: BusNode,
         attribute: &str,
-        hardware: &dyn Hardware,
+        hardware: &dyn HardwareAccess,
     ) -> Result<String, Errno> {
         self.attribute(node, attribute).ok_or(Errno::ENOENT)?;
         let attribute = current_name(attribute);
         let device = &self.devices[node.device()];
         let mut text = match node {
-            Node::Device(number) => self.show_device(number, attribute, hardware)?,
-            Node::Queue(number, queue) => self.show_queue(number, queue, attribute, hardware)?,
-            Node::Group(number, group) => match attribute {
-                "work_queues" => names(device.queues_of(group).map(|it| Node::Queue(number, it))),
-                "engines" => names(device.engines_of(group).map(|it| Node::Engine(number, it))),
+            BusNode::Device(number) => self.show_device(number, attribute, hardware)?,
+            BusNode::Queue(number, queue) => self.show_queue(number, queue, attribute, hardware)?,
+            BusNode::Group(number, group) => match attribute {
+                "work_queues" => {
+                    names(device.queues_of(group).map(|it| BusNode::Queue(number, it)))
+                }
+                "engines" => names(device.engines_of(group).map(|it| BusNode::Engine(number, it))),
                 _ => show_group(&device.groups[group], attribute)?,
             },
-            Node::Engine(_, engine) => show_engine(&device.engines[engine], attribute)?,
+            BusNode::Engine(_, engine) => show_engine(&device.engines[engine], attribute)?,
         };
         // A list of no name is an empty file.
         if !matches!(attribute, "work_queues" | "engines") || !text.is_empty() {
@@ -42,7 +47,7 @@ impl Driver {
         &self,
         number: usize,
         attribute: &str,
-        hardware: &dyn Hardware,
+        hardware: &dyn HardwareAccess,
     ) -> Result<String, Errno> {
         let device = &self.devices[number];
         let can = device.capabilities();
@@ -88,7 +93,7 @@ impl Driver {
         number: usize,
         queue: usize,
         attribute: &str,
-        hardware: &dyn Hardware,
+        hardware: &dyn HardwareAccess,
     ) -> Result<String, Errno> {
         let device = &self.devices[number];
         let own = &device.queues[queue];
@@ -102,8 +107,8 @@ impl Driver {
             "cdev_minor" => own.cdev_minor.ok_or(Errno::ENXIO)?.to_string(),
             "group_id" => group_id(own.group),
             "mode" => match own.mode {
-                Mode::Shared => "shared",
-                Mode::Dedicated => "dedicated",
+                WorkQueueMode::Shared => "shared",
+                WorkQueueMode::Dedicated => "dedicated",
             }
             .to_owned(),
             "size" => own.size.to_string(),
@@ -111,9 +116,9 @@ impl Driver {
             "threshold" => own.threshold.to_string(),
             "block_on_fault" => u8::from(own.block_on_fault).to_string(),
             "type" => match own.kind {
-                Type::None => "none",
-                Type::Kernel => "kernel",
-                Type::User => "user",
+                QueueType::None => "none",
+                QueueType::Kernel => "kernel",
+                QueueType::User => "user",
             }
             .to_owned(),
             "name" => own.name.clone(),
@@ -122,7 +127,9 @@ impl Driver {
             "max_batch_size" => own.most_batch.to_string(),
             "ats_disable" => u8::from(own.ats_disable).to_string(),
             "prs_disable" => u8::from(own.prs_disable).to_string(),
-            "enqcmds_retries" if own.mode == Mode::Dedicated => return Err(Errno::EOPNOTSUPP),
+            "enqcmds_retries" if own.mode == WorkQueueMode::Dedicated => {
+                return Err(Errno::EOPNOTSUPP);
+            }
             "enqcmds_retries" => own.enqcmds_retries.to_string(),
             "op_config" => words([own.operations, 0, 0, 0]),
             _ => return Err(Errno::ENOENT),
@@ -130,7 +137,7 @@ impl Driver {
     }
 }
 
-fn show_group(group: &Group, attribute: &str) -> Result<String, Errno> {
+fn show_group(group: &IdxdGroup, attribute: &str) -> Result<String, Errno> {
     Ok(match attribute {
         "read_buffers_reserved" => group.read_buffers_reserved.to_string(),
         "read_buffers_allowed" => group.read_buffers_allowed.to_string(),
@@ -143,7 +150,7 @@ fn show_group(group: &Group, attribute: &str) -> Result<String, Errno> {
     })
 }
 
-fn show_engine(engine: &Engine, attribute: &str) -> Result<String, Errno> {
+fn show_engine(engine: &IdxdEngine, attribute: &str) -> Result<String, Errno> {
     match attribute {
         "group_id" => Ok(group_id(engine.group)),
         _ => Err(Errno::ENOENT),
@@ -154,7 +161,7 @@ fn group_id(group: Option<usize>) -> String {
     group.map_or_else(|| "-1".to_owned(), |group| group.to_string())
 }
 
-fn names(nodes: impl Iterator<Item = Node>) -> String {
+fn names(nodes: impl Iterator<Item = BusNode>) -> String {
     nodes.map(|node| node.to_string()).collect::<Vec<_>>().join(" ")
 }
 

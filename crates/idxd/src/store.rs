@@ -8,7 +8,7 @@ mod queue;
 
 use crate::attributes::current_name;
 use crate::device::LEAST_EVENT_LOG;
-use crate::{CommandStatus, Device, Driver, Errno, Hardware, Node, parse};
+use crate::{BusNode, CommandStatus, Driver, Errno, HardwareAccess, IdxdDevice, parse};
 use dsa::hardware::capabilities::grpcap;
 
 /// Largest traffic class.
@@ -24,10 +24,10 @@ impl Driver {
     /// what the kernel refuses the write with.
     pub fn write(
         &mut self,
-        node: Node,
+        node: BusNode,
         attribute: &str,
         text: &str,
-        hardware: &dyn Hardware,
+        hardware: &dyn HardwareAccess,
     ) -> Result<(), Errno> {
         let found = self.attribute(node, attribute).ok_or(Errno::ENOENT)?;
         if !found.writable {
@@ -39,10 +39,10 @@ impl Driver {
             return Err(Errno::EPERM);
         }
         match node {
-            Node::Device(_) => store_device(device, attribute, text),
-            Node::Queue(_, queue) => queue::store(device, queue, attribute, text),
-            Node::Group(_, group) => store_group(device, group, attribute, text),
-            Node::Engine(_, engine) => {
+            BusNode::Device(_) => store_device(device, attribute, text),
+            BusNode::Queue(_, queue) => queue::store(device, queue, attribute, text),
+            BusNode::Group(_, group) => store_group(device, group, attribute, text),
+            BusNode::Engine(_, engine) => {
                 let group = group_id(device, text)?;
                 device.engines[engine].group = group;
                 Ok(())
@@ -58,7 +58,7 @@ fn is(holds: bool, errno: Errno) -> Result<(), Errno> {
 }
 
 /// -1, or the number of a group.
-fn group_id(device: &Device, text: &str) -> Result<Option<usize>, Errno> {
+fn group_id(device: &IdxdDevice, text: &str) -> Result<Option<usize>, Errno> {
     match parse::signed(text)? {
         -1 => Ok(None),
         number => {
@@ -75,7 +75,7 @@ fn up_to<T: TryFrom<u64>>(number: u64, most: impl Into<u64>) -> Result<T, Errno>
     T::try_from(number).map_err(|_| Errno::EINVAL)
 }
 
-fn store_device(device: &mut Device, attribute: &str, text: &str) -> Result<(), Errno> {
+fn store_device(device: &mut IdxdDevice, attribute: &str, text: &str) -> Result<(), Errno> {
     let can = device.part.capabilities;
     match attribute {
         "cmd_status" => device.command_status = CommandStatus::SUCCESS,
@@ -97,7 +97,7 @@ fn store_device(device: &mut Device, attribute: &str, text: &str) -> Result<(), 
 }
 
 fn store_group(
-    device: &mut Device,
+    device: &mut IdxdDevice,
     number: usize,
     attribute: &str,
     text: &str,

@@ -228,5 +228,5 @@ pub fn check_memory(options: &BenchOptions, point: &BenchPoint) -> Result<(), Fa
 
 /// The opcode of the operation that the command line names.
 pub fn opcode(options: &BenchOptions) -> Opcode {
-    Opcode::of(options.operation.opcode).unwrap_or(Opcode::NoOp)
+    Opcode::from_code(options.operation.opcode).unwrap_or(Opcode::NoOp)
 }

@@ -31,7 +31,7 @@ fn thresholds(
         sizes::show(options.sizes.0[options.sizes.0.len() - 1]),
     );
     for one in found {
-        if let Some(opcode) = Opcode::of(one.operation.opcode) {
+        if let Some(opcode) = Opcode::from_code(one.operation.opcode) {
             all.set(opcode, largest_threshold(one, 0), largest_threshold(one, 1));
         }
     }

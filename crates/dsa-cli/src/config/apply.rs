@@ -3,7 +3,7 @@
 use super::preview::{ChangePreview, read};
 use super::{ConfigContext, ConfigFormat, change_failure, crash};
 use crate::failure::CommandFailure;
-use dsa_config::change::{Options, change};
+use dsa_config::change::{ChangeOptions, change};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -40,7 +40,7 @@ pub fn run(arguments: &ApplyArguments, context: &ConfigContext) -> Result<(), Co
     let preview =
         ChangePreview::for_file(&arguments.file, &file, context)?.or_report(arguments, context)?;
     if let Some(state) = &state {
-        let options = Options {
+        let options = ChangeOptions {
             disturbs: arguments.even_if_in_use,
             without_way_back: false,
             command: format!("config apply {}", arguments.file.display()),

@@ -2,8 +2,8 @@
 
 use super::ConfigContext;
 use crate::failure::CommandFailure;
-use dsa_config::machine::{InUse, Machine, disturbed};
-use idxd::saved::{ApplyError, Becomes, Difference, Saved, Step};
+use dsa_config::machine::{InUse, MachineDevices, disturbed};
+use idxd::config_file::{AdjustedValue, ApplyError, ConfigStep, Difference, SavedConfig};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
@@ -13,11 +13,11 @@ pub struct ChangePreview {
     /// The name of the file in messages.
     pub file: String,
     /// The configuration that the devices would get.
-    pub wanted: Saved,
+    pub wanted: SavedConfig,
     refused: Vec<ApplyError>,
-    becomes: Vec<Becomes>,
+    becomes: Vec<AdjustedValue>,
     changes: Vec<Difference>,
-    steps: Vec<Step>,
+    steps: Vec<ConfigStep>,
     in_use: Vec<InUse>,
 }
 
@@ -25,7 +25,7 @@ pub struct ChangePreview {
 ///
 /// # Errors
 /// If the file cannot be read, is not valid, or names no device.
-pub fn read(path: &Path) -> Result<Saved, CommandFailure> {
+pub fn read(path: &Path) -> Result<SavedConfig, CommandFailure> {
     let bad = |error: &dyn std::fmt::Display| {
         CommandFailure::bad_input(format!("{}: {error}", path.display()))
     };
@@ -33,7 +33,8 @@ pub fn read(path: &Path) -> Result<Saved, CommandFailure> {
         Some("-") => std::io::read_to_string(std::io::stdin()),
         _ => std::fs::read_to_string(path),
     };
-    let saved = Saved::parse(&text.map_err(|error| bad(&error))?).map_err(|error| bad(&error))?;
+    let saved =
+        SavedConfig::parse(&text.map_err(|error| bad(&error))?).map_err(|error| bad(&error))?;
     if saved.devices().is_empty() {
         return Err(bad(
             &"it names no device; allowed is a list of devices, like [{\"dev\":\"dsa0\"}]",
@@ -49,7 +50,7 @@ impl ChangePreview {
     /// If the configuration of the devices cannot be read.
     pub fn for_file(
         path: &Path,
-        file: &Saved,
+        file: &SavedConfig,
         context: &ConfigContext,
     ) -> Result<Self, CommandFailure> {
         let machine = context.read_machine()?;
@@ -65,9 +66,9 @@ impl ChangePreview {
     /// If the configuration of the devices cannot be read.
     pub fn for_configuration(
         file: String,
-        machine: &Machine,
+        machine: &MachineDevices,
         context: &ConfigContext,
-        wanted: Saved,
+        wanted: SavedConfig,
     ) -> Result<Self, CommandFailure> {
         let plan = wanted.plan(&machine.driver);
         let in_use =
@@ -166,7 +167,7 @@ impl ChangePreview {
             "schema_version": 1, "file": self.file, "written": written, "refused": refused,
             "becomes": becomes.collect::<Vec<_>>(), "changes": changes.collect::<Vec<_>>(),
             "in_use": in_use.collect::<Vec<_>>(),
-            "steps": self.steps.iter().map(Step::to_string).collect::<Vec<_>>(),
+            "steps": self.steps.iter().map(ConfigStep::to_string).collect::<Vec<_>>(),
         })
     }
 }

@@ -4,10 +4,10 @@
 use super::preview::ChangePreview;
 use super::{ConfigContext, ConfigFormat, change_failure, crash, parse_device_name, state_failure};
 use crate::failure::CommandFailure;
-use dsa_config::change::{Options, change};
-use dsa_config::restore::{RestoreOptions, Restored, Restoring, preview, restore};
-use idxd::Node;
-use idxd::saved::Saved;
+use dsa_config::change::{ChangeOptions, change};
+use dsa_config::restore::{ConfigRestoreOptions, RestoreResult, RestoredDevice, preview, restore};
+use idxd::BusNode;
+use idxd::config_file::SavedConfig;
 use serde_json::json;
 use std::io::Write;
 
@@ -23,7 +23,7 @@ pub struct ResetArguments {
     factory: bool,
     /// Only these devices (with --factory).
     #[arg(long, value_name = "DEVICE", requires = "factory", value_parser = parse_device_name)]
-    device: Vec<Node>,
+    device: Vec<BusNode>,
     /// Also put back devices that another program has changed since.
     #[arg(long)]
     all: bool,
@@ -51,7 +51,7 @@ pub fn run(arguments: &ResetArguments, context: &ConfigContext) -> Result<(), Co
     } else if !journal.entries.is_empty() {
         // Without a journal there is nothing to lock, and no file is created.
         let state = context.lock()?;
-        let options = RestoreOptions {
+        let options = ConfigRestoreOptions {
             all: arguments.all,
             forget: arguments.forget,
             disturbs: arguments.even_if_in_use,
@@ -74,7 +74,7 @@ pub fn run(arguments: &ResetArguments, context: &ConfigContext) -> Result<(), Co
 }
 
 fn show(
-    restored: &[Restored],
+    restored: &[RestoredDevice],
     arguments: &ResetArguments,
     context: &ConfigContext,
 ) -> Result<(), CommandFailure> {
@@ -104,28 +104,28 @@ fn show(
     Ok(())
 }
 
-fn outcome_text(result: &Restoring, arguments: &ResetArguments) -> String {
+fn outcome_text(result: &RestoreResult, arguments: &ResetArguments) -> String {
     let stays = if arguments.forget {
         "dropped from the journal"
     } else {
         "it stays in the journal until --forget"
     };
     match result {
-        Restoring::PutBack(steps) if arguments.dry_run => {
+        RestoreResult::PutBack(steps) if arguments.dry_run => {
             format!("would be put back, in {steps} step(s)")
         }
-        Restoring::PutBack(steps) => format!("put back, in {steps} step(s)"),
-        Restoring::WasBack => "already has its former configuration".to_owned(),
-        Restoring::Rebooted => {
+        RestoreResult::PutBack(steps) => format!("put back, in {steps} step(s)"),
+        RestoreResult::WasBack => "already has its former configuration".to_owned(),
+        RestoreResult::Rebooted => {
             "not written: the machine was booted since, which has unconfigured it".to_owned()
         }
-        Restoring::ChangedByOthers(what) => {
+        RestoreResult::ChangedByOthers(what) => {
             format!(
                 "left alone: another program has changed it since ({what}); --all puts it back; {stays}"
             )
         }
-        Restoring::Failed(error) => format!("not put back: {error}; {stays}"),
-        Restoring::NoWay(why) => format!("not put back: {why}; {stays}"),
+        RestoreResult::Failed(error) => format!("not put back: {error}; {stays}"),
+        RestoreResult::NoWay(why) => format!("not put back: {why}; {stays}"),
     }
 }
 
@@ -134,7 +134,7 @@ fn factory(arguments: &ResetArguments, context: &ConfigContext) -> Result<(), Co
     let state = if arguments.dry_run { None } else { Some(context.lock()?) };
     let machine = context.read_machine()?;
     let numbers = context.select_devices(&machine, &arguments.device)?;
-    let wanted = Saved::unconfigured(&machine.driver, &numbers);
+    let wanted = SavedConfig::unconfigured(&machine.driver, &numbers);
     let preview =
         ChangePreview::for_configuration("--factory".to_owned(), &machine, context, wanted)?;
     let mut out = std::io::stdout().lock();
@@ -146,7 +146,7 @@ fn factory(arguments: &ResetArguments, context: &ConfigContext) -> Result<(), Co
     preview.verdict(disturbs)?;
     let Some(state) = state else { return Ok(()) };
     let command = "config reset --factory".to_owned();
-    let options = Options { disturbs, without_way_back: true, command };
+    let options = ChangeOptions { disturbs, without_way_back: true, command };
     let mut watch = crash::kill_at_point(context.is_stand_in);
     change(&context.bus, &state, &preview.wanted, &options, &mut watch)
         .map_err(|error| change_failure(&error))?;

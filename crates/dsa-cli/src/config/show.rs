@@ -3,9 +3,9 @@
 use super::{ConfigContext, ConfigFormat, parse_device_name};
 use crate::failure::CommandFailure;
 use dsa_config::bus::clients;
-use dsa_config::machine::Machine;
-use idxd::saved::Saved;
-use idxd::{DeviceState, Mode, Node, Queue, Type};
+use dsa_config::machine::MachineDevices;
+use idxd::config_file::SavedConfig;
+use idxd::{BusNode, DeviceState, IdxdQueue, QueueType, WorkQueueMode};
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -18,7 +18,7 @@ use std::io::Write;
 pub struct ShowArguments {
     /// Only these devices.
     #[arg(long, value_name = "DEVICE", value_parser = parse_device_name)]
-    device: Vec<Node>,
+    device: Vec<BusNode>,
 }
 
 pub fn run(arguments: &ShowArguments, context: &ConfigContext) -> Result<(), CommandFailure> {
@@ -26,7 +26,7 @@ pub fn run(arguments: &ShowArguments, context: &ConfigContext) -> Result<(), Com
     let numbers = context.select_devices(&machine, &arguments.device)?;
     let mut out = std::io::stdout().lock();
     if context.format == ConfigFormat::Json {
-        let saved = Saved::of_devices(&machine.driver, &numbers);
+        let saved = SavedConfig::from_devices(&machine.driver, &numbers);
         out.write_all(saved.without_defaults(&machine.driver).to_json().as_bytes())?;
         return Ok(());
     }
@@ -51,7 +51,7 @@ const HEADERS: [&str; 12] = [
     "name",
 ];
 
-fn device(machine: &Machine, number: usize, context: &ConfigContext) -> String {
+fn device(machine: &MachineDevices, number: usize, context: &ConfigContext) -> String {
     let own = &machine.driver.devices()[number];
     let can = own.capabilities();
     let state = match own.state() {
@@ -72,11 +72,11 @@ fn device(machine: &Machine, number: usize, context: &ConfigContext) -> String {
     let mut rows = vec![HEADERS.map(str::to_owned)];
     let mut without = Vec::new();
     for (index, queue) in own.queues().iter().enumerate() {
-        let node = Node::Queue(number, index);
+        let node = BusNode::Queue(number, index);
         let is_without = !queue.is_enabled()
             && queue.group().is_none()
             && queue.size() == 0
-            && queue.kind() == Type::None;
+            && queue.kind() == QueueType::None;
         if is_without {
             without.push(node.to_string());
         } else {
@@ -116,13 +116,13 @@ fn device(machine: &Machine, number: usize, context: &ConfigContext) -> String {
     text
 }
 
-fn row(node: Node, queue: &Queue, context: &ConfigContext) -> [String; 12] {
+fn row(node: BusNode, queue: &IdxdQueue, context: &ConfigContext) -> [String; 12] {
     let dash = || "-".to_owned();
-    let shared = queue.mode() == Mode::Shared;
+    let shared = queue.mode() == WorkQueueMode::Shared;
     let kind = match queue.kind() {
-        Type::None => "none",
-        Type::Kernel => "kernel",
-        Type::User => "user",
+        QueueType::None => "none",
+        QueueType::Kernel => "kernel",
+        QueueType::User => "user",
     };
     [
         node.to_string(),

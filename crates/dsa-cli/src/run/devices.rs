@@ -9,10 +9,10 @@ mod event_log;
 use super::driver_files::FileAttribute;
 use board::RegisterBoard;
 use dsa_run::Identity;
-use dsa_run::registers::{Registers, state};
+use dsa_run::registers::{RunRegisters, state};
 use event_log::EventLogHandler;
-use idxd::saved::{ApplyError, Saved};
-use idxd::{Client, DeviceState, Driver, Errno, Hardware, Mode};
+use idxd::config_file::{ApplyError, SavedConfig};
+use idxd::{Client, DeviceState, Driver, Errno, HardwareAccess, WorkQueueMode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -29,7 +29,7 @@ pub struct RunDevices {
 
 impl RunDevices {
     /// Devices without configuration.
-    pub fn new(driver: Driver, registers: &'static Registers) -> Self {
+    pub fn new(driver: Driver, registers: &'static RunRegisters) -> Self {
         registers.devices.store(units::narrow::fit(driver.devices().len()), Ordering::Release);
         for (device, own) in driver.devices().iter().zip(&registers.device) {
             own.set_capabilities(device.capabilities());
@@ -43,12 +43,12 @@ impl RunDevices {
     }
 
     /// The devices in the form in which the driver accesses them.
-    pub fn hardware(&self) -> &dyn Hardware {
+    pub fn hardware(&self) -> &dyn HardwareAccess {
         &self.board
     }
 
     /// Applies a configuration to the devices.
-    pub fn configure(&self, saved: &Saved) -> Result<(), ApplyError> {
+    pub fn configure(&self, saved: &SavedConfig) -> Result<(), ApplyError> {
         saved.apply(&mut self.driver(), &self.board)
     }
 
@@ -98,7 +98,7 @@ impl RunDevices {
         let (device, queue) = (client.device(), client.queue());
         let driver = self.driver();
         let own = &driver.devices()[device].queues()[queue];
-        (own.is_enabled() && own.mode() == Mode::Dedicated).then_some((device, queue))
+        (own.is_enabled() && own.mode() == WorkQueueMode::Dedicated).then_some((device, queue))
     }
 
     /// Writes an attribute. Queues that the write unbinds drain before, while other requests are served.

@@ -2,7 +2,7 @@
 
 use crate::failure::CommandFailure;
 use crate::live_runs;
-use dsa_run::registers::{Registers, Shared, process_namespace};
+use dsa_run::registers::{RunRegisters, SharedRegisters, process_namespace};
 use dsa_run::{PLAN_FILE, RECORDS_DIRECTORY, REGISTERS_FILE};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -45,9 +45,9 @@ impl RunDirectory {
     }
 
     /// Creates the registers of the devices in shared memory.
-    pub fn registers(&self) -> Result<&'static Registers, CommandFailure> {
+    pub fn registers(&self) -> Result<&'static RunRegisters, CommandFailure> {
         let path = self.path.join(REGISTERS_FILE);
-        let shared = Shared::create(&path)
+        let shared = SharedRegisters::create(&path)
             .map_err(|error| CommandFailure::failed(format!("{}: {error}", path.display())))?;
         let registers = shared.forever();
         registers.supervisor.store(self.process, Ordering::Release);
@@ -74,6 +74,6 @@ pub fn read_plan(path: &Path) -> Result<String, CommandFailure> {
         CommandFailure::bad_input(format!("--inject {}: {error}", path.display()))
     };
     let text = std::fs::read_to_string(path).map_err(|error| bad(&error))?;
-    dsa::inject::Plan::parse(&text).map_err(|error| bad(&error))?;
+    dsa::inject::InjectionPlan::parse(&text).map_err(|error| bad(&error))?;
     Ok(text)
 }

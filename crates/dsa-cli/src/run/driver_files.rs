@@ -3,7 +3,7 @@
 //! `bus` is /sys/bus/dsa, `devices` the entries that are added to /sys/devices, `module` /sys/module/idxd and
 //! `dev` /dev/dsa.
 
-use idxd::{Driver, DriverName, Errno, Hardware, Node};
+use idxd::{BusNode, Driver, DriverName, Errno, HardwareAccess};
 use std::str::FromStr;
 
 /// The entry at a path.
@@ -23,7 +23,7 @@ pub enum TreeEntry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileAttribute {
     /// An attribute of a node, by name; true: it can be written.
-    Node(Node, String, bool),
+    Node(BusNode, String, bool),
     /// The file that binds (true) a node to a driver, or unbinds (false) it: for writing only.
     Bind(DriverName, bool),
     /// A text that never changes.
@@ -49,20 +49,20 @@ fn pci_address(driver: &Driver, device: usize) -> &str {
 }
 
 /// The path of a node below /sys/devices.
-fn device_path(driver: &Driver, node: Node) -> String {
-    let device = Node::Device(node.device());
+fn device_path(driver: &Driver, node: BusNode) -> String {
+    let device = BusNode::Device(node.device());
     let address = pci_address(driver, node.device());
     let parent = format!("{}/{address}/{device}", host_bridge(address));
     if node == device { parent } else { format!("{parent}/{node}") }
 }
 
-fn node(driver: &Driver, name: &str) -> Option<Node> {
-    Node::from_str(name).ok().filter(|node| driver.has(*node))
+fn node(driver: &Driver, name: &str) -> Option<BusNode> {
+    BusNode::from_str(name).ok().filter(|node| driver.has(*node))
 }
 
 /// Whether a node is a queue that has a file.
-fn has_file(driver: &Driver, node: Node) -> bool {
-    matches!(node, Node::Queue(device, queue) if driver.cdev_minor(device, queue).is_some())
+fn has_file(driver: &Driver, node: BusNode) -> bool {
+    matches!(node, BusNode::Queue(device, queue) if driver.cdev_minor(device, queue).is_some())
 }
 
 /// The entry at a path, given by its names; `None`: there is no such file.
@@ -81,7 +81,7 @@ pub fn entry_at(driver: &Driver, path: &[&str]) -> Option<TreeEntry> {
             driver.nodes().filter(|node| has_file(driver, *node)).map(|node| node.to_string()),
         )),
         ["dev", name] => match node(driver, name)? {
-            own @ Node::Queue(device, queue) if has_file(driver, own) => {
+            own @ BusNode::Queue(device, queue) if has_file(driver, own) => {
                 Some(TreeEntry::Queue(device, queue))
             }
             _ => None,
@@ -134,14 +134,14 @@ fn devices(driver: &Driver, path: &[&str]) -> Option<TreeEntry> {
     match path {
         [] => Some(directory([address])),
         [own] if *own == address => {
-            Some(directory([Node::Device(device).to_string(), "numa_node".to_owned()]))
+            Some(directory([BusNode::Device(device).to_string(), "numa_node".to_owned()]))
         }
         [own, "numa_node"] if *own == address => {
             let text = format!("{}\n", driver.devices()[device].part().numa_node);
             Some(TreeEntry::Attribute(FileAttribute::Fixed(text)))
         }
         [own, name, rest @ ..] if *own == address => {
-            let parent = node(driver, name).filter(|node| *node == Node::Device(device))?;
+            let parent = node(driver, name).filter(|node| *node == BusNode::Device(device))?;
             entry_below(driver, parent, rest)
         }
         _ => None,
@@ -149,8 +149,8 @@ fn devices(driver: &Driver, path: &[&str]) -> Option<TreeEntry> {
 }
 
 /// The entry at a path below the directory of a node.
-fn entry_below(driver: &Driver, own: Node, path: &[&str]) -> Option<TreeEntry> {
-    let is_device = matches!(own, Node::Device(_));
+fn entry_below(driver: &Driver, own: BusNode, path: &[&str]) -> Option<TreeEntry> {
+    let is_device = matches!(own, BusNode::Device(_));
     let up = if is_device { "../../../.." } else { "../../../../.." };
     match path {
         [] => {
@@ -176,7 +176,7 @@ fn entry_below(driver: &Driver, own: Node, path: &[&str]) -> Option<TreeEntry> {
             entry_below(driver, child, rest)
         }
         [name, rest @ ..] if files_directory(driver, own).as_deref() == Some(name) => {
-            let Node::Queue(device, queue) = own else { return None };
+            let BusNode::Queue(device, queue) = own else { return None };
             open_files(driver, (device, queue), rest)
         }
         [name] => {
@@ -189,7 +189,7 @@ fn entry_below(driver: &Driver, own: Node, path: &[&str]) -> Option<TreeEntry> {
 }
 
 /// Name of the directory of a queue's open files.
-fn files_directory(driver: &Driver, own: Node) -> Option<String> {
+fn files_directory(driver: &Driver, own: BusNode) -> Option<String> {
     has_file(driver, own).then(|| format!("dsa!{own}"))
 }
 
@@ -229,7 +229,7 @@ impl FileAttribute {
     ///
     /// # Errors
     /// As the driver has them.
-    pub fn read(&self, driver: &Driver, hardware: &dyn Hardware) -> Result<String, Errno> {
+    pub fn read(&self, driver: &Driver, hardware: &dyn HardwareAccess) -> Result<String, Errno> {
         match self {
             Self::Node(node, name, _) => driver.read(*node, name, hardware),
             Self::Bind(..) => Err(Errno(libc::EIO)),
@@ -257,7 +257,7 @@ impl FileAttribute {
         &self,
         text: &str,
         driver: &mut Driver,
-        hardware: &dyn Hardware,
+        hardware: &dyn HardwareAccess,
     ) -> Result<(), Errno> {
         match self {
             Self::Node(node, name, _) => driver.write(*node, name, text, hardware),

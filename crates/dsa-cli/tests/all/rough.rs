@@ -95,7 +95,7 @@ fn other_devices_answer_while_a_queue_drains() {
 #[test]
 fn where_no_thread_can_be_had_mapping_a_queue_says_try_again() {
     let ended = Place::new().client(&["--quiet"], &["no-threads", QUEUE]);
-    let line = "skipline-dsa: wq0.1: the system gives no thread for an engine";
+    let line = "skipline-dsa: wq0.1: the system cannot start a thread for an engine";
     assert!(
         ended.errors.starts_with(line) && ended.errors.lines().count() == 1,
         "{}",

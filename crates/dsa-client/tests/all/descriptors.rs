@@ -2,7 +2,7 @@
 
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
-use dsa::engine::Engine;
+use dsa::engine::SoftwareEngine;
 use dsa::hardware::capabilities::Capabilities;
 use dsa::hardware::{Opcode, flags};
 use dsa::record::Record;
@@ -17,7 +17,7 @@ fn said(descriptor: Descriptor) -> String {
     let mut slot = Record::default();
     let recording = descriptor.recording((&raw mut slot) as u64);
     // SAFETY: the descriptors of these tests are refused, or name memory of their own.
-    let record = unsafe { Engine::new(PART) }.execute(&recording, &queue).record();
+    let record = unsafe { SoftwareEngine::new(PART) }.execute(&recording, &queue).record();
     describe(&recording, &record, Limits { most_transfer_bytes: 1 << 20, most_batch: 32 })
 }
 

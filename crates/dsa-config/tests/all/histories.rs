@@ -2,10 +2,10 @@
 
 use crate::memory::{Memory, dies_at, never};
 use dsa::hardware::capabilities::Capabilities;
-use dsa_config::change::{ChangeError, Options, change};
-use dsa_config::restore::{RestoreOptions, restore};
-use idxd::saved::Saved;
-use idxd::{Driver, DriverName, Idle, Node, Part};
+use dsa_config::change::{ChangeError, ChangeOptions, change};
+use dsa_config::restore::{ConfigRestoreOptions, restore};
+use idxd::config_file::SavedConfig;
+use idxd::{BusNode, Driver, DriverName, IdleHardware, Part};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -22,7 +22,7 @@ impl Random {
 
     /// A queue as a file has it, with an engine in its group.
     fn queue(&mut self, driver: &mut Driver, device: usize) {
-        let queue = Node::Queue(device, self.below(8));
+        let queue = BusNode::Queue(device, self.below(8));
         let (group, kind) = (self.of(&["0", "1", "3"]), self.of(&["user", "user", "kernel"]));
         let settings = [
             ("group_id", group),
@@ -38,31 +38,32 @@ impl Random {
             ("enqcmds_retries", self.of(&["32", "5"])),
         ];
         for (attribute, text) in settings {
-            let _ = driver.write(queue, attribute, text, &Idle);
+            let _ = driver.write(queue, attribute, text, &IdleHardware);
         }
-        let engine = Node::Engine(device, self.below(4));
-        let _ = driver.write(engine, "group_id", group, &Idle);
+        let engine = BusNode::Engine(device, self.below(4));
+        let _ = driver.write(engine, "group_id", group, &IdleHardware);
     }
 
     /// The configuration of one device or both, whole or half of one, on or off.
-    fn file(&mut self, parts: &[Part], numbers: &[usize]) -> Saved {
+    fn file(&mut self, parts: &[Part], numbers: &[usize]) -> SavedConfig {
         let mut driver = Driver::new(parts.to_vec());
         for &device in numbers {
             for _ in 0..self.below(6) {
                 self.queue(&mut driver, device);
             }
             if self.below(3) == 0 {
-                let group = Node::Group(device, self.below(4));
-                let _ = driver.write(group, "read_buffers_reserved", "24", &Idle);
-                let _ = driver.write(Node::Device(device), "read_buffer_limit", "40", &Idle);
-                let _ = driver.write(group, "use_read_buffer_limit", "1", &Idle);
+                let group = BusNode::Group(device, self.below(4));
+                let _ = driver.write(group, "read_buffers_reserved", "24", &IdleHardware);
+                let _ =
+                    driver.write(BusNode::Device(device), "read_buffer_limit", "40", &IdleHardware);
+                let _ = driver.write(group, "use_read_buffer_limit", "1", &IdleHardware);
             }
             if self.below(4) > 0 {
-                let _ = driver.bind(DriverName::Idxd, &format!("dsa{device}"), &Idle);
+                let _ = driver.bind(DriverName::Idxd, &format!("dsa{device}"), &IdleHardware);
                 for queue in 0..8 {
                     let name =
                         if self.below(5) == 0 { DriverName::Dmaengine } else { DriverName::User };
-                    let _ = driver.bind(name, &format!("wq{device}.{queue}"), &Idle);
+                    let _ = driver.bind(name, &format!("wq{device}.{queue}"), &IdleHardware);
                 }
             }
         }
@@ -70,7 +71,7 @@ impl Random {
             0 => numbers.to_vec(),
             _ => vec![self.of(numbers)],
         };
-        Saved::of_devices(&driver, &named)
+        SavedConfig::from_devices(&driver, &named)
     }
 }
 
@@ -92,9 +93,9 @@ fn histories_of_changes_and_kills_are_taken_back() {
     for _ in 0..histories {
         let machine = Memory::with(parts.clone());
         let first = random.file(&parts, &machine.numbers);
-        let _ = first.apply(&mut machine.driver.borrow_mut(), &Idle);
+        let _ = first.apply(&mut machine.driver.borrow_mut(), &IdleHardware);
         let before = machine.configuration();
-        let options = RestoreOptions::default();
+        let options = ConfigRestoreOptions::default();
         for _ in 0..=random.below(4) {
             let at = match random.below(3) {
                 0 => usize::MAX,
@@ -113,12 +114,13 @@ fn histories_of_changes_and_kills_are_taken_back() {
                     continue;
                 }
                 tally.changes += 1;
-                let options = Options::default();
+                let options = ChangeOptions::default();
                 let wanted = &taken.configuration;
                 let ended = change(&machine, &state, wanted, &options, &mut watch).map(|_| ());
                 if ended.is_ok() {
                     // Applied and shown are equal.
-                    let shown = Saved::of_devices(&machine.driver.borrow(), &file.devices());
+                    let shown =
+                        SavedConfig::from_devices(&machine.driver.borrow(), &file.devices());
                     assert_eq!(shown.differences(wanted), []);
                 }
                 ended

@@ -1,7 +1,7 @@
 //! Is a journal that cannot be believed, or read, or locked, a reason to write nothing?
 
 use crate::memory::{Memory, never, shared_queue};
-use dsa_config::change::{Options, change};
+use dsa_config::change::{ChangeOptions, change};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -17,7 +17,7 @@ fn a_second_tool_is_kept_away() {
 fn what_another_user_could_have_written_is_not_believed() {
     let machine = Memory::configured();
     let wanted = machine.wanted(&shared_queue(0, 32, 20));
-    let options = Options::default();
+    let options = ChangeOptions::default();
     change(&machine, &machine.state(), &wanted, &options, &mut never).expect("the part has it");
     let path = machine.place().journal();
     fs::set_permissions(&path, PermissionsExt::from_mode(0o666)).expect("its mode");
@@ -49,7 +49,8 @@ fn a_damaged_journal_stops_every_change() {
     for text in texts {
         fs::write(&path, &text).expect("is written");
         let wanted = machine.wanted(&shared_queue(0, 32, 20));
-        let ended = change(&machine, &machine.state(), &wanted, &Options::default(), &mut never);
+        let ended =
+            change(&machine, &machine.state(), &wanted, &ChangeOptions::default(), &mut never);
         let words = ended.expect_err(&text).to_string();
         assert!(words.contains("is damaged"), "{text}: {words}");
         assert_eq!((machine.writes.get(), fs::read_to_string(&path).ok()), (0, Some(text)));

@@ -2,11 +2,11 @@
 
 use dsa::hardware::capabilities::Capabilities;
 use dsa_config::bus::{Bus, MachineError};
-use dsa_config::journal::{Place, State};
+use dsa_config::journal::{JournalLocation, LockedJournal};
 use dsa_config::steps::Point;
-use idxd::saved::Saved;
-use idxd::seen::Attributes;
-use idxd::{Client, Driver, DriverName, Errno, Idle, Node, Part};
+use idxd::config_file::SavedConfig;
+use idxd::from_sysfs::Attributes;
+use idxd::{BusNode, Client, Driver, DriverName, Errno, IdleHardware, Part};
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 use tempfile::TempDir;
@@ -41,8 +41,8 @@ impl Memory {
 
     pub fn with(parts: Vec<Part>) -> Self {
         let driver = Driver::new(parts);
-        let devices = driver.nodes().filter(|node| matches!(node, Node::Device(_)));
-        let numbers = devices.map(Node::device).collect();
+        let devices = driver.nodes().filter(|node| matches!(node, BusNode::Device(_)));
+        let numbers = devices.map(BusNode::device).collect();
         Self {
             driver: RefCell::new(driver),
             numbers,
@@ -57,42 +57,42 @@ impl Memory {
     pub fn configured() -> Self {
         let machine = Self::with(vec![Part::new(Capabilities::VERSION_1); 2]);
         let parts = [Capabilities::VERSION_1; 2];
-        let default = Saved::default_for(&parts);
-        default.apply(&mut machine.driver.borrow_mut(), &Idle).expect("the parts have it");
+        let default = SavedConfig::default_for(&parts);
+        default.apply(&mut machine.driver.borrow_mut(), &IdleHardware).expect("the parts have it");
         machine
     }
 
-    pub fn place(&self) -> Place {
-        Place::of_machine(self.place.path(), None)
+    pub fn place(&self) -> JournalLocation {
+        JournalLocation::of_machine(self.place.path(), None)
     }
 
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> LockedJournal {
         self.place().lock(false).expect("nothing else has the lock")
     }
 
-    pub fn configuration(&self) -> Saved {
-        Saved::of(&self.driver.borrow())
+    pub fn configuration(&self) -> SavedConfig {
+        SavedConfig::from_driver(&self.driver.borrow())
     }
 
     /// Finds that it has a configuration; names of drivers that it had not stay, as nothing takes them.
     #[track_caller]
-    pub fn has(&self, wanted: &Saved) {
+    pub fn has(&self, wanted: &SavedConfig) {
         assert_eq!(self.configuration().differences(wanted), []);
     }
 
     /// The configuration that a file leads to.
-    pub fn wanted(&self, file: &Saved) -> Saved {
+    pub fn wanted(&self, file: &SavedConfig) -> SavedConfig {
         let taken = file.taken_by(&self.driver.borrow());
         assert_eq!(taken.refusals, []);
         taken.configuration
     }
 
     pub fn open(&self, device: usize, queue: usize) -> Client {
-        self.driver.borrow_mut().open(device, queue, 77, &Idle).expect("it is enabled")
+        self.driver.borrow_mut().open(device, queue, 77, &IdleHardware).expect("it is enabled")
     }
 
     pub fn close(&self, client: &Client) {
-        self.driver.borrow_mut().close(client, &Idle);
+        self.driver.borrow_mut().close(client, &IdleHardware);
     }
 
     fn written(&self) -> Option<Trouble> {
@@ -111,12 +111,12 @@ impl Memory {
 }
 
 impl Attributes for Memory {
-    fn read(&self, node: Node, attribute: &str) -> Result<String, Errno> {
-        let text = self.driver.borrow().read(node, attribute, &Idle)?;
+    fn read(&self, node: BusNode, attribute: &str) -> Result<String, Errno> {
+        let text = self.driver.borrow().read(node, attribute, &IdleHardware)?;
         Ok(text.trim_end_matches('\n').to_owned())
     }
 
-    fn bound(&self, node: Node) -> Result<Option<DriverName>, Errno> {
+    fn bound(&self, node: BusNode) -> Result<Option<DriverName>, Errno> {
         Ok(self.driver.borrow().bound(node))
     }
 }
@@ -130,27 +130,27 @@ impl Bus for Memory {
         false
     }
 
-    fn write(&self, node: Node, attribute: &str, text: &str) -> Result<(), Errno> {
+    fn write(&self, node: BusNode, attribute: &str, text: &str) -> Result<(), Errno> {
         if attribute == "cmd_status" {
-            return self.driver.borrow_mut().write(node, attribute, text, &Idle);
+            return self.driver.borrow_mut().write(node, attribute, text, &IdleHardware);
         }
-        self.meets(|driver| driver.write(node, attribute, text, &Idle))
+        self.meets(|driver| driver.write(node, attribute, text, &IdleHardware))
     }
 
-    fn bind(&self, name: DriverName, node: Node) -> Result<(), Errno> {
-        self.meets(|driver| driver.bind(name, &node.to_string(), &Idle))
+    fn bind(&self, name: DriverName, node: BusNode) -> Result<(), Errno> {
+        self.meets(|driver| driver.bind(name, &node.to_string(), &IdleHardware))
     }
 
-    fn unbind(&self, name: DriverName, node: Node) -> Result<(), Errno> {
-        self.meets(|driver| driver.unbind(name, &node.to_string(), &Idle))
+    fn unbind(&self, name: DriverName, node: BusNode) -> Result<(), Errno> {
+        self.meets(|driver| driver.unbind(name, &node.to_string(), &IdleHardware))
     }
 
-    fn processes(&self, queue: Node) -> Vec<u32> {
-        let Node::Queue(device, queue) = queue else { return Vec::new() };
+    fn processes(&self, queue: BusNode) -> Vec<u32> {
+        let BusNode::Queue(device, queue) = queue else { return Vec::new() };
         self.driver.borrow().files(device, queue).map(Client::pid).collect()
     }
 
-    fn shown(&self, node: Node, attribute: &str) -> String {
+    fn shown(&self, node: BusNode, attribute: &str) -> String {
         format!("{node}/{attribute}")
     }
 
@@ -177,12 +177,12 @@ pub fn dies_at(number: usize) -> impl FnMut(Point) -> ControlFlow<()> {
 }
 
 /// A file of one device with a shared queue, by threshold and size.
-pub fn shared_queue(device: usize, size: u32, threshold: u32) -> Saved {
+pub fn shared_queue(device: usize, size: u32, threshold: u32) -> SavedConfig {
     let text = format!(
         r#"[{{"dev":"dsa{device}","groups":[{{"dev":"group{device}.0","grouped_workqueues":[
             {{"dev":"wq{device}.3","mode":"shared","size":{size},"threshold":{threshold},
               "priority":5,"type":"user","name":"tested"}}],
             "grouped_engines":[{{"dev":"engine{device}.1"}}]}}]}}]"#
     );
-    Saved::parse(&text).expect("a file")
+    SavedConfig::parse(&text).expect("a file")
 }

@@ -29,7 +29,7 @@ impl Events {
 
     /// The log for a client that has this queue, whose descriptors have this PASID; `None` while it is off.
     #[must_use]
-    pub fn of(
+    pub fn log_for(
         &'static self,
         client: NonZeroU32,
         first_queue: usize,

@@ -1,11 +1,11 @@
 //! What the engines of a queue tell while they work, and what trouble they meet.
 
-use crate::record::{self, Recorder};
-use crate::run::Run;
-use dsa::device::{Device, EventLog, Hooks, Origin, SoftwareError, Watcher};
-use dsa::engine::{Ended, Outcome};
+use crate::descriptor_log::{self, Recorder};
+use crate::run::CurrentRun;
+use dsa::device::{EventLog, Hooks, SoftwareDevice, SoftwareError, SubmissionOrigin, Watcher};
+use dsa::engine::{EndedDescriptor, Outcome};
 use dsa::hardware::status;
-use dsa::inject::{Injector, Plan};
+use dsa::inject::{InjectionPlan, Injector};
 use dsa_run::Identity;
 use dsa_run::registers;
 use std::num::NonZeroU32;
@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Those of a queue.
-pub fn of(
-    run: &Run,
+pub fn for_queue(
+    run: &CurrentRun,
     identity: &Identity,
-    (device, queue): (&'static registers::Device, &'static registers::Queue),
+    (device, queue): (&'static registers::DeviceRegisters, &'static registers::QueueRegisters),
     recorder: Option<Arc<Recorder>>,
 ) -> Hooks {
     let event_log = event_log(device, identity);
@@ -39,18 +39,21 @@ pub fn of(
 }
 
 /// The event log of the device, if it is on.
-fn event_log(registers: &'static registers::Device, identity: &Identity) -> Option<Arc<EventLog>> {
+fn event_log(
+    registers: &'static registers::DeviceRegisters,
+    identity: &Identity,
+) -> Option<Arc<EventLog>> {
     let client = NonZeroU32::new(identity.client)?;
     let queue = units::narrow::usize_from(identity.queue.into());
-    let place = registers.events.of(client, queue, Some(identity.pasid))?;
+    let place = registers.events.log_for(client, queue, Some(identity.pasid))?;
     EventLog::new(place).ok().map(Arc::new)
 }
 
 /// The trouble that the run asks for; each queue has its own.
-fn injector(run: &Run, identity: &Identity) -> Option<Injector> {
+fn injector(run: &CurrentRun, identity: &Identity) -> Option<Injector> {
     let text = std::fs::read_to_string(run.directory.join(dsa_run::PLAN_FILE)).ok()?;
     // The supervisor has read it before.
-    let mut plan = Plan::parse(&text).ok()?;
+    let mut plan = InjectionPlan::parse(&text).ok()?;
     let queue = u64::from(identity.device) << 8 | u64::from(identity.queue);
     plan.seed = plan.seed.wrapping_add(queue);
     Some(Injector::new(&plan))
@@ -58,13 +61,13 @@ fn injector(run: &Run, identity: &Identity) -> Option<Injector> {
 
 /// Counts what ends, shows errors, and records.
 fn watch(
-    (registers, has_event_log): (&'static registers::Device, bool),
-    queue: &'static registers::Queue,
+    (registers, has_event_log): (&'static registers::DeviceRegisters, bool),
+    queue: &'static registers::QueueRegisters,
     identity: &Identity,
     recorder: Option<Arc<Recorder>>,
 ) -> Watcher {
     let (device, number) = (identity.device, identity.queue);
-    Arc::new(move |origin: &Origin, ended: &Ended<'_>| {
+    Arc::new(move |origin: &SubmissionOrigin, ended: &EndedDescriptor<'_>| {
         let record = ended.outcome.record();
         let code = record.status() & !status::FAULT_ON_WRITE;
         let add = |counters: &[AtomicU64], number: u8| {
@@ -75,11 +78,15 @@ fn watch(
         add(&queue.counts.ended, code);
         if code == status::SUCCESS {
             add(&queue.counts.done, ended.descriptor.code());
-            queue.counts.bytes.fetch_add(record::data_bytes(ended.descriptor), Ordering::Relaxed);
+            queue
+                .counts
+                .bytes
+                .fetch_add(descriptor_log::data_bytes(ended.descriptor), Ordering::Relaxed);
         }
         if matches!(ended.outcome, Outcome::Logged(_)) && !has_event_log {
-            registers
-                .note_error(SoftwareError::of(units::narrow::usize_from(number.into()), ended).0);
+            registers.note_error(
+                SoftwareError::from_ended(units::narrow::usize_from(number.into()), ended).0,
+            );
         }
         if let Some(recorder) = &recorder {
             recorder.ended((device, number), origin.tag, ended);
@@ -88,11 +95,11 @@ fn watch(
 }
 
 /// Shows the error of a lost descriptor in the registers, under the queue's own number.
-pub fn publish_error(device: &Device, registers: &registers::Device, number: u32) {
+pub fn publish_error(device: &SoftwareDevice, registers: &registers::DeviceRegisters, number: u32) {
     show(&device.software_error(), registers, number);
 }
 
-fn show(error: &SoftwareError, registers: &registers::Device, number: u32) {
+fn show(error: &SoftwareError, registers: &registers::DeviceRegisters, number: u32) {
     const QUEUE: u64 = 0xff << 16;
     let mut words = error.0;
     words[0] = words[0] & !QUEUE | u64::from(number) << 16;

@@ -1,22 +1,22 @@
 //! Functions of the C library that take a path.
 
-use super::paths::{self, Own, Wanted};
+use super::paths::{self, OpenRequest, RunPath};
 use super::requests::ask;
-use crate::next::next;
+use crate::libc_functions::next;
 use libc::{c_char, c_int, c_uint, c_void, size_t, ssize_t};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Opens a file of the run, or says which other path it is.
-fn open_in_run(own: &Own<'_>, flags: c_int) -> Option<Result<OwnedFd, c_int>> {
+fn open_in_run(own: &RunPath<'_>, flags: c_int) -> Option<Result<OwnedFd, c_int>> {
     let is_for_reading = flags & libc::O_ACCMODE == libc::O_RDONLY;
     match own.wanted()? {
-        Wanted::Queue(queue) => {
+        OpenRequest::Queue(queue) => {
             let answer = ask(own.run, &format!("open {queue}"));
             Some(answer.and_then(|answer| answer.file.ok_or(libc::EIO)))
         }
         // Changes are for accel-config and for `--config`.
-        Wanted::Attribute(..) if !is_for_reading => Some(Err(libc::EACCES)),
-        Wanted::Attribute(node, attribute) => {
+        OpenRequest::Attribute(..) if !is_for_reading => Some(Err(libc::EACCES)),
+        OpenRequest::Attribute(node, attribute) => {
             match ask(own.run, &format!("read {node} {attribute}")) {
                 Ok(answer) => Some(text_file(&answer.bytes)),
                 // Not an attribute of a node: a directory, or another file.

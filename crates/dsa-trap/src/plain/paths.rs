@@ -1,6 +1,6 @@
 //! Paths of /sys and /dev that are the run's.
 
-use crate::run::{self, Run};
+use crate::run::{self, CurrentRun};
 use dsa_run::requests::FILES;
 use libc::c_char;
 use std::ffi::CStr;
@@ -14,21 +14,21 @@ const OWN: [&str; 3] = ["/sys/bus/dsa", "/sys/module/idxd", "/dev/dsa"];
 const BRIDGES: &str = "/sys/devices/pci";
 
 /// A path of the run.
-pub struct Own<'a> {
-    pub run: &'static Run,
+pub struct RunPath<'a> {
+    pub run: &'static CurrentRun,
     /// As the kernel would have it.
     path: &'a str,
 }
 
 /// What can be opened by a request.
-pub enum Wanted<'a> {
+pub enum OpenRequest<'a> {
     Queue(&'a str),
     /// The text of an attribute of a node.
     Attribute(&'a str, &'a str),
 }
 
 /// The path of a call, if it is the run's.
-pub fn own<'a>(path: *const c_char) -> Option<Own<'a>> {
+pub fn own<'a>(path: *const c_char) -> Option<RunPath<'a>> {
     let run = run::current().filter(|run| run.requests.is_some())?;
     // SAFETY: the path of a call of the C library; a null one is refused by the kernel.
     let path = (!path.is_null()).then(|| unsafe { CStr::from_ptr(path) })?.to_str().ok()?;
@@ -39,9 +39,9 @@ pub fn own<'a>(path: *const c_char) -> Option<Own<'a>> {
     let in_run = path.strip_prefix(run.directory.to_str()?);
     let below = in_run.and_then(|path| path.strip_prefix('/')?.strip_prefix(FILES));
     if let Some(path) = below.filter(|path| path.starts_with('/')) {
-        return Some(Own { run, path });
+        return Some(RunPath { run, path });
     }
-    let own = Own { run, path };
+    let own = RunPath { run, path };
     let is_own = OWN.iter().any(|own| is_in(path, own))
         // The host bridges of the run are others than those of the machine.
         || path.starts_with(BRIDGES) && own.with_file(exists);
@@ -53,14 +53,14 @@ fn exists(path: *const c_char) -> bool {
     unsafe { libc::syscall(libc::SYS_access, path, libc::F_OK) == 0 }
 }
 
-impl<'a> Own<'a> {
+impl<'a> RunPath<'a> {
     /// What can be opened by a request; `None` for directories and links.
-    pub fn wanted(&self) -> Option<Wanted<'a>> {
+    pub fn wanted(&self) -> Option<OpenRequest<'a>> {
         if let Some(queue) = self.path.strip_prefix("/dev/dsa/").filter(|name| !name.is_empty()) {
-            return Some(Wanted::Queue(queue));
+            return Some(OpenRequest::Queue(queue));
         }
         let (nodes, attribute) = self.path.rsplit_once('/')?;
-        Some(Wanted::Attribute(nodes.rsplit_once('/')?.1, attribute))
+        Some(OpenRequest::Attribute(nodes.rsplit_once('/')?.1, attribute))
     }
 
     /// Calls `work` with the path of the ordinary file. It allocates nothing, as its callers may be in a

@@ -1,20 +1,20 @@
 //! Requests to the supervisor ([`dsa_run::requests`]).
 
-use crate::run::Run;
+use crate::run::CurrentRun;
 use dsa_run::requests::MOST_BYTES;
 use libc::c_int;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 /// What was asked for.
-pub struct Answer {
+pub struct SupervisorReply {
     pub bytes: Vec<u8>,
     /// A file that came with it.
     pub file: Option<OwnedFd>,
 }
 
 /// Asks the supervisor; the error is its own, or that of a supervisor that is no more.
-pub fn ask(run: &Run, request: &str) -> Result<Answer, c_int> {
+pub fn ask(run: &CurrentRun, request: &str) -> Result<SupervisorReply, c_int> {
     let path = run.requests.as_ref().ok_or(libc::ENODEV)?;
     // SAFETY: each thread has its own errno; the address is filled in; the descriptor is new.
     unsafe {
@@ -43,7 +43,7 @@ pub fn ask(run: &Run, request: &str) -> Result<Answer, c_int> {
     }
 }
 
-fn receive(socket: &OwnedFd) -> Result<Answer, c_int> {
+fn receive(socket: &OwnedFd) -> Result<SupervisorReply, c_int> {
     const ERROR_BYTES: usize = 4;
     let mut bytes = vec![0; MOST_BYTES];
     // Aligned as a header of control data has to be.
@@ -73,7 +73,7 @@ fn receive(socket: &OwnedFd) -> Result<Answer, c_int> {
     bytes.truncate(length);
     let (error, rest) = bytes.split_first_chunk::<ERROR_BYTES>().ok_or(libc::ENODEV)?;
     match i32::from_le_bytes(*error) {
-        0 => Ok(Answer { bytes: rest.to_vec(), file }),
+        0 => Ok(SupervisorReply { bytes: rest.to_vec(), file }),
         error => Err(error),
     }
 }

@@ -1,6 +1,6 @@
 //! The program's actions for the three signals.
 
-use super::running::{self, Mark};
+use super::running_handler::{self, HandlerMark};
 use super::{OWN, masks, position, set_action};
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
@@ -8,19 +8,19 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An action, behind a lock that a signal handler can take: who holds it has all signals blocked.
-struct Kept {
+struct StoredAction {
     locked: AtomicBool,
     action: UnsafeCell<MaybeUninit<libc::sigaction>>,
 }
 
 // SAFETY: the action is accessed with the lock only.
-unsafe impl Sync for Kept {}
+unsafe impl Sync for StoredAction {}
 
-static KEPT: [Kept; OWN.len()] = [const {
-    Kept { locked: AtomicBool::new(false), action: UnsafeCell::new(MaybeUninit::zeroed()) }
+static KEPT: [StoredAction; OWN.len()] = [const {
+    StoredAction { locked: AtomicBool::new(false), action: UnsafeCell::new(MaybeUninit::zeroed()) }
 }; OWN.len()];
 
-impl Kept {
+impl StoredAction {
     fn with<R>(&self, access: impl FnOnce(&mut libc::sigaction) -> R) -> R {
         masks::without_signals(|| {
             while self.locked.swap(true, Ordering::Acquire) {
@@ -63,7 +63,7 @@ pub unsafe fn as_the_program_says(
         let interrupted = &*context.cast::<libc::ucontext_t>();
         let number = usize::try_from(libc::REG_RSP).unwrap_or_default();
         let stack_pointer = interrupted.uc_mcontext.gregs[number].cast_unsigned();
-        running::forget_left(stack_pointer, &interrupted.uc_stack);
+        running_handler::forget_left(stack_pointer, &interrupted.uc_stack);
         (*info).si_code <= 0
     };
     let action = KEPT[number].with(|kept| {
@@ -112,7 +112,7 @@ unsafe fn call(
             }
         }
         let itself = (action.sa_flags & libc::SA_NODEFER == 0).then_some(signal);
-        let mut mark = Mark::new();
+        let mut mark = HandlerMark::new();
         let outer = mark.begin(masks::blocked_by(&action.sa_mask, itself), &interrupted.uc_stack);
         masks::strip(&mut mask);
         masks::set(&mask);

@@ -1,8 +1,8 @@
 //! Masks without the three signals, which a thread only seems to block.
 
-use super::{OWN, running, stacks};
-use crate::local::local;
-use crate::next::next;
+use super::{OWN, running_handler, stacks};
+use crate::libc_functions::next;
+use crate::thread_locals::local;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
@@ -37,7 +37,7 @@ fn forget_left_handlers() {
         return;
     }
     let stack = stacks::current();
-    running::forget_left(&raw const stack as u64, &stack);
+    running_handler::forget_left(&raw const stack as u64, &stack);
 }
 
 /// Sets the mask of this thread, as the kernel has it.

@@ -5,9 +5,9 @@
 //! for the program to see, and the kernel is given a larger one, on which the program's handlers run too.
 
 use super::masks;
-use crate::local::local;
-use crate::next::next;
+use crate::libc_functions::next;
 use crate::run;
+use crate::thread_locals::local;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 

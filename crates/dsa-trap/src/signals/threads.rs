@@ -1,14 +1,14 @@
 //! New threads, which begin with the mask of the thread that creates them: with what it only seems to
 //! block as well.
 
-use crate::local::local;
-use crate::next::next;
+use crate::libc_functions::next;
+use crate::thread_locals::local;
 use std::ffi::{c_int, c_void};
 
 type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 /// What a thread that blocks some of the three signals begins with.
-struct Beginning {
+struct ThreadStart {
     blocked: u64,
     start: Start,
     argument: *mut c_void,
@@ -18,8 +18,8 @@ struct Beginning {
 /// through this frame (`pthread_exit`), which owns nothing by then.
 extern "C-unwind" fn begin(beginning: *mut c_void) -> *mut c_void {
     // SAFETY: the box of `pthread_create`, for this thread alone.
-    let Beginning { blocked, start, argument } =
-        *unsafe { Box::from_raw(beginning.cast::<Beginning>()) };
+    let ThreadStart { blocked, start, argument } =
+        *unsafe { Box::from_raw(beginning.cast::<ThreadStart>()) };
     local().blocked.set(blocked);
     start(argument)
 }
@@ -37,7 +37,7 @@ pub unsafe extern "C" fn pthread_create(
     if blocked == 0 {
         return create(thread, attributes, start, argument);
     }
-    let beginning = Box::into_raw(Box::new(Beginning { blocked, start, argument }));
+    let beginning = Box::into_raw(Box::new(ThreadStart { blocked, start, argument }));
     let result = create(thread, attributes, begin, beginning.cast());
     if result != 0 {
         // SAFETY: no thread has it.

@@ -1,11 +1,11 @@
-//! Which ranges of a descriptor may not overlap [S 8.3].
+//! Overlap of the ranges of a descriptor [S 8.3].
 
 use crate::descriptor::Descriptor;
 use crate::hardware::{Opcode, PROTECTION_BYTES};
 use crate::operations::block_bytes;
 
 /// Whether ranges overlap that may not.
-pub(super) fn found(descriptor: &Descriptor, opcode: Opcode, allows_moves: bool) -> bool {
+pub(super) fn is_forbidden(descriptor: &Descriptor, opcode: Opcode, allows_moves: bool) -> bool {
     let (first, second) = (descriptor.first(), descriptor.second());
     let size = u64::from(descriptor.size());
     let block = block_bytes(descriptor.dif_flags());

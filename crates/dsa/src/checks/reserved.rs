@@ -1,4 +1,4 @@
-//! Which bytes of a descriptor an operation leaves unused: they are zero [S 5.5, table 5-5].
+//! Reserved bytes of a descriptor: bytes that its operation does not use have to be zero [S 5.5, table 5-5].
 
 use crate::descriptor::Descriptor;
 use crate::hardware::{DESCRIPTOR_BYTES, Opcode, flags};
@@ -10,7 +10,7 @@ type Mask = [u64; WORDS];
 
 /// Whether all reserved bytes are zero.
 pub(super) fn are_zero(descriptor: &Descriptor, opcode: Opcode) -> bool {
-    let mask = always(opcode);
+    let mask = unused_bytes(opcode);
     let set = descriptor.0.chunks_exact(8).zip(mask).fold(0, |set, (bytes, mask)| {
         let mut word = [0; 8];
         word.copy_from_slice(bytes);
@@ -22,8 +22,8 @@ pub(super) fn are_zero(descriptor: &Descriptor, opcode: Opcode) -> bool {
     set | common | without_flag(descriptor, opcode) | dif_flags(descriptor, opcode) == 0
 }
 
-/// The bytes that an operation never uses.
-fn always(opcode: Opcode) -> &'static Mask {
+/// Mask of the bytes that an operation never uses.
+fn unused_bytes(opcode: Opcode) -> &'static Mask {
     /// A mask of ranges of bytes, each from its first byte to the one behind its last; bytes 38 and 39
     /// are reserved for all.
     const fn mask(ranges: &[(usize, usize)]) -> Mask {
@@ -62,7 +62,7 @@ fn always(opcode: Opcode) -> &'static Mask {
     }
 }
 
-/// The bits set in fields that an operation has with a flag only, or without one.
+/// Bits set in fields that the operation uses only with a flag, or only without one.
 fn without_flag(descriptor: &Descriptor, opcode: Opcode) -> u64 {
     let unless = |flag, field: u64| if descriptor.has(flag) { 0 } else { field };
     match opcode {
@@ -85,7 +85,7 @@ fn without_flag(descriptor: &Descriptor, opcode: Opcode) -> u64 {
     }
 }
 
-/// The bits set in DIF flags that have no meaning.
+/// Bits set in the DIF flags that have no meaning for the operation.
 fn dif_flags(descriptor: &Descriptor, opcode: Opcode) -> u64 {
     let (flags, destination) = match opcode {
         Opcode::DifCheck | Opcode::DifStrip => (0xf0, 0),

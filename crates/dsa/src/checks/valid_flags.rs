@@ -1,28 +1,28 @@
-//! Which flags an operation takes and which it needs [S 5.5, tables 5-3 to 5-5].
+//! Flags that an operation allows, and flags that it needs [S 5.5, tables 5-3 to 5-5].
 
-use super::{Place, Rules};
+use super::{CheckRules, Membership};
 use crate::descriptor::Descriptor;
 use crate::hardware::capabilities::gencap;
 use crate::hardware::{Opcode, flags};
 
 /// Cache control of destinations, all bits of it.
 const CACHE_CONTROL: u32 = flags::CACHE_CONTROL_1 | flags::CACHE_CONTROL_2 | flags::CACHE_CONTROL_3;
-/// What every operation takes.
+/// Flags that every operation allows.
 const COMMON: u32 = flags::RECORD_ADDRESS_VALID
     | flags::REQUEST_RECORD
     | flags::REQUEST_INTERRUPT
     | flags::TRAFFIC_CLASS_RECORD;
 const RECORD: u32 = flags::RECORD_ADDRESS_VALID | flags::REQUEST_RECORD;
 
-/// The flags that are reserved and set, or needed and missing.
-pub(super) fn offending(rules: &Rules<'_>, descriptor: &Descriptor, opcode: Opcode) -> u32 {
+/// Flags that are set though reserved, or missing though needed.
+pub(super) fn find_invalid(rules: &CheckRules<'_>, descriptor: &Descriptor, opcode: Opcode) -> u32 {
     let set = descriptor.flags();
     set & !allowed(rules, descriptor, opcode) | needed(descriptor, opcode) & !set
 }
 
-fn allowed(rules: &Rules<'_>, descriptor: &Descriptor, opcode: Opcode) -> u32 {
-    let in_batch = if rules.place == Place::Queue { 0 } else { flags::FENCE };
-    let mut allowed = COMMON | in_batch | of_operation(descriptor, opcode);
+fn allowed(rules: &CheckRules<'_>, descriptor: &Descriptor, opcode: Opcode) -> u32 {
+    let in_batch = if rules.membership == Membership::Queue { 0 } else { flags::FENCE };
+    let mut allowed = COMMON | in_batch | operation_flags(descriptor, opcode);
     if !descriptor.has(flags::RECORD_ADDRESS_VALID) {
         allowed &= !(flags::REQUEST_RECORD | flags::TRAFFIC_CLASS_RECORD);
     }
@@ -45,7 +45,7 @@ fn allowed(rules: &Rules<'_>, descriptor: &Descriptor, opcode: Opcode) -> u32 {
         & !own_flags_missing(opcode, flag_of)
 }
 
-/// Flags of its own that an operation has only with a capability.
+/// Flags of an operation that need a capability which the device does not have.
 fn own_flags_missing(opcode: Opcode, flag_of: impl Fn(u64, u32) -> u32) -> u32 {
     match opcode {
         Opcode::Batch => flag_of(gencap::BATCH_CONTINUATION, flags::BATCH_ERROR),
@@ -64,8 +64,8 @@ const CRC: u32 = flags::CRC_SEED_IN_MEMORY
     | flags::CRC_BYPASS_REFLECTION
     | flags::CRC_64;
 
-/// The flags of a row of the tables, beside those that every operation takes.
-fn of_operation(descriptor: &Descriptor, opcode: Opcode) -> u32 {
+/// Flags that the tables allow for an operation, beside [`COMMON`].
+fn operation_flags(descriptor: &Descriptor, opcode: Opcode) -> u32 {
     const FAULTS: u32 = flags::BLOCK_ON_FAULT;
     const WRITES: u32 = CACHE_CONTROL | flags::STRICT_ORDERING;
     const FIRST: u32 = flags::TRAFFIC_CLASS_1;
@@ -104,7 +104,7 @@ fn of_operation(descriptor: &Descriptor, opcode: Opcode) -> u32 {
     }
 }
 
-/// Either of these tells the submitter of a drain's end.
+/// Flags of which a drain needs one: its submitter has to learn of its end.
 const END: u32 = flags::REQUEST_RECORD | flags::REQUEST_INTERRUPT;
 
 fn needed(descriptor: &Descriptor, opcode: Opcode) -> u32 {

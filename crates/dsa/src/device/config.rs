@@ -1,150 +1,151 @@
-//! How a device is configured: groups, queues, engines [S 9.2.18, the checks of its enable command].
+//! The configuration of a device: groups, queues, engines [S 9.2.18, the checks of its enable command].
 
-pub use super::slots::{Entries, EntrySlots};
+pub use super::entry_slots::{EntryCounting, EntrySlots};
 
 use crate::checks::QueueLimits;
 use crate::hardware::capabilities::{Capabilities, gencap};
 use std::sync::atomic::AtomicU32;
 use thiserror::Error;
 
-/// How a queue takes descriptors.
+/// Mode of a work queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// By posted writes of one submitter, who counts its own descriptors.
+    /// Descriptors come by posted writes (MOVDIR64B) of one submitter, who counts them.
     Dedicated,
-    /// By writes with an answer, up to a threshold.
+    /// Descriptors come by enqueue commands (ENQCMD), up to a threshold.
     Shared {
-        /// Occupancy from which submitters have to try again; one above the size is the size.
+        /// Occupancy in entries from which a submission is refused. A threshold above the size acts as the
+        /// size.
         threshold: u16,
     },
 }
 
-/// A work queue.
+/// Configuration of a work queue.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueConfig {
-    /// Entries.
+    /// Size in entries.
     pub size: u16,
-    /// How it takes descriptors.
+    /// Mode, dedicated or shared.
     pub mode: Mode,
-    /// Descriptors that it gives in a turn of the arbiter: 1 to 15.
+    /// Priority, 1 to 15: descriptors that engines take in a turn of the arbiter.
     pub priority: u8,
-    /// What its descriptors may ask.
+    /// Limits of its descriptors.
     pub limits: QueueLimits,
-    /// How its occupied entries are counted.
-    pub entries: Entries,
-    /// Its state for all processes that share it: it takes descriptors while this is not 0, and while
-    /// this device has it enabled. `None`: what this device says counts alone.
+    /// Whether its occupied entries are counted for this process alone.
+    pub entries: EntryCounting,
+    /// State of the queue for all processes that share it. The queue accepts descriptors while this is not 0
+    /// and this device has it enabled. `None`: only the state in this device counts.
     pub enabled: Option<&'static AtomicU32>,
-    /// Where this process counts its descriptors that the queue has taken and that have not ended. A
+    /// Counter of this process's descriptors that the queue has accepted and that have not ended. A
     /// supervisor that sets [`Self::enabled`] to 0 and then reads 0 here (both sequentially consistent)
     /// has drained the process; it sets the count of a process that was killed to 0 itself. Each
     /// process has a count of its own.
     pub in_flight: Option<&'static AtomicU32>,
 }
 
-/// Queues, and the engines that serve them.
+/// Configuration of a group: its queues, and the number of engines that serve them.
 #[derive(Clone, Debug)]
-pub struct GroupConfig {
-    /// Engines.
+pub struct EngineGroupConfig {
+    /// Number of engines.
     pub engines: u8,
-    /// Queues.
+    /// Queues of the group.
     pub queues: Vec<QueueConfig>,
 }
 
-/// A device.
+/// Configuration of a device.
 #[derive(Clone, Debug)]
 pub struct DeviceConfig {
-    /// What it can do.
+    /// Capabilities of the device.
     pub capabilities: Capabilities,
-    /// Its groups.
-    pub groups: Vec<GroupConfig>,
+    /// Groups of the device.
+    pub groups: Vec<EngineGroupConfig>,
 }
 
-/// A configuration that the device does not enable, with the code of its command status.
+/// Reason why a device does not enable a configuration. The comments have the code of the command status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
-    /// 0x11.
-    #[error("the configuration has {asked} {what}, the device {there}")]
+    /// More groups, queues or engines than the device has (0x11).
+    #[error("the configuration asks for {asked} {what}; the device has {available}")]
     TooMany {
-        /// Groups, queues or engines.
+        /// "groups", "queues" or "engines".
         what: &'static str,
-        /// Number that is asked for.
+        /// Number in the configuration.
         asked: usize,
         /// Number that the device has.
-        there: usize,
+        available: usize,
     },
-    /// 0x14.
-    #[error("the queues have {asked} entries together, the device {there}")]
+    /// More entries in all queues than the device has (0x14).
+    #[error("the queues ask for {asked} entries in all; the device has {available}")]
     TooManyEntries {
-        /// Entries that are asked for.
+        /// Entries of all queues in the configuration.
         asked: usize,
         /// Entries that the device has.
-        there: usize,
+        available: usize,
     },
-    /// 0x15.
+    /// A group with only queues or only engines (0x15).
     #[error("group {group} has queues and no engine, or an engine and no queue")]
     HalfAGroup {
-        /// Its number.
+        /// Number of the group.
         group: usize,
     },
-    /// 0x19.
-    #[error("an event log is asked for, and the device has none")]
+    /// An event log for a device without one (0x19).
+    #[error("the configuration asks for an event log; the device does not have one")]
     NoEventLog,
-    /// 0x22.
-    #[error("queue {queue} of group {group} has no entry")]
+    /// A queue of size 0 (0x22).
+    #[error("queue {queue} of group {group} has size 0")]
     NoEntries {
         /// Number of the group.
         group: usize,
         /// Number of the queue in the group.
         queue: usize,
     },
-    /// 0x11: the slots are not the device's, and no code of it says that they are few.
+    /// Fewer slots than entries (0x11, as the device has no code for it: the slots are not its own).
     #[error("queue {queue} of group {group} has {size} entries and {slots} slots for them")]
     TooFewSlots {
         /// Number of the group.
         group: usize,
         /// Number of the queue in the group.
         queue: usize,
-        /// Its entries.
+        /// Entries of the queue.
         size: usize,
-        /// Its slots.
+        /// Slots for them in shared memory.
         slots: usize,
     },
-    /// 0x25, 0x27 or 0x28.
-    #[error("queue {queue} of group {group} allows what the device does not have: {what:?}")]
+    /// A queue that allows more than its device can do (0x25, 0x27 or 0x28).
+    #[error("queue {queue} of group {group} allows more than the device can do: {what:?}")]
     BeyondTheDevice {
         /// Number of the group.
         group: usize,
         /// Number of the queue in the group.
         queue: usize,
-        /// What that is.
+        /// The limit that is exceeded.
         what: Beyond,
     },
-    /// 0x23.
+    /// A priority out of range (0x23).
     #[error("queue {queue} of group {group} has priority {priority}; allowed are 1 to 15")]
     BadPriority {
         /// Number of the group.
         group: usize,
         /// Number of the queue in the group.
         queue: usize,
-        /// Its priority.
+        /// Priority of the queue.
         priority: u8,
     },
-    /// 0x11: a device needs no threads, and has no code for it.
-    #[error("the system gives no thread for an engine: {0}")]
+    /// The system cannot start a thread for an engine (0x11, as a device needs no threads and has no code).
+    #[error("the system cannot start a thread for an engine: {0}")]
     NoThread(std::io::ErrorKind),
 }
 
 impl QueueConfig {
-    /// A queue of this process alone.
+    /// A queue that no other process uses.
     #[must_use]
     pub fn own(size: u16, mode: Mode, priority: u8, limits: QueueLimits) -> Self {
-        let entries = Entries::Own;
+        let entries = EntryCounting::Own;
         Self { size, mode, priority, limits, entries, enabled: None, in_flight: None }
     }
 
-    /// A shared queue's descriptors have PASID and privilege of their own, a dedicated one's those of the
-    /// queue.
+    /// The same configuration with `has_pasid` set by the mode: descriptors of a shared queue name their PASID
+    /// and privilege, those of a dedicated queue have the queue's.
     pub(super) fn with_pasid_of_mode(&self) -> Self {
         let has_pasid = self.mode != Mode::Dedicated;
         Self { limits: QueueLimits { has_pasid, ..self.limits }, ..*self }
@@ -163,7 +164,7 @@ impl QueueConfig {
         if !(1..=15).contains(&priority) {
             return Err(ConfigError::BadPriority { group, queue, priority });
         }
-        if let Entries::Shared(EntrySlots { slots, .. }) = self.entries
+        if let EntryCounting::Shared(EntrySlots { slots, .. }) = self.entries
             && slots.len() < size
         {
             return Err(ConfigError::TooFewSlots { group, queue, size, slots: slots.len() });
@@ -174,7 +175,7 @@ impl QueueConfig {
         }
     }
 
-    /// What the device does not have of what the queue allows.
+    /// The first limit of the queue that exceeds the device.
     fn beyond(&self, capabilities: &Capabilities) -> Option<Beyond> {
         let limits = &self.limits;
         if limits.block_on_fault && !capabilities.has(gencap::BLOCK_ON_FAULT) {
@@ -188,19 +189,19 @@ impl QueueConfig {
     }
 }
 
-/// What a queue allows and its device does not have.
+/// A limit of a queue that exceeds its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
     /// Blocking on faults.
     BlockOnFault,
-    /// Batches of that size.
+    /// Size of batches.
     Batch,
-    /// Transfers of that size.
+    /// Size of transfers.
     Transfer,
 }
 
 impl ConfigError {
-    /// The code that a device's command status has for it.
+    /// The code that the command status of a device has for this error.
     #[must_use]
     pub fn command_status(&self) -> u8 {
         match self {
@@ -218,34 +219,35 @@ impl ConfigError {
 }
 
 impl DeviceConfig {
-    /// One group with all engines and one queue with all entries.
+    /// A configuration of one group, with all engines and one queue of all entries at priority 1.
     #[must_use]
     pub fn one_queue(capabilities: Capabilities, mode: Mode) -> Self {
         let limits = QueueLimits::of(&capabilities);
         let queue = QueueConfig::own(capabilities.queue_entries, mode, 1, limits);
-        let group = GroupConfig { engines: capabilities.engines, queues: vec![queue] };
+        let group = EngineGroupConfig { engines: capabilities.engines, queues: vec![queue] };
         Self { capabilities, groups: vec![group] }
     }
 
-    /// Checks what the device checks when it is enabled.
+    /// Makes the checks that the device makes when it is enabled.
     ///
     /// # Errors
-    /// The first thing that it does not have.
+    /// The first check that fails.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let sum = |count: fn(&GroupConfig) -> usize| self.groups.iter().map(count).sum::<usize>();
+        let sum =
+            |count: fn(&EngineGroupConfig) -> usize| self.groups.iter().map(count).sum::<usize>();
         let have = [
             ("groups", self.groups.len(), usize::from(self.capabilities.groups)),
             ("queues", sum(|group| group.queues.len()), usize::from(self.capabilities.work_queues)),
             ("engines", sum(|group| group.engines.into()), usize::from(self.capabilities.engines)),
         ];
-        if let Some((what, asked, there)) = have.into_iter().find(|(_, asked, there)| asked > there)
-        {
-            return Err(ConfigError::TooMany { what, asked, there });
+        let mut exceeded = have.into_iter().filter(|(_, asked, available)| asked > available);
+        if let Some((what, asked, available)) = exceeded.next() {
+            return Err(ConfigError::TooMany { what, asked, available });
         }
         let asked = sum(|group| group.queues.iter().map(|queue| usize::from(queue.size)).sum());
-        let there = usize::from(self.capabilities.queue_entries);
-        if asked > there {
-            return Err(ConfigError::TooManyEntries { asked, there });
+        let available = usize::from(self.capabilities.queue_entries);
+        if asked > available {
+            return Err(ConfigError::TooManyEntries { asked, available });
         }
         for (group_number, group) in self.groups.iter().enumerate() {
             if group.queues.is_empty() != (group.engines == 0) {

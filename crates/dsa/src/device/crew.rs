@@ -1,23 +1,23 @@
-//! The engines of a group that help one of them with a batch.
+//! Engines of a group that help one of them with a batch.
 
 use super::Tag;
-use super::group::{Group, Work};
-use crate::engine::batch::{Batch, Crew};
+use super::group::{EngineGroup, TakenDescriptor};
+use crate::engine::batch::{Crew, RunningBatch};
 use std::sync::Arc;
 
-/// What an engine does next.
+/// The next task of an engine.
 pub(super) enum Task {
-    Execute(Work),
-    /// Members of a batch that another engine has taken.
+    Execute(TakenDescriptor),
+    /// Execute members of a batch that another engine has taken.
     Help {
         queue: usize,
         tag: Tag,
-        batch: Arc<Batch>,
+        batch: Arc<RunningBatch>,
     },
 }
 
 impl Task {
-    /// The queue whose descriptors these are.
+    /// Number in the group of the queue that the descriptors came from.
     pub fn queue(&self) -> usize {
         match self {
             Self::Execute(work) => work.queue,
@@ -25,7 +25,7 @@ impl Task {
         }
     }
 
-    /// What their submitter has said.
+    /// The label that the submitter gave.
     pub fn tag(&self) -> Tag {
         match self {
             Self::Execute(work) => work.tag,
@@ -34,15 +34,15 @@ impl Task {
     }
 }
 
-/// The engines of a group, for a batch of a queue.
+/// The engines of a group as helpers for a batch of a queue.
 pub(super) struct GroupCrew<'a> {
-    pub group: &'a Group,
+    pub group: &'a EngineGroup,
     pub queue: usize,
     pub tag: Tag,
 }
 
 impl Crew for GroupCrew<'_> {
-    fn open(&self, batch: &Arc<Batch>) {
+    fn open(&self, batch: &Arc<RunningBatch>) {
         self.group.open((self.queue, self.tag), batch);
     }
 
@@ -50,7 +50,7 @@ impl Crew for GroupCrew<'_> {
         self.group.call_helper();
     }
 
-    fn close(&self, batch: &Arc<Batch>) {
+    fn close(&self, batch: &Arc<RunningBatch>) {
         self.group.close(batch);
     }
 }

@@ -1,5 +1,5 @@
-//! The event log: a ring in memory that the driver gives, for errors that no completion record could
-//! take [S 5.9].
+//! The event log: a ring in memory of the driver, for errors that could not be written to a completion
+//! record [S 5.9].
 //!
 //! An entry of 64 bytes has the layout of the software error register in its first half, bits 0 and 1 left
 //! out, and in its second the completion record that could not be written. The device writes entries and
@@ -7,27 +7,27 @@
 //!
 //! The ring, the status register and the word of its writer may be memory that processes share: each has
 //! engines of its own, and any of them may be killed at any time. So a tail moves only over a written
-//! entry, and who writes is named, to be taken back by a supervisor.
+//! entry, and the process that writes is named, so that a supervisor can release the word after a kill.
 
 use super::SoftwareError;
-use crate::engine::{Ended, Outcome};
+use crate::engine::{EndedDescriptor, Outcome};
 use crate::hardware::flags;
-use crate::hardware::status::{self, Operand};
+use crate::hardware::status::{self, FaultOperand};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use thiserror::Error;
 
-/// Words of an entry.
+/// Words of 64 bits in an entry.
 pub const EVENT_WORDS: usize = 8;
-/// Entries of the smallest log.
+/// Least number of entries of a log.
 pub const LEAST_EVENTS: usize = 64;
-/// Entries of the largest: numbers have 16 bits.
+/// Largest number of entries of a log: entry numbers have 16 bits.
 pub const MOST_EVENTS: usize = 0xffff;
 
-/// Bits of the first word that the software error register has and an entry has not: valid, overflow.
-const OF_REGISTER: u64 = 0b11;
+/// Bits of the first word that only the software error register has: valid, overflow.
+const REGISTER_BITS: u64 = 0b11;
 const BATCH_SHIFT: u32 = 24;
 const MEMBER: u64 = 1 << 4;
 const INFO_VALID: u64 = 1 << 7;
@@ -40,24 +40,25 @@ const PASID: u64 = 0xf_ffff << PASID_SHIFT;
 const NUMBER: u64 = 0xffff;
 const TAIL_SHIFT: u32 = 32;
 const INTERRUPT_PENDING: u64 = 1 << 62;
-/// How often a full log is looked at until the driver has moved its head.
-const LOOK: Duration = Duration::from_micros(50);
+/// Time between two looks at a full log, until the driver has moved its head.
+const POLL_INTERVAL: Duration = Duration::from_micros(50);
 
-/// Memory of an entry.
+/// Memory of an entry in the ring.
 pub type EventSlot = [AtomicU64; EVENT_WORDS];
 
-/// An entry.
+/// An entry of the event log, as eight words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Event(pub [u64; EVENT_WORDS]);
+pub struct LoggedEvent(pub [u64; EVENT_WORDS]);
 
-impl Event {
-    /// The entry of a descriptor that ended without a record that could say so.
+impl LoggedEvent {
+    /// The entry for a descriptor whose error could not be written to a completion record. `queue` is the
+    /// number of its queue in the device.
     #[must_use]
-    pub fn of(queue: usize, ended: &Ended<'_>) -> Self {
-        let [head, info, address, reserved] = SoftwareError::of(queue, ended).0;
+    pub fn from_ended(queue: usize, ended: &EndedDescriptor<'_>) -> Self {
+        let [head, info, address, reserved] = SoftwareError::from_ended(queue, ended).0;
         let batch = u64::from(ended.batch.unwrap_or(0)) << BATCH_SHIFT;
         let mut event = [0; EVENT_WORDS];
-        event[..4].copy_from_slice(&[head & !OF_REGISTER | batch, info, address, reserved]);
+        event[..4].copy_from_slice(&[head & !REGISTER_BITS | batch, info, address, reserved]);
         if let Outcome::Held { record, .. } = ended.outcome {
             event[2] = ended.descriptor.record();
             event[0] |= INFO_VALID;
@@ -65,7 +66,7 @@ impl Event {
                 event[1] |= RECORD_REQUESTED;
             }
             if head.to_le_bytes()[1] == status::RECORD_FAULT {
-                event[1] |= (Operand::Record as u64) << OPERAND_SHIFT;
+                event[1] |= (FaultOperand::Record as u64) << OPERAND_SHIFT;
             }
             let words = record.0.chunks_exact(8);
             for (word, bytes) in event[4..].iter_mut().zip(words) {
@@ -75,25 +76,25 @@ impl Event {
         Self(event)
     }
 
-    /// The error code.
+    /// The error code, a status code of the specification.
     #[must_use]
     pub fn code(&self) -> u8 {
         self.0[0].to_le_bytes()[1]
     }
 
-    /// The queue's number in its device.
+    /// Number of the queue in its device.
     #[must_use]
     pub fn queue(&self) -> u8 {
         self.0[0].to_le_bytes()[2]
     }
 
-    /// The number of the batch, if the entry is a batch's or a member's.
+    /// Number of the batch, if the entry is about a batch or a member of one; 0 otherwise.
     #[must_use]
     pub fn batch(&self) -> u8 {
         self.0[0].to_le_bytes()[3]
     }
 
-    /// Whether it is a member's of a batch.
+    /// Whether the entry is about a member of a batch.
     #[must_use]
     pub fn is_member(&self) -> bool {
         self.0[0] & MEMBER != 0
@@ -105,13 +106,13 @@ impl Event {
         units::narrow::fit((self.0[0] & PASID) >> PASID_SHIFT)
     }
 
-    /// The address of a fault or, where there is a record, that at which it has to be written.
+    /// Address of the fault or, if the entry has a completion record, the address to write the record to.
     #[must_use]
     pub fn address(&self) -> u64 {
         self.0[2]
     }
 
-    /// The completion record that the driver has to write; its status is 0 if there is none.
+    /// The completion record that the driver has to write. Its status is 0 if the entry has no record.
     #[must_use]
     pub fn record(&self) -> [u8; 32] {
         let mut record = [0; 32];
@@ -122,58 +123,59 @@ impl Event {
     }
 }
 
-/// Where a log is.
+/// Memory and owner of an event log.
 #[derive(Clone, Copy, Debug)]
 pub struct EventLogPlace {
-    /// Its entries.
+    /// Memory of the entries.
     pub ring: &'static [EventSlot],
-    /// Its status register: both numbers 0 before the device is enabled.
+    /// Status register (EVLSTATUS). Head and tail have to be 0 when the device is enabled.
     pub status: &'static AtomicU64,
-    /// The client that is writing an entry; 0 if there is none. A supervisor sets it to 0 when that
+    /// Number of the client that is writing an entry; 0 if no client is. A supervisor sets it to 0 when that
     /// process was killed.
     pub writer: &'static AtomicU32,
     /// The number of this process among the clients.
     pub client: NonZeroU32,
-    /// The number of its first queue in the device of the log: a process may have engines for some of the
-    /// queues only.
+    /// Number of this process's first queue in the device of the log. A process may have engines for only some
+    /// of the queues.
     pub first_queue: usize,
-    /// The PASID of its descriptors if that is its queues' to say: what they say themselves is ignored.
+    /// PASID of all descriptors, if the queues set it. The PASID in the descriptors is then ignored. `None`:
+    /// the PASID in each descriptor counts.
     pub pasid: Option<u32>,
 }
 
-/// A log that is no log [command status 0x19].
+/// An event log of a size that is not allowed [command status 0x19].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("an event log has {LEAST_EVENTS} to {MOST_EVENTS} entries, not {asked}")]
 pub struct BadEventLog {
-    /// Entries that are asked for.
+    /// Entries of the ring.
     pub asked: usize,
 }
 
-/// An enabled log.
+/// An enabled event log.
 #[derive(Debug)]
 pub struct EventLog {
     place: EventLogPlace,
-    /// Engines of this process take turns.
+    /// Held by the engine of this process that writes an entry.
     turn: Mutex<()>,
     is_closed: AtomicBool,
 }
 
-/// What became of an entry.
+/// Result of appending an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Appended {
-    /// It is there; the driver has an interrupt to come already.
+    /// Written. An interrupt is pending already.
     Quietly,
-    /// It is there, and raises an interrupt.
+    /// Written, and an interrupt is raised.
     WithInterrupt,
-    /// The log is full, or was closed while it was.
+    /// Dropped: the log is full, or it was closed while it was full.
     Dropped,
 }
 
 impl EventLog {
-    /// A log at a place.
+    /// Enables a log.
     ///
     /// # Errors
-    /// If it has too few or too many entries.
+    /// If the ring has fewer than [`LEAST_EVENTS`] or more than [`MOST_EVENTS`] entries.
     pub fn new(place: EventLogPlace) -> Result<Self, BadEventLog> {
         let asked = place.ring.len();
         if !(LEAST_EVENTS..=MOST_EVENTS).contains(&asked) {
@@ -182,44 +184,44 @@ impl EventLog {
         Ok(Self { place, turn: Mutex::new(()), is_closed: AtomicBool::new(false) })
     }
 
-    /// The number of the oldest entry that the driver has not read.
+    /// Number of the oldest entry that the driver has not read.
     #[must_use]
     pub fn head(&self) -> u16 {
         units::narrow::fit(self.place.status.load(Ordering::Acquire) & NUMBER)
     }
 
-    /// The number of the entry that is written next.
+    /// Number of the entry that is written next.
     #[must_use]
     pub fn tail(&self) -> u16 {
         units::narrow::fit(self.place.status.load(Ordering::Acquire) >> TAIL_SHIFT & NUMBER)
     }
 
-    /// Takes the oldest entry, as the driver's handler does: reads it and moves the head. The interrupt is
-    /// no longer pending. One reader at a time.
-    pub fn take(&self) -> Option<Event> {
+    /// Takes the oldest entry, as the driver's handler does: reads it, moves the head, and clears the pending
+    /// interrupt. `None` if the log is empty. Only one thread may call it at a time.
+    pub fn take(&self) -> Option<LoggedEvent> {
         let status = self.place.status.fetch_and(!INTERRUPT_PENDING, Ordering::AcqRel);
         let (head, tail) = (status & NUMBER, status >> TAIL_SHIFT & NUMBER);
         if head == tail {
             return None;
         }
         let slot = self.place.ring.get(units::narrow::usize_from(head))?;
-        let event = Event(std::array::from_fn(|word| slot[word].load(Ordering::Acquire)));
+        let event = LoggedEvent(std::array::from_fn(|word| slot[word].load(Ordering::Acquire)));
         self.change(|status| status & !NUMBER | self.after(head));
         Some(event)
     }
 
-    /// The entry of a descriptor of a queue that has this number in its process.
-    pub(super) fn event(&self, queue: usize, ended: &Ended<'_>) -> Event {
+    /// The entry for a descriptor. `queue` is the number of its queue in this process.
+    pub(super) fn event(&self, queue: usize, ended: &EndedDescriptor<'_>) -> LoggedEvent {
         let EventLogPlace { first_queue, pasid, .. } = self.place;
-        let mut event = Event::of(first_queue + queue, ended);
+        let mut event = LoggedEvent::from_ended(first_queue + queue, ended);
         if let Some(pasid) = pasid {
             event.0[0] = event.0[0] & !PASID | u64::from(pasid) << PASID_SHIFT & PASID;
         }
         event
     }
 
-    /// Appends an entry. If the log is full, either drops it or waits for the driver.
-    pub(super) fn append(&self, event: &Event, drops: bool) -> Appended {
+    /// Appends an entry. If the log is full, drops the entry (`drops`) or waits for the driver.
+    pub(super) fn append(&self, event: &LoggedEvent, drops: bool) -> Appended {
         loop {
             let status = self.write(event);
             match status {
@@ -229,23 +231,23 @@ impl EventLog {
                     return Appended::Dropped;
                 }
                 // The head may be another process's to move, which cannot wake a thread of this one.
-                None => std::thread::sleep(LOOK),
+                None => std::thread::sleep(POLL_INTERVAL),
             }
         }
     }
 
-    /// Lets engines wait for the driver, or lets none wait any more.
+    /// Opens or closes the log. No engine waits for the driver while the log is closed.
     pub(super) fn set_closed(&self, is_closed: bool) {
         self.is_closed.store(is_closed, Ordering::Release);
     }
 
-    /// Empties it, as a reset of the device does.
+    /// Empties the log, as a reset of the device does.
     pub(super) fn clear(&self) {
         self.place.status.store(0, Ordering::Release);
     }
 
-    /// Writes an entry, if there is room; returns the status before it.
-    fn write(&self, event: &Event) -> Option<u64> {
+    /// Writes an entry and returns the status register before it; `None` if the log is full.
+    fn write(&self, event: &LoggedEvent) -> Option<u64> {
         let EventLogPlace { ring, status, writer, client, .. } = self.place;
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         while writer
@@ -273,7 +275,7 @@ impl EventLog {
         (number + 1) % self.place.ring.len() as u64
     }
 
-    /// Changes the status register; returns what it was.
+    /// Changes the status register and returns its value before.
     fn change(&self, to: impl Fn(u64) -> u64) -> u64 {
         let changed =
             self.place

@@ -1,54 +1,54 @@
-//! The queues of a group, between submitters and engines: what submitters do, and how both wait.
+//! A group of queues and engines: the calls of submitters, and how submitters and engines wait.
 //!
-//! One lock holds all queues of a group: what is done under it takes some ten nanoseconds. An engine that
-//! finds nothing looks again for a while before it sleeps, as programs wait for records by polling.
+//! One lock guards all queues of a group. It is held for some ten nanoseconds. An engine that finds no work
+//! polls for a while before it sleeps, as programs wait for records by polling.
 
 mod engines;
 
-use super::arbiter::Arbiter;
-use super::config::{Entries, GroupConfig, Mode, QueueConfig};
-use super::held::Held;
+use super::arbiter::QueueArbiter;
+use super::config::{EngineGroupConfig, EntryCounting, Mode, QueueConfig};
 use super::idle::Idle;
 use super::queue::{Queue, Refused};
-use super::{Submitted, Tag};
+use super::reordering::DelayedDescriptors;
+use super::{EnqueueAnswer, Tag};
 use crate::checks::QueueLimits;
 use crate::descriptor::Descriptor;
-use crate::engine::batch::Batch;
+use crate::engine::batch::RunningBatch;
 use crate::inject::Injector;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What became of a posted write.
+/// Result of a posted write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Posted {
-    /// The queue has it.
+    /// The queue has accepted the descriptor.
     Taken,
-    /// Nothing takes it, and nothing says so.
+    /// The descriptor is lost without a report: the queue is shared or disabled.
     Lost,
-    /// A full dedicated queue has lost it.
+    /// The descriptor is lost, because the dedicated queue is full.
     Overflow,
 }
 
 /// A descriptor that an engine has taken.
-pub(super) struct Work {
+pub(super) struct TakenDescriptor {
     pub queue: usize,
     pub descriptor: Descriptor,
     pub tag: Tag,
-    /// Its place in the order of its queue.
+    /// Its number in the order of its queue, from 0 on.
     pub order: u64,
 }
 
-pub(super) struct Group {
+pub(super) struct EngineGroup {
     queues: Vec<QueueConfig>,
     /// Number of its first queue in the device.
     first_queue: usize,
-    /// Then writes of a queue keep their order [S 3.9].
+    /// Whether the group has one engine: then writes of a queue keep their order [S 3.9].
     has_one_engine: bool,
     injector: Option<Injector>,
-    state: Mutex<State>,
-    /// Descriptors in all queues: looked at without the lock.
+    state: Mutex<GroupState>,
+    /// Number of descriptors in all queues, for a look without the lock.
     waiting: AtomicUsize,
-    /// Batches that engines are executing: as well.
+    /// Number of batches that engines are executing, for a look without the lock.
     open: AtomicUsize,
     /// Signalled when a descriptor arrives, or the group stops.
     arrived: Condvar,
@@ -56,24 +56,24 @@ pub(super) struct Group {
     ended: Condvar,
 }
 
-struct State {
-    arbiter: Arbiter,
+struct GroupState {
+    arbiter: QueueArbiter,
     queues: Vec<Queue>,
-    held: Held,
-    batches: Vec<((usize, Tag), Arc<Batch>)>,
+    held: DelayedDescriptors,
+    batches: Vec<((usize, Tag), Arc<RunningBatch>)>,
     stopped: bool,
     idle: Idle,
     /// Threads that wait for descriptors to end. A signal costs a call of the system.
     awaiting: usize,
 }
 
-impl Group {
-    pub fn new(config: &GroupConfig, first_queue: usize, injector: Option<Injector>) -> Self {
+impl EngineGroup {
+    pub fn new(config: &EngineGroupConfig, first_queue: usize, injector: Option<Injector>) -> Self {
         let priorities = config.queues.iter().map(|queue| queue.priority).collect();
-        let state = State {
-            arbiter: Arbiter::new(priorities),
+        let state = GroupState {
+            arbiter: QueueArbiter::new(priorities),
             queues: config.queues.iter().map(Queue::new).collect(),
-            held: Held::new(),
+            held: DelayedDescriptors::new(),
             batches: Vec::with_capacity(config.engines.into()),
             stopped: false,
             idle: Idle::default(),
@@ -110,12 +110,12 @@ impl Group {
     }
 
     /// A write with an answer to a shared queue.
-    pub fn enqueue(&self, queue: usize, entry: (Descriptor, Tag)) -> Submitted {
+    pub fn enqueue(&self, queue: usize, entry: (Descriptor, Tag)) -> EnqueueAnswer {
         let QueueConfig { size, mode, .. } = self.queues[queue];
-        let Mode::Shared { threshold } = mode else { return Submitted::Retry };
+        let Mode::Shared { threshold } = mode else { return EnqueueAnswer::Retry };
         match self.take(queue, entry, threshold.min(size)) {
-            Ok(()) => Submitted::Accepted,
-            Err(_) => Submitted::Retry,
+            Ok(()) => EnqueueAnswer::Accepted,
+            Err(_) => EnqueueAnswer::Retry,
         }
     }
 
@@ -128,8 +128,8 @@ impl Group {
         Ok(())
     }
 
-    /// There is work: wakes an engine if none looks.
-    fn call_engine(&self, mut state: MutexGuard<'_, State>) {
+    /// Wakes an engine for new work, if no engine is polling.
+    fn call_engine(&self, mut state: MutexGuard<'_, GroupState>) {
         let calls = state.idle.call();
         drop(state);
         if calls {
@@ -137,8 +137,8 @@ impl Group {
         }
     }
 
-    /// Whether an injector has the queue full for this submission.
-    fn is_full(&self, state: &mut State, queue: usize) -> bool {
+    /// Whether an injector makes the queue appear full for this submission.
+    fn is_full(&self, state: &mut GroupState, queue: usize) -> bool {
         self.injector.as_ref().is_some_and(|injector| {
             let submission = state.queues[queue].count_submission();
             injector.is_full(self.number_in_device(queue), submission)
@@ -147,8 +147,8 @@ impl Group {
 
     pub fn occupancy(&self, queue: usize) -> usize {
         match &self.queues[queue].entries {
-            Entries::Own => self.lock().queues[queue].own_entries(),
-            Entries::Shared(shared) => shared.occupied(),
+            EntryCounting::Own => self.lock().queues[queue].own_entries(),
+            EntryCounting::Shared(shared) => shared.occupied(),
         }
     }
 
@@ -156,12 +156,12 @@ impl Group {
         self.lock().queues[queue].set_enabled(enabled);
     }
 
-    /// Drops the entries of a queue; returns how many.
+    /// Drops the entries of a queue. Returns their number.
     pub fn clear(&self, queue: usize) -> usize {
         let mut state = self.lock();
         let dropped = state.queues[queue].clear();
         self.waiting.fetch_sub(dropped, Ordering::Release);
-        self.tell(state);
+        self.wake_waiting(state);
         dropped
     }
 
@@ -173,7 +173,7 @@ impl Group {
         }
     }
 
-    /// Waits until all that the queue has taken until now has ended.
+    /// Waits until all descriptors that the queue has accepted until now have ended.
     pub fn drain(&self, queue: usize) {
         let state = self.lock();
         let end = state.queues[queue].end_of_entries();
@@ -181,14 +181,18 @@ impl Group {
     }
 
     /// Waits for descriptors to end.
-    fn wait_while(&self, mut state: MutexGuard<'_, State>, busy: impl Fn(&State) -> bool) {
+    fn wait_while(
+        &self,
+        mut state: MutexGuard<'_, GroupState>,
+        busy: impl Fn(&GroupState) -> bool,
+    ) {
         state.awaiting += 1;
         let waited = self.ended.wait_while(state, |state| busy(state));
         waited.unwrap_or_else(PoisonError::into_inner).awaiting -= 1;
     }
 
-    /// Tells those who wait that descriptors have ended.
-    fn tell(&self, state: MutexGuard<'_, State>) {
+    /// Wakes the threads that wait for descriptors to end.
+    fn wake_waiting(&self, state: MutexGuard<'_, GroupState>) {
         let is_awaited = state.awaiting > 0;
         drop(state);
         if is_awaited {
@@ -208,7 +212,7 @@ impl Group {
         self.first_queue + queue
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, GroupState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

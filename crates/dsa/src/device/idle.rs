@@ -1,13 +1,13 @@
-//! Engines of a group that have nothing to do: one looks for work, the others sleep.
+//! Engines of a group that have nothing to do: one polls for work, the others sleep.
 //!
-//! To wake an engine costs a submitter a call of the system, some ten times what it does otherwise. So a
-//! submitter calls an engine only if none looks, and an engine that takes work calls the next one only if
-//! there is more to take. One engine that looks is enough for that, and leaves other CPUs alone.
+//! To wake an engine costs a submitter a system call, some ten times the cost of the submission itself. So a
+//! submitter wakes an engine only if no engine is polling, and an engine that takes work wakes the next one
+//! only if there is more to take. One engine that polls is enough for that, and leaves other CPUs alone.
 
-/// How many engines of a group look, and how many sleep.
+/// Numbers of the engines of a group that poll, and that sleep.
 #[derive(Debug, Default)]
 pub(super) struct Idle {
-    /// Engines that look for work, or have been called to do so.
+    /// Engines that poll for work, or have been called to do so.
     looking: usize,
     asleep: usize,
     /// Engines that have been called and have not woken.
@@ -15,38 +15,38 @@ pub(super) struct Idle {
 }
 
 impl Idle {
-    /// An engine begins to look.
+    /// Counts an engine that begins to poll.
     pub fn look(&mut self) {
         self.looking += 1;
     }
 
-    /// An engine that looked has found work.
+    /// Counts an engine that polled and has found work.
     pub fn find(&mut self) {
         self.looking -= 1;
     }
 
-    /// Whether an engine that looks is the only one.
+    /// Whether exactly one engine is polling.
     pub fn is_alone(&self) -> bool {
         self.looking == 1
     }
 
-    /// An engine that looked goes to sleep.
+    /// Counts an engine that polled and goes to sleep.
     pub fn sleep(&mut self) {
         self.looking -= 1;
         self.asleep += 1;
     }
 
-    /// Whether an engine that sleeps sleeps on.
+    /// Whether no engine was called, so that an engine that sleeps goes on sleeping.
     pub fn sleeps_on(&self) -> bool {
         self.called == 0
     }
 
-    /// An engine that was called is awake.
+    /// Counts an engine that was called and is awake.
     pub fn wake(&mut self) {
         self.called -= 1;
     }
 
-    /// Calls an engine if none looks; returns whether there is one to wake.
+    /// Calls an engine if none is polling. Returns whether the caller has to wake one.
     #[must_use]
     pub fn call(&mut self) -> bool {
         let calls = self.looking == 0 && self.asleep > 0;
@@ -56,7 +56,7 @@ impl Idle {
         calls
     }
 
-    /// Calls all engines, which are to be woken.
+    /// Calls all engines. The caller has to wake them.
     pub fn call_all(&mut self) {
         self.call_many(self.asleep);
     }

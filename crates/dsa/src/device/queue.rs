@@ -1,18 +1,18 @@
-//! A work queue: its entries, and who may add one.
+//! A work queue: its entries, and the conditions for adding one.
 //!
-//! Its storage is there from the start: a submission allocates nothing, nor does an engine while it
-//! holds the lock that a submission waits for. (Where reordering is injected, the engine may.)
+//! Its storage is allocated at the start: a submission allocates nothing, nor does an engine while it holds
+//! the lock that a submission waits for. (If reordering is injected, the engine may.)
 
 use super::Tag;
-use super::config::{Entries, QueueConfig};
+use super::config::{EntryCounting, QueueConfig};
 use crate::descriptor::Descriptor;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Each engine has one descriptor at a time.
+/// Largest number of engines of a group, each with one descriptor at a time.
 const MOST_ENGINES: usize = u8::MAX as usize;
 
-/// Why a queue takes no descriptor.
+/// Reason why a queue does not accept a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     Disabled,
@@ -21,19 +21,19 @@ pub(super) enum Refused {
 
 pub(super) struct Queue {
     entries: VecDeque<(Descriptor, Tag)>,
-    /// Where entries are counted in slots: the slot of each.
+    /// The slot of each entry, if entries are counted in slots of shared memory.
     slots: VecDeque<usize>,
-    counted: Entries,
+    counted: EntryCounting,
     enabled: bool,
-    /// Says the same for all processes.
+    /// State of the queue for all processes; 0: disabled.
     enabled_for_all: Option<&'static AtomicU32>,
-    /// Descriptors taken and not ended, where others can see it.
+    /// Number of descriptors accepted and not ended, in memory that a supervisor can read.
     unfinished: Option<&'static AtomicU32>,
-    /// Submissions, refused ones included, where an injector counts them.
+    /// Submissions, refused ones included, if an injector counts them.
     submissions: u64,
     /// Number of the next descriptor that an engine takes.
     next: u64,
-    /// Numbers of those that engines have and have not ended.
+    /// Numbers of the descriptors that engines have taken and not ended.
     in_flight: Vec<u64>,
 }
 
@@ -41,8 +41,8 @@ impl Queue {
     pub fn new(config: &QueueConfig) -> Self {
         let size = usize::from(config.size);
         let slots = match config.entries {
-            Entries::Own => VecDeque::new(),
-            Entries::Shared(_) => VecDeque::with_capacity(size),
+            EntryCounting::Own => VecDeque::new(),
+            EntryCounting::Shared(_) => VecDeque::with_capacity(size),
         };
         Self {
             entries: VecDeque::with_capacity(size),
@@ -57,13 +57,13 @@ impl Queue {
         }
     }
 
-    /// The number of the next submission.
+    /// Counts a submission and returns its number, from 0 on.
     pub fn count_submission(&mut self) -> u64 {
         self.submissions += 1;
         self.submissions - 1
     }
 
-    /// Takes a descriptor, if fewer than `most` entries are occupied.
+    /// Accepts a descriptor, if fewer than `most` entries are occupied.
     pub fn take(&mut self, entry: (Descriptor, Tag), most: usize) -> Result<(), Refused> {
         // Counted before the look at the state: a supervisor that disables the queue and then finds a
         // count of zero has seen the last descriptor.
@@ -83,9 +83,9 @@ impl Queue {
             return Err(Refused::Disabled);
         }
         match &self.counted {
-            Entries::Own if self.entries.len() >= most => return Err(Refused::Full),
-            Entries::Own => {}
-            Entries::Shared(shared) => {
+            EntryCounting::Own if self.entries.len() >= most => return Err(Refused::Full),
+            EntryCounting::Own => {}
+            EntryCounting::Shared(shared) => {
                 self.slots.push_back(shared.claim(most).ok_or(Refused::Full)?);
             }
         }
@@ -93,10 +93,10 @@ impl Queue {
         Ok(())
     }
 
-    /// Takes the first entry out, for an engine; with its number.
+    /// Takes the first entry out for an engine. Returns it with its number in the order of the queue.
     pub fn dispatch(&mut self) -> Option<((Descriptor, Tag), u64)> {
         let entry = self.entries.pop_front()?;
-        if let Entries::Shared(shared) = &self.counted
+        if let EntryCounting::Shared(shared) = &self.counted
             && let Some(slot) = self.slots.pop_front()
         {
             shared.free(slot);
@@ -107,17 +107,17 @@ impl Queue {
         Some((entry, order))
     }
 
-    /// Ends a descriptor that an engine has taken.
+    /// Removes a descriptor that an engine has ended.
     pub fn end(&mut self, order: u64) {
         self.in_flight.retain(|own| *own != order);
         self.uncount(1);
     }
 
-    /// Drops the entries; returns how many.
+    /// Drops the entries. Returns their number.
     pub fn clear(&mut self) -> usize {
         let dropped = self.entries.len();
         self.entries.clear();
-        if let Entries::Shared(shared) = &self.counted {
+        if let EntryCounting::Shared(shared) = &self.counted {
             self.slots.drain(..).for_each(|slot| shared.free(slot));
         }
         self.next += dropped as u64;
@@ -125,12 +125,12 @@ impl Queue {
         dropped
     }
 
-    /// Entries that this process has submitted and no engine has taken.
+    /// Number of entries that this process has submitted and no engine has taken.
     pub fn own_entries(&self) -> usize {
         self.entries.len()
     }
 
-    /// Number of the next descriptor that it takes.
+    /// Number that the next accepted descriptor will have in the order of the queue.
     pub fn end_of_entries(&self) -> u64 {
         self.next + self.entries.len() as u64
     }

@@ -1,10 +1,10 @@
-//! The software error register: the first error that no completion record could take [S 9.2.12].
+//! The software error register: the first error that could not be written to a completion record [S 9.2.12].
 
 use crate::descriptor::Descriptor;
-use crate::engine::Ended;
+use crate::engine::EndedDescriptor;
 use crate::hardware::{PRIVILEGED, status};
 
-/// The register: 32 bytes, as four words.
+/// Value of the software error register (SWERROR): 32 bytes, as four words. Default: no error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SoftwareError(pub [u64; 4]);
 
@@ -21,23 +21,24 @@ const QUEUE_SHIFT: u32 = 16;
 const OPCODE_SHIFT: u32 = 32;
 const PASID_SHIFT: u32 = 40;
 const PASID: u32 = 0xf_ffff;
-/// Where the second word has information, such as invalid flags.
+/// Lowest bit of the error information in the second word, such as invalid flags.
 const INFO_SHIFT: u32 = 32;
 
 impl SoftwareError {
-    /// A descriptor that a full dedicated queue lost.
+    /// The error of a descriptor that was lost because a dedicated queue was full.
     pub(super) fn overflow(queue: usize, descriptor: &Descriptor) -> Self {
         Self::new(status::QUEUE_OVERFLOW, queue, descriptor)
     }
 
-    /// An entry that a full event log lost.
+    /// The error of an entry that was lost because the event log was full.
     pub(super) fn log_full(queue: usize, descriptor: &Descriptor) -> Self {
         Self::new(status::LOG_FULL, queue, descriptor)
     }
 
-    /// A descriptor that ended without a record that could say so.
+    /// The error of a descriptor that could not be written to a completion record. `queue` is the number of
+    /// its queue in the device.
     #[must_use]
-    pub fn of(queue: usize, ended: &Ended<'_>) -> Self {
+    pub fn from_ended(queue: usize, ended: &EndedDescriptor<'_>) -> Self {
         let record = ended.outcome.error();
         let code = record.status() & !status::FAULT_ON_WRITE;
         let mut error = Self::new(code, queue, ended.descriptor);
@@ -70,7 +71,7 @@ impl SoftwareError {
         Self([if privileged { head | PRIVILEGE } else { head }, 0, 0, 0])
     }
 
-    /// Keeps the first error; a further one sets the overflow bit.
+    /// Adds an error: the first one is stored, a further one sets the overflow bit.
     pub(super) fn note(&mut self, error: Self) {
         if self.is_valid() {
             self.0[0] |= OVERFLOW;
@@ -79,19 +80,19 @@ impl SoftwareError {
         }
     }
 
-    /// Whether there was an error since it was cleared.
+    /// Whether there was an error since the register was cleared.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.0[0] & VALID != 0
     }
 
-    /// Whether there was a further one.
+    /// Whether there was a second error since the register was cleared.
     #[must_use]
     pub fn has_overflowed(&self) -> bool {
         self.0[0] & OVERFLOW != 0
     }
 
-    /// The error code.
+    /// The error code, a status code of the specification.
     #[must_use]
     pub fn code(&self) -> u8 {
         self.0[0].to_le_bytes()[1]

@@ -1,4 +1,4 @@
-//! Capability registers [S 9.2], and the parts that are known.
+//! Capability registers [S 9.2], and the capabilities of known devices.
 //!
 //! Source of the values of Sapphire Rapids: registers that users posted (idxd-config issues 8 and 40).
 
@@ -6,9 +6,9 @@ use super::Opcode;
 
 /// Bits of GENCAP.
 pub mod gencap {
-    /// Block on fault.
+    /// Descriptors may block on page faults.
     pub const BLOCK_ON_FAULT: u64 = 1 << 0;
-    /// Moves may overlap.
+    /// Source and destination of a move may overlap.
     pub const OVERLAP: u64 = 1 << 1;
     /// Cache control of destination writes.
     pub const CACHE_CONTROL: u64 = 1 << 2;
@@ -20,31 +20,31 @@ pub mod gencap {
     pub const FETCH_STRIDE: u64 = 1 << 7;
     /// Destination readback.
     pub const READBACK: u64 = 1 << 8;
-    /// Readback of drains.
+    /// Readback addresses of drains.
     pub const DRAIN_READBACK: u64 = 1 << 9;
-    /// Patterns of 16 bytes.
+    /// Fills with patterns of 16 bytes.
     pub const FILL_16: u64 = 1 << 10;
     /// CRCs of 64 bits.
     pub const CRC_64: u64 = 1 << 11;
     /// Fault information in records.
     pub const FAULT_INFO: u64 = 1 << 12;
-    /// Batches go on behind a list fault.
+    /// A batch can be continued behind a fault of its list.
     pub const BATCH_CONTINUATION: u64 = 1 << 15;
     /// Queues can be configured.
     pub const CONFIGURABLE: u64 = 1 << 31;
     /// Batches of one descriptor.
     pub const BATCH_OF_ONE: u64 = 1 << 52;
-    /// Lowest bit of the size of event log entries: 0 none, 1 to 3 for 64, 128 and 256 bytes.
+    /// Lowest bit of the field for the size of event log entries: 0: no log, 1 to 3: 64, 128 and 256 bytes.
     pub const EVENT_LOG_SHIFT: u32 = 13;
     /// A full event log drops entries instead of blocking.
     pub const EVENT_LOG_OVERFLOW: u64 = 1 << 32;
-    /// Lowest bit of the binary logarithm of the largest transfer.
+    /// Lowest bit of the field for the largest transfer, as a binary logarithm of bytes.
     pub const MOST_TRANSFER_SHIFT: u32 = 16;
-    /// Lowest bit of the binary logarithm of the largest batch.
+    /// Lowest bit of the field for the largest batch, as a binary logarithm of descriptors.
     pub const MOST_BATCH_SHIFT: u32 = 21;
 }
 
-/// Bits of WQCAP that say what queues can do.
+/// Bits of WQCAP: features of queues.
 pub mod wqcap {
     /// Shared queues.
     pub const SHARED: u64 = 1 << 48;
@@ -52,11 +52,11 @@ pub mod wqcap {
     pub const DEDICATED: u64 = 1 << 49;
     /// Address translation services can be switched off for a queue.
     pub const ATS: u64 = 1 << 50;
-    /// Priorities.
+    /// Queues have priorities.
     pub const PRIORITY: u64 = 1 << 51;
     /// Occupancy can be read.
     pub const OCCUPANCY: u64 = 1 << 52;
-    /// Interrupts on occupancy.
+    /// A queue can interrupt at an occupancy.
     pub const OCCUPANCY_INTERRUPT: u64 = 1 << 53;
     /// A queue can be restricted to some operations.
     pub const OPERATIONS: u64 = 1 << 54;
@@ -64,7 +64,7 @@ pub mod wqcap {
     pub const PRS: u64 = 1 << 55;
 }
 
-/// Bits of GRPCAP that say what groups can do.
+/// Bits of GRPCAP: features of groups.
 pub mod grpcap {
     /// Read buffers can be reserved and limited.
     pub const BUFFER_CONTROL: u64 = 1 << 16;
@@ -74,35 +74,35 @@ pub mod grpcap {
     pub const PROGRESS_LIMIT: u64 = 1 << 18;
 }
 
-/// What a device can do.
+/// Capabilities of a device, as its registers show them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Version register: 0x100 or 0x200.
     pub version: u32,
     /// General capabilities.
     pub gen_cap: u64,
-    /// Operations: bit n for opcode n.
+    /// Operations of the device: bit n for opcode n.
     pub op_cap: u64,
-    /// Work queues.
+    /// Number of work queues.
     pub work_queues: u8,
-    /// Entries of all queues together.
+    /// Number of entries of all queues together.
     pub queue_entries: u16,
-    /// Groups.
+    /// Number of groups.
     pub groups: u8,
-    /// Engines.
+    /// Number of engines.
     pub engines: u8,
-    /// Read buffers.
+    /// Number of read buffers.
     pub read_buffers: u16,
-    /// What queues can do: the bits of [`wqcap`], those of WQCAP's counts left out.
+    /// Features of queues: the bits of [`wqcap`], without the counts in WQCAP.
     pub queue_features: u64,
-    /// What groups can do: the bits of [`grpcap`], those of GRPCAP's counts left out.
+    /// Features of groups: the bits of [`grpcap`], without the counts in GRPCAP.
     pub group_features: u64,
     /// DSACAP0 to DSACAP2 (version 3).
     pub dsa_caps: [u64; 3],
 }
 
 impl Capabilities {
-    /// Sapphire and Emerald Rapids.
+    /// A device of version 1: Sapphire and Emerald Rapids.
     pub const VERSION_1: Self = Self {
         version: 0x100,
         gen_cap: 0x40_915f_010f,
@@ -117,8 +117,8 @@ impl Capabilities {
         dsa_caps: [0; 3],
     };
 
-    /// A part of version 2: Sapphire Rapids' sizes, and what version 2 added [recalled: which of its
-    /// capabilities a shipping part has is not published].
+    /// A device of version 2: the sizes of Sapphire Rapids and all additions of version 2 [recalled: which
+    /// of the additions a shipping device has is not published].
     pub const VERSION_2: Self = Self {
         version: 0x200,
         gen_cap: Self::VERSION_1.gen_cap

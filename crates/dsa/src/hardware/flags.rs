@@ -1,14 +1,14 @@
 //! Flags of a descriptor [S 8.1.3].
 
-/// Waits for the earlier members of its batch.
+/// The descriptor waits for the earlier members of its batch.
 pub const FENCE: u32 = 1 << 0;
-/// Faults block instead of ending the operation.
+/// The operation waits for the page at a fault instead of ending.
 pub const BLOCK_ON_FAULT: u32 = 1 << 1;
 /// The address of the completion record is valid.
 pub const RECORD_ADDRESS_VALID: u32 = 1 << 2;
 /// A completion record is written always, and not only for errors.
 pub const REQUEST_RECORD: u32 = 1 << 3;
-/// An interrupt is sent.
+/// An interrupt is sent when the descriptor has ended.
 pub const REQUEST_INTERRUPT: u32 = 1 << 4;
 /// Cache control 3 (version 3).
 pub const CACHE_CONTROL_3: u32 = 1 << 5;
@@ -29,7 +29,7 @@ pub const STRICT_ORDERING: u32 = 1 << 13;
 /// Cache control 2: destination readback.
 pub const CACHE_CONTROL_2: u32 = 1 << 14;
 
-/// Batch: a member of an earlier part failed (GENCAP 15).
+/// Batch: a member of the part that was executed before failed (GENCAP 15).
 pub const BATCH_ERROR: u32 = 1 << 16;
 /// Drain: the first readback address is valid (GENCAP 9).
 pub const READBACK_1: u32 = 1 << 16;
@@ -49,5 +49,5 @@ pub const CRC_BYPASS_INVERSION: u32 = 1 << 17;
 pub const CRC_BYPASS_REFLECTION: u32 = 1 << 18;
 /// CRC: 64 bits (GENCAP 11).
 pub const CRC_64: u32 = 1 << 19;
-/// Translation fetch: a stride between addresses (GENCAP 7).
+/// Translation fetch: the stride field is valid (GENCAP 7).
 pub const USE_STRIDE: u32 = 1 << 16;

@@ -4,9 +4,9 @@
 pub const SUCCESS: u8 = 0x01;
 /// Success, and the result was not the expected one.
 pub const FALSE_PREDICATE: u8 = 0x02;
-/// A page fault ended the operation: partial.
+/// A page fault ended the operation, which is done in part.
 pub const PAGE_FAULT: u8 = 0x03;
-/// The request for a page was refused: partial.
+/// The request for a page was refused. The operation is done in part.
 pub const PAGE_REQUEST_INVALID: u8 = 0x04;
 /// A member of the batch did not end with success.
 pub const BATCH_MEMBER_FAILED: u8 = 0x05;
@@ -63,13 +63,13 @@ pub const QUEUE_OVERFLOW: u8 = 0x53;
 /// An event could not be logged (only in the software error register).
 pub const LOG_FULL: u8 = 0x54;
 
-/// Bit of a status: the faulting access was a write.
+/// Bit of a status code: the access that faulted was a write.
 pub const FAULT_ON_WRITE: u8 = 1 << 7;
 
-/// The operand whose access faulted, as fault information has it (GENCAP 12) [S 8.2].
+/// The operand whose access faulted, as in the fault information of a record (GENCAP 12) [S 8.2].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Operand {
+pub enum FaultOperand {
     /// Source, first source, list, record to apply, first readback address.
     First = 1,
     /// Second source, seed of a CRC, second readback address.
@@ -82,7 +82,7 @@ pub enum Operand {
     Record = 5,
 }
 
-/// What a status code says, for people.
+/// Describes a status code in words, for messages. Bit 7 is ignored.
 #[must_use]
 pub fn describe(status: u8) -> &'static str {
     match status & !FAULT_ON_WRITE {

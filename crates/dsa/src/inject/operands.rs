@@ -1,4 +1,4 @@
-//! The memory that a descriptor names, by operation [S 8.3]: where trouble can be.
+//! Memory ranges that a descriptor names, by operation [S 8.3]: the pages that may be made absent.
 
 use crate::descriptor::Descriptor;
 use crate::hardware::{DESCRIPTOR_BYTES, Opcode};
@@ -19,8 +19,7 @@ fn written(address: u64, bytes: u64) -> Option<Range> {
     Some(Range { address, bytes, is_write: true })
 }
 
-/// The ranges of a descriptor. Protection information adds some bytes behind a destination, which are
-/// left out.
+/// The ranges of a descriptor, without the few bytes that protection information adds behind a destination.
 pub(super) fn operands(descriptor: &Descriptor) -> [Option<Range>; 3] {
     let (first, second) = (descriptor.first(), descriptor.second());
     let bytes = u64::from(descriptor.size());

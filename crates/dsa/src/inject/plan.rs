@@ -1,14 +1,14 @@
-//! A plan of trouble, as a file says it.
+//! The plan of fault injection, as a TOML file.
 
 use std::ops::Range;
 use thiserror::Error;
 use toml::{Table, Value};
 
-/// How much trouble of which kind. Each rate is the share of those that meet it, from 0 to 1; what a
-/// plan does not name does not happen.
+/// Rates and settings of all kinds of injected faults. A rate is the share of descriptors or events that are
+/// affected, from 0 to 1. Default: nothing is injected.
 ///
 /// ```
-/// let plan = dsa::inject::Plan::parse("
+/// let plan = dsa::inject::InjectionPlan::parse("
 ///     seed = 7                     # needed: 0 or more
 ///     [page_faults]
 ///     rate = 0.01                  # of descriptors
@@ -33,81 +33,82 @@ use toml::{Table, Value};
 /// assert_eq!(plan.unwrap().reordering.behind, 4);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
-    /// `seed`: another one makes other decisions.
+pub struct InjectionPlan {
+    /// `seed`: seed of the random numbers. Another seed affects other descriptors.
     pub seed: u64,
-    /// `[page_faults]`.
+    /// `[page_faults]`: absent pages.
     pub page_faults: PageFaults,
-    /// `[queue_full] rate`: submissions that find the queue full: those with an answer have to try
-    /// again, a posted write is lost (0x53).
+    /// `[queue_full] rate`: share of submissions to which the queue appears full. An enqueue command is
+    /// refused, a posted write is lost (0x53).
     pub queue_full_rate: f64,
-    /// `[hardware_errors]`.
+    /// `[hardware_errors]`: hardware errors.
     pub hardware_errors: HardwareErrors,
-    /// `[delays]`.
+    /// `[delays]`: delayed descriptors.
     pub delays: Delays,
-    /// `[reordering]`.
+    /// `[reordering]`: descriptors that others overtake.
     pub reordering: Reordering,
-    /// `[reset] after_descriptors`: how many end before the device is reset, once.
+    /// `[reset] after_descriptors`: number of descriptors that end before the device is reset, once. `None`:
+    /// no reset.
     pub reset_after_descriptors: Option<u64>,
-    /// `[lost_interrupts] rate`: interrupts that do not come, those of the software error register and
-    /// those that descriptors request.
+    /// `[lost_interrupts] rate`: share of interrupts that are lost, of the software error register and of
+    /// descriptors that request one.
     pub lost_interrupts_rate: f64,
 }
 
-/// Pages that are not present: the operation is done as far as it can be without them.
+/// Absent pages. An operation is done up to the first absent page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PageFaults {
-    /// `rate`: descriptors of which a page of an operand is absent.
+    /// `rate`: share of descriptors for which a page of an operand is absent.
     pub rate: f64,
-    /// `ranges`: memory whose pages are absent for every descriptor, record and list included; `from` is
-    /// the first address, `to` the first one behind.
+    /// `ranges`: addresses whose pages are absent for every descriptor, record and list included. `from` is the
+    /// first address, `to` the first one behind the range.
     pub ranges: Vec<Range<u64>>,
 }
 
-/// Descriptors that pass the checks and end undone.
+/// Hardware errors of descriptors that have passed the checks. Such a descriptor is not executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HardwareErrors {
-    /// `read_rate`: 0x20.
+    /// `read_rate`: share of descriptors that read and end with status 0x20.
     pub read_rate: f64,
-    /// `write_rate`: 0x21.
+    /// `write_rate`: share of descriptors that write and end with status 0x21.
     pub write_rate: f64,
-    /// `translation_rate`: 0x22.
+    /// `translation_rate`: share of descriptors that name memory and end with status 0x22.
     pub translation_rate: f64,
 }
 
-/// Engines that wait before they execute a descriptor.
+/// Delays of engines before they execute a descriptor.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Delays {
-    /// `rate`.
+    /// `rate`: share of descriptors that are delayed.
     pub rate: f64,
-    /// `nanoseconds`: up to one second.
+    /// `nanoseconds`: the delay, 1 to 10^9.
     pub nanoseconds: u64,
 }
 
-/// Descriptors that an engine takes and holds back.
+/// Descriptors that other descriptors overtake.
 ///
-/// Only what the specification leaves open changes: a drain stays behind those before it, and a group
-/// of one engine keeps the order of each queue, so there only other queues go first.
+/// The order changes only as the specification allows: a drain stays behind the descriptors before it, and a
+/// group of one engine keeps the order of each queue, so that only descriptors of other queues overtake.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reordering {
-    /// `rate`.
+    /// `rate`: share of descriptors that are overtaken.
     pub rate: f64,
-    /// `behind`: others that go first, if there are so many.
+    /// `behind`: number of others that go first, if there are so many.
     pub behind: u32,
 }
 
-/// Why a text is no plan.
+/// Reason why a text is not a valid plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
-    /// It is no TOML.
-    #[error("the plan is no TOML: {0}")]
+    /// The text is not valid TOML.
+    #[error("the plan is not valid TOML: {0}")]
     Syntax(String),
-    /// It has a key that no plan has.
-    #[error("{key} is no key of a plan; allowed are {allowed}")]
+    /// A key is unknown.
+    #[error("{key} is not a key of a plan; allowed are {allowed}")]
     UnknownKey {
         /// The key, with its section.
         key: String,
-        /// Keys that can stand there.
+        /// Keys that are allowed there.
         allowed: String,
     },
     /// A key is missing.
@@ -115,24 +116,24 @@ pub enum PlanError {
     MissingKey {
         /// The key, with its section.
         key: String,
-        /// Its values.
+        /// Values that are allowed.
         allowed: &'static str,
     },
-    /// A value is not one of its key.
+    /// A value is not allowed for its key.
     #[error("{key} = {value} is not possible; allowed is {allowed}")]
     BadValue {
         /// The key, with its section.
         key: String,
         /// The value.
         value: String,
-        /// Values of the key.
+        /// Values that are allowed.
         allowed: &'static str,
     },
 }
 
-/// The longest delay: one second.
+/// Longest delay in nanoseconds: one second.
 const MOST_DELAY_NS: u64 = 1_000_000_000;
-/// More than all queues of a device hold.
+/// Most descriptors that may overtake: more than all queues of a device have entries.
 const MOST_BEHIND: u64 = 65_535;
 
 const SECTIONS: &str = "seed, page_faults, queue_full, hardware_errors, delays, reordering, reset, \
@@ -140,15 +141,15 @@ const SECTIONS: &str = "seed, page_faults, queue_full, hardware_errors, delays, 
 const RATE: &str = "a number from 0 to 1";
 const RANGES: &str = "a list of { from = ADDRESS, to = ADDRESS }, from below to";
 
-impl Plan {
-    /// Reads a plan.
+impl InjectionPlan {
+    /// Parses the text of a plan.
     ///
     /// # Errors
-    /// The first key or value that is not one of a plan, and what is allowed there.
+    /// The first key or value that is not allowed, with the allowed ones.
     pub fn parse(text: &str) -> Result<Self, PlanError> {
         let whole = text.parse::<Table>();
         let whole = whole.map_err(|error| PlanError::Syntax(error.to_string()))?;
-        let mut whole = Section { name: String::new(), values: whole };
+        let mut whole = PlanSection { name: String::new(), values: whole };
         let seed = "an integer from 0 to 2^63 - 1";
         let mut plan =
             Self { seed: whole.needed("seed", integer(0..=u64::MAX), seed)?, ..Self::default() };
@@ -198,20 +199,20 @@ impl Plan {
     }
 }
 
-/// Keys of a table that have not been read yet.
-struct Section {
-    /// With a dot behind it; empty for the whole.
+/// A table of the plan, from which each key is removed when it is read.
+struct PlanSection {
+    /// Name of the table with a dot behind it; empty for the whole plan.
     name: String,
     values: Table,
 }
 
-impl Section {
+impl PlanSection {
     fn section(&mut self, name: &str) -> Result<Option<Self>, PlanError> {
         let values = self.optional(name, |value| value.as_table().cloned(), "a section")?;
         Ok(values.map(|values| Self { name: format!("{name}."), values }))
     }
 
-    /// The rate of a section that has nothing else.
+    /// Reads a section whose only key is `rate`.
     fn rate_of(&mut self, name: &str) -> Result<f64, PlanError> {
         let Some(mut section) = self.section(name)? else { return Ok(0.0) };
         let rate = section.needed("rate", rate, RATE)?;
@@ -241,7 +242,7 @@ impl Section {
         self.optional(key, read, allowed)?.ok_or(missing)
     }
 
-    /// Refuses what has not been read.
+    /// Refuses keys that have not been read.
     fn end(&self, allowed: &str) -> Result<(), PlanError> {
         self.values.keys().next().map_or(Ok(()), |key| {
             let key = format!("{}{key}", self.name);

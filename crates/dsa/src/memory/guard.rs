@@ -1,24 +1,24 @@
-//! A call that a memory fault ends.
+//! A guarded call, which a memory fault ends.
 //!
-//! A handler of SIGSEGV and SIGBUS looks whether the faulting thread is inside [`guarded`]. If it is,
-//! the interrupted context is set back to where the call began, and the call returns "fault". All other
-//! faults go to the handler that was there before: a crash stays a crash.
+//! A handler of SIGSEGV and SIGBUS tests whether the faulting thread is inside [`guarded`]. If it is, the
+//! interrupted context is set back to the beginning of the call, and the call returns "fault". All other
+//! faults go to the handler that was installed before: a crash stays a crash.
 //!
 //! Frames between the call and the fault are dropped without running destructors, so the work of a
 //! guarded call owns nothing: it moves bytes.
 //!
 //! Limits, which come with signals: a fault in a handler that has interrupted a guarded call is taken
 //! for that call's. A handler that is installed later, and does not chain to this one, ends recovery. In
-//! a thread that blocks SIGSEGV the kernel ends the process. Memory that a handler of the program's own
-//! would bring in is not there.
+//! a thread that blocks SIGSEGV the kernel ends the process. Memory that a fault handler of the program would
+//! map on demand counts as absent.
 
 use super::handlers;
 use super::recovery::{self, Recovery};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-/// Runs `work`; `None` if it accessed memory that it may not. What it had done until then stays done.
-/// It must own nothing that has to be dropped, take no lock, and not panic.
+/// Runs `work`; `None` if it faulted. Its effects until the fault remain. It must own nothing that has to be
+/// dropped, take no lock, and not panic.
 #[allow(unsafe_code)]
 pub(crate) fn guarded<R: Copy>(work: impl FnOnce() -> R) -> Option<R> {
     struct Call<F, R> {
@@ -51,8 +51,8 @@ pub(crate) fn guarded<R: Copy>(work: impl FnOnce() -> R) -> Option<R> {
     (faulted == 0).then(|| unsafe { call.result.assume_init() })
 }
 
-/// Calls `run(call)`. Returns 0 when it returns, and 1 if a handler has set the context to `recovery`.
-/// It saves what a function has to keep, and names the stack and the instruction to go on with.
+/// Calls `run(call)`. Returns 0 when it returns, and 1 if a handler has set the context to `recovery`. It saves
+/// the registers that a function has to keep, and stores the stack and the instruction to resume at.
 #[unsafe(naked)]
 #[allow(unsafe_code)]
 unsafe extern "C" fn call_guarded(

@@ -1,15 +1,14 @@
-//! The handlers of SIGSEGV and SIGBUS: whose a fault is.
+//! The handlers of SIGSEGV and SIGBUS, which find the guarded call that a fault belongs to.
 //!
-//! They are installed with the first guarded call, unless the program calls
-//! [`leave_handlers_to_caller`] before: then its own handlers call [`recover`] first, and go on where
-//! that answers "not mine".
+//! They are installed with the first guarded call, unless the program calls [`leave_handlers_to_caller`]
+//! before: then its own handlers call [`recover`] first, and go on if that returns false.
 
 use super::recovery;
 use std::ffi::{c_int, c_void};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// Handlers that were there before ours, for SIGSEGV and SIGBUS.
+/// Actions that were set before the handlers of this crate, for SIGSEGV and SIGBUS.
 static BEFORE: [AtomicPtr<libc::sigaction>; 2] =
     [AtomicPtr::new(std::ptr::null_mut()), AtomicPtr::new(std::ptr::null_mut())];
 static SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
@@ -23,9 +22,9 @@ pub(super) fn install() {
     install_with(put_ours);
 }
 
-/// From here on the crate installs no handlers: those of the caller for SIGSEGV and SIGBUS call
-/// [`recover`]. To be called before the first descriptor is executed; handlers that are there already
-/// stay. A handler that executes descriptors itself needs a stack for two frames of the kernel
+/// Keeps this crate from installing signal handlers: the caller's handlers for SIGSEGV and SIGBUS have to call
+/// [`recover`]. It has to be called before the first descriptor is executed, and does not remove handlers that
+/// are installed already. A handler that executes descriptors itself needs a stack for two frames of the kernel
 /// (`AT_MINSIGSTKSZ`, 3.4 KB with AVX-512) and 4 KiB more, since an operand of the descriptor may fault.
 pub fn leave_handlers_to_caller() {
     install_with(|| {});
@@ -67,10 +66,9 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context
     }
 }
 
-/// Ends the guarded call of this thread whose memory access raised the signal: the interrupted context
-/// is set to behind the call, where the thread goes on when the handler returns. Returns `false`, and
-/// does nothing, for a signal that is not such a fault. It takes no lock, allocates nothing, and calls
-/// no function of the system.
+/// Ends the guarded call of this thread whose memory access raised the signal: sets the interrupted context to
+/// behind the call, where the thread goes on when the handler returns. Does nothing and returns `false` for a
+/// signal that is not such a fault. It takes no lock, allocates nothing, and makes no system call.
 ///
 /// # Safety
 /// The arguments are those that the kernel passes to a handler with `SA_SIGINFO`, in that handler.
@@ -98,7 +96,7 @@ pub unsafe fn recover(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
     true
 }
 
-/// Does what the kernel would have done with the action that was there before.
+/// Carries out the action that was set before, as the kernel would have done.
 #[allow(unsafe_code)]
 unsafe fn as_before(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let Some(number) = SIGNALS.iter().position(|own| *own == signal) else { return };
@@ -107,7 +105,7 @@ unsafe fn as_before(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
     // SAFETY: the information is the kernel's.
     let is_sent = unsafe { (*info).si_code } <= 0;
     match before {
-        // What the kernel itself reports cannot be ignored.
+        // A fault that the kernel itself reports cannot be ignored.
         Some(before) if before.sa_sigaction == libc::SIG_IGN && is_sent => {}
         Some(before) if ![libc::SIG_IGN, libc::SIG_DFL].contains(&before.sa_sigaction) => {
             if before.sa_flags & libc::SA_RESETHAND != 0 {
@@ -128,7 +126,7 @@ unsafe fn as_before(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
     }
 }
 
-/// Calls a handler with the signals blocked that its action says.
+/// Calls a handler with the signals blocked that its action names.
 #[allow(unsafe_code)]
 unsafe fn call(
     before: &libc::sigaction,

@@ -1,31 +1,31 @@
-//! How far memory can be accessed, page by page.
+//! A probe of memory, page by page: the length that can be accessed.
 
 use super::{PAGE_BYTES, bytes, bytes_mut, guarded};
 use std::cell::Cell;
 
-/// How a byte is accessed to see whether it can be.
+/// Access to a byte that tests whether it can be accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Touch {
     Read,
-    /// Read and written back. The operation writes the byte: who writes it at the same time races with
-    /// the operation already.
+    /// Read and written back. The operation writes the byte anyway, so another thread that writes it at the same
+    /// time races with the operation already.
     Write,
-    /// As [`Self::Write`], but in one access: the operation may leave the byte as it is.
+    /// As [`Self::Write`], but in one atomic access: the operation may leave the byte unchanged.
     WriteAtOnce,
 }
 
-/// Of `length` bytes at `address`, how many from the first on can be accessed.
+/// Number of bytes, of the first `length` at `address`, that can be accessed.
 pub(super) fn from_the_start(address: u64, length: u64, how: Touch) -> u64 {
     // Addresses end at 2^64; nothing is there.
     let length_below_end = length.min(address.wrapping_neg().wrapping_sub(1));
     let reached = Cell::new(0_u64);
     guarded(|| {
-        // What is noted is not read back here: each page would wait for the store of the one before.
+        // The stored progress is not read back here: each page would wait for the store of the one before.
         let mut done = 0;
         while done < length_below_end {
             let next = address + done;
             let in_page = (PAGE_BYTES - next % PAGE_BYTES).min(length_below_end - done);
-            touch(next + away(next, in_page), how);
+            touch(next + probe_offset(next, in_page), how);
             done += in_page;
             note(&reached, done);
         }
@@ -33,10 +33,10 @@ pub(super) fn from_the_start(address: u64, length: u64, how: Touch) -> u64 {
     reached.get()
 }
 
-/// Where in a page to access it: in each at another offset. Equal offsets are in one set of the host's
-/// L1D, and a load waits for a store that only its low address bits have in common with it.
+/// Offset at which a page is accessed, another one in each page. Equal offsets would be in one set of the
+/// host's L1D, and a load waits for a store with the same low address bits.
 #[inline]
-fn away(address: u64, in_page: u64) -> u64 {
+fn probe_offset(address: u64, in_page: u64) -> u64 {
     let offset = address / PAGE_BYTES % 64 * 64;
     if offset < in_page { offset } else { 0 }
 }
@@ -57,7 +57,7 @@ pub(super) fn from_the_end(address: u64, length: u64, how: Touch) -> u64 {
     reached.get()
 }
 
-/// Stores a value where it is read after a fault.
+/// Stores the progress, which is read after a fault.
 #[allow(unsafe_code)]
 fn note(reached: &Cell<u64>, value: u64) {
     // SAFETY: a cell lends its place; the store is volatile, so that it is done before the next access.

@@ -1,9 +1,9 @@
-//! Where a thread goes on after a fault.
+//! The point at which a thread resumes after a fault.
 //!
 //! The handler of a signal reads the thread's own variable, also in a library that was loaded before
 //! the program (LD_PRELOAD). A `thread_local!` of a library is found by `__tls_get_addr`, which may
 //! allocate at its first call. This variable has the initial-exec model instead: two instructions find
-//! it. Stable Rust has no word for that, so it is defined in assembly. A library that has it can only
+//! it. Stable Rust cannot express that, so it is defined in assembly. A library that has it can only
 //! be loaded at the start of a process, or with `dlopen` while the C library has spare static storage,
 //! of which this takes 8 bytes.
 //!
@@ -13,11 +13,11 @@
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Where to go on after a fault.
+/// Stack and instruction at which a guarded call resumes after a fault.
 #[repr(C)]
 pub(super) struct Recovery {
     pub stack: u64,
-    /// Zero: not now.
+    /// Address of the instruction; 0: no guarded call is running.
     pub instruction: u64,
 }
 
@@ -49,14 +49,14 @@ fn variable() -> *mut *mut Recovery {
     address
 }
 
-/// The recovery of this thread's guarded call; null if there is none.
+/// The recovery of this thread's guarded call; null outside of one.
 #[inline]
 pub(super) fn current() -> *mut Recovery {
     // SAFETY: the variable is this thread's, aligned, and begins as null.
     unsafe { AtomicPtr::from_ptr(variable()) }.load(Ordering::Relaxed)
 }
 
-/// Sets the recovery of this thread; returns the one before.
+/// Sets the recovery of this thread. Returns the one before.
 #[inline]
 pub(super) fn replace(next: *mut Recovery) -> *mut Recovery {
     // SAFETY: as above. Only this thread and its handlers access it, so two accesses do.

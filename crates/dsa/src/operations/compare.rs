@@ -1,8 +1,8 @@
 //! Compare, compare pattern [S 8.3.6, 8.3.7].
 
-use super::{Job, Manner, Work, judged, low};
+use super::{Manner, UnitOperation, UnitsOutcome, low, result_record};
 use crate::descriptor::Descriptor;
-use crate::hardware::status::Operand;
+use crate::hardware::status::FaultOperand;
 use crate::memory::{Span, bytes};
 use crate::record::Record;
 use units::narrow::usize_from;
@@ -25,32 +25,33 @@ pub(super) fn slice(address: u64, length: u64) -> &'static [u8] {
     }
 }
 
-pub(super) fn ranges(descriptor: &Descriptor, manner: Manner) -> Record {
+pub(super) fn compare_ranges(descriptor: &Descriptor, manner: Manner) -> Record {
     let (first, second) = (descriptor.first(), descriptor.second());
-    let spans = [Span::read(Operand::First, first, 1), Span::read(Operand::Second, second, 1)];
-    Job::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(
+    let spans =
+        [Span::read(FaultOperand::First, first, 1), Span::read(FaultOperand::Second, second, 1)];
+    UnitOperation::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(
         |units| {
             let second = slice(second, units).chunks(CHUNK);
-            found(descriptor, first_difference(slice(first, units), second))
+            comparison_outcome(descriptor, first_difference(slice(first, units), second))
         },
-        |()| judge(descriptor, EQUAL),
+        |()| comparison_record(descriptor, EQUAL),
         |record, (), units| record.with_completed(low(units)),
     )
 }
 
-pub(super) fn pattern(descriptor: &Descriptor, manner: Manner) -> Record {
+pub(super) fn compare_pattern(descriptor: &Descriptor, manner: Manner) -> Record {
     let first = descriptor.first();
-    let spans = [Span::read(Operand::First, first, 1)];
+    let spans = [Span::read(FaultOperand::First, first, 1)];
     let mut expected = [0; CHUNK];
     for eight in expected.chunks_exact_mut(8) {
         eight.copy_from_slice(&descriptor.second().to_le_bytes());
     }
-    Job::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(
+    UnitOperation::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(
         |units| {
             let expected = std::iter::repeat(&expected[..]);
-            found(descriptor, first_difference(slice(first, units), expected))
+            comparison_outcome(descriptor, first_difference(slice(first, units), expected))
         },
-        |()| judge(descriptor, EQUAL),
+        |()| comparison_record(descriptor, EQUAL),
         |record, (), units| record.with_completed(low(units)),
     )
 }
@@ -68,15 +69,15 @@ fn first_difference<'a>(bytes: &[u8], expected: impl Iterator<Item = &'a [u8]>) 
     })
 }
 
-fn found(descriptor: &Descriptor, difference: Option<usize>) -> Work<()> {
+fn comparison_outcome(descriptor: &Descriptor, difference: Option<usize>) -> UnitsOutcome<()> {
     match difference {
-        None => Work::Done(()),
-        Some(offset) => {
-            Work::Stopped(judge(descriptor, DIFFERENT).with_completed(low(offset as u64)))
-        }
+        None => UnitsOutcome::Done(()),
+        Some(offset) => UnitsOutcome::Stopped(
+            comparison_record(descriptor, DIFFERENT).with_completed(low(offset as u64)),
+        ),
     }
 }
 
-fn judge(descriptor: &Descriptor, result: u8) -> Record {
-    judged(descriptor, result, descriptor.expected_result() & 1 == result)
+fn comparison_record(descriptor: &Descriptor, result: u8) -> Record {
+    result_record(descriptor, result, descriptor.expected_result() & 1 == result)
 }

@@ -1,17 +1,17 @@
 //! Move, fill, dualcast [S 8.3.4, 8.3.5, 8.3.10].
 
-use super::{Job, Manner, Work, fault_record, low};
+use super::{Manner, UnitOperation, UnitsOutcome, fault_record, low};
 use crate::descriptor::Descriptor;
 use crate::hardware::flags;
-use crate::hardware::status::{self, Operand};
-use crate::memory::{Span, absent, bytes_mut, copy_bytes, guarded};
+use crate::hardware::status::{self, FaultOperand};
+use crate::memory::{Span, absent_pages, bytes_mut, copy_bytes, guarded};
 use crate::record::Record;
 use units::narrow::usize_from;
 
-/// Sizes for which the processor's own copy is at least as fast as the C library's.
+/// Sizes in bytes for which the string instruction is at least as fast as the C library's copy.
 const STRING_BYTES: std::ops::Range<u64> = 64 << 10..1 << 20;
 
-/// Copies bytes in the order of their addresses; what is behind a fault is not written. Called inside a
+/// Copies bytes in the order of their addresses. Bytes behind a fault are not written. Called inside a
 /// guard.
 fn copy_in_order(from: u64, to: u64, length: u64) {
     #[allow(unsafe_code)]
@@ -28,43 +28,46 @@ fn copy_in_order(from: u64, to: u64, length: u64) {
     }
 }
 
-/// Moves bytes without a look at their pages; false if that is not done, or a page is not there.
-fn is_moved_at_once(from: u64, to: u64, length: u64) -> bool {
+/// Copies bytes by a string instruction without a test of their pages. Returns false if the instruction is not
+/// suitable or faulted.
+fn try_string_copy(from: u64, to: u64, length: u64) -> bool {
     STRING_BYTES.contains(&length)
         && is_x86_feature_detected!("ermsb")
-        && !absent::is_any()
+        && !absent_pages::is_any()
         && guarded(|| copy_in_order(from, to, length)).is_some()
 }
 
-pub(super) fn moved(descriptor: &Descriptor, manner: Manner) -> Record {
+pub(super) fn move_range(descriptor: &Descriptor, manner: Manner) -> Record {
     let (from, to) = (descriptor.first(), descriptor.second());
     let length = u64::from(descriptor.size());
-    let spans = [Span::read(Operand::First, from, 1), Span::written(Operand::Destination, to, 1)];
+    let spans =
+        [Span::read(FaultOperand::First, from, 1), Span::written(FaultOperand::Destination, to, 1)];
     if from < to && to - from < length {
-        return moved_backwards(descriptor, &spans, manner);
+        return move_backwards(descriptor, &spans, manner);
     }
-    // What has been moved within itself is no source any more.
+    // A source that was overwritten in part cannot be read again.
     let is_repeatable = from.wrapping_sub(to) >= length;
-    if is_repeatable && is_moved_at_once(from, to, length) {
-        return Record::of(status::SUCCESS);
+    if is_repeatable && try_string_copy(from, to, length) {
+        return Record::with_status(status::SUCCESS);
     }
-    let job = Job { is_repeatable, ..Job::new(descriptor, length, &spans, manner) };
+    let job =
+        UnitOperation { is_repeatable, ..UnitOperation::new(descriptor, length, &spans, manner) };
     job.run(
         |units| {
             copy_bytes(from, to, units);
-            Work::Done(())
+            UnitsOutcome::Done(())
         },
-        |()| Record::of(status::SUCCESS),
+        |()| Record::with_status(status::SUCCESS),
         |record, (), units| record.with_completed(low(units)),
     )
 }
 
-/// The destination begins inside the source: the last byte goes first.
-fn moved_backwards(descriptor: &Descriptor, spans: &[Span; 2], manner: Manner) -> Record {
+/// Copies from the last byte on, as the destination begins inside the source.
+fn move_backwards(descriptor: &Descriptor, spans: &[Span; 2], manner: Manner) -> Record {
     let (from, to) = (descriptor.first(), descriptor.second());
     let length = u64::from(descriptor.size());
     let (mut units, mut fault) = spans[0].reach_backwards(length);
-    let behind = Span::written(Operand::Destination, to.wrapping_add(length - units), 1);
+    let behind = Span::written(FaultOperand::Destination, to.wrapping_add(length - units), 1);
     let (written, write_fault) = behind.reach_backwards(units);
     if written < units {
         (units, fault) = (written, write_fault);
@@ -72,7 +75,7 @@ fn moved_backwards(descriptor: &Descriptor, spans: &[Span; 2], manner: Manner) -
     let first = length - units;
     let done = guarded(|| copy_bytes(from.wrapping_add(first), to.wrapping_add(first), units));
     match (done, fault) {
-        (Some(()), None) => Record::of(status::SUCCESS),
+        (Some(()), None) => Record::with_status(status::SUCCESS),
         (done, fault) => {
             // Of pages that go while the bytes are on their way nothing is known.
             let units = done.map_or(0, |()| units);
@@ -83,7 +86,7 @@ fn moved_backwards(descriptor: &Descriptor, spans: &[Span; 2], manner: Manner) -
     }
 }
 
-pub(super) fn filled(descriptor: &Descriptor, manner: Manner) -> Record {
+pub(super) fn fill_range(descriptor: &Descriptor, manner: Manner) -> Record {
     let to = descriptor.second();
     let low_half = descriptor.first();
     let is_wide = descriptor.has(flags::PATTERN_16);
@@ -91,13 +94,13 @@ pub(super) fn filled(descriptor: &Descriptor, manner: Manner) -> Record {
     let mut pattern = [0; 16];
     pattern[..8].copy_from_slice(&low_half.to_le_bytes());
     pattern[8..].copy_from_slice(&high_half.to_le_bytes());
-    let spans = [Span::written(Operand::Destination, to, 1)];
-    Job::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(
+    let spans = [Span::written(FaultOperand::Destination, to, 1)];
+    UnitOperation::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(
         |units| {
             fill(to, units, pattern);
-            Work::Done(())
+            UnitsOutcome::Done(())
         },
-        |()| Record::of(status::SUCCESS),
+        |()| Record::with_status(status::SUCCESS),
         |record, (), units| record.with_completed(low(units)),
     )
 }
@@ -127,17 +130,17 @@ pub(super) fn dualcast(descriptor: &Descriptor, manner: Manner) -> Record {
     let from = descriptor.first();
     let (to, also_to) = (descriptor.second(), descriptor.second_destination());
     let spans = [
-        Span::read(Operand::First, from, 1),
-        Span::written_in_part(Operand::Destination, to, 1),
-        Span::written(Operand::SecondDestination, also_to, 1),
+        Span::read(FaultOperand::First, from, 1),
+        Span::written_in_part(FaultOperand::Destination, to, 1),
+        Span::written(FaultOperand::SecondDestination, also_to, 1),
     ];
-    Job::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(
+    UnitOperation::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(
         |units| {
             copy_bytes(from, to, units);
             copy_bytes(from, also_to, units);
-            Work::Done(())
+            UnitsOutcome::Done(())
         },
-        |()| Record::of(status::SUCCESS),
+        |()| Record::with_status(status::SUCCESS),
         |record, (), units| record.with_completed(low(units)),
     )
 }

@@ -4,10 +4,10 @@
 //! The same register reflected, which takes bytes as they are, is what processors and libraries have.
 
 use super::compare::slice;
-use super::{Job, Manner, Work, fault_record, low};
+use super::{Manner, UnitOperation, UnitsOutcome, fault_record, low};
 use crate::descriptor::Descriptor;
 use crate::hardware::flags;
-use crate::hardware::status::{self, Operand};
+use crate::hardware::status::{self, FaultOperand};
 use crate::memory::{self, Fault, Span, copy_bytes};
 use crate::record::Record;
 use crc_fast::{CrcParams, Digest};
@@ -24,7 +24,7 @@ const CHUNK: u64 = 16 << 10;
 static KINDS: LazyLock<[CrcParams; 4]> = LazyLock::new(|| {
     let kind = |width, polynomial, reflected| {
         let made = CrcParams::new("DSA", width, polynomial, 0, reflected, 0, 0);
-        // What the library chooses by the processor's features is chosen outside of any guard.
+        // The library chooses its code by the processor's features here, outside of any guard.
         Digest::new_with_params(made).update(&[0; 1024]);
         made
     };
@@ -36,18 +36,18 @@ static KINDS: LazyLock<[CrcParams; 4]> = LazyLock::new(|| {
     ]
 });
 
-/// What a descriptor asks of its CRC.
+/// Variant of the CRC that a descriptor selects by its flags.
 #[derive(Clone, Copy)]
-struct Kind {
+struct CrcVariant {
     is_wide: bool,
-    /// Seed and result are the register itself.
+    /// Whether seed and result are the register itself, neither inverted nor reflected.
     bypasses_inversion: bool,
-    /// Each byte enters with its lowest bit first.
+    /// Whether each byte enters with its lowest bit first.
     reflects_data: bool,
 }
 
-impl Kind {
-    fn of(descriptor: &Descriptor) -> Self {
+impl CrcVariant {
+    fn from_flags(descriptor: &Descriptor) -> Self {
         Self {
             is_wide: descriptor.has(flags::CRC_64),
             bypasses_inversion: descriptor.has(flags::CRC_BYPASS_INVERSION),
@@ -72,16 +72,16 @@ impl Kind {
         Digest::new_with_params(CrcParams { init_algorithm: state, ..KINDS[number] })
     }
 
-    /// What a record says of a state: also the seed with which a next operation goes on.
+    /// The result for a state of the library. It is also the seed for an operation that continues this one.
     fn end(self, state: u64) -> u64 {
         let register = if self.reflects_data { self.reversed(state) } else { state };
         if self.bypasses_inversion { register } else { self.inverted(self.reversed(register)) }
     }
 }
 
-/// Computes the CRC of a range, which is copied `to` somewhere, if so.
-pub(super) fn computed(descriptor: &Descriptor, to: Option<u64>, manner: Manner) -> Record {
-    let kind = Kind::of(descriptor);
+/// Computes the CRC of a range, and copies the range `to` a destination, if there is one.
+pub(super) fn compute_crc(descriptor: &Descriptor, to: Option<u64>, manner: Manner) -> Record {
+    let kind = CrcVariant::from_flags(descriptor);
     let from = descriptor.first();
     let seed = match seed(descriptor, kind) {
         Ok(seed) => seed,
@@ -90,13 +90,13 @@ pub(super) fn computed(descriptor: &Descriptor, to: Option<u64>, manner: Manner)
         }
     };
     let begun = kind.begin(seed);
-    let read = Span::read(Operand::First, from, 1);
-    let written = to.map(|to| Span::written(Operand::Destination, to, 1));
+    let read = Span::read(FaultOperand::First, from, 1);
+    let written = to.map(|to| Span::written(FaultOperand::Destination, to, 1));
     let spans = [read, written.unwrap_or(read)];
     let spans = &spans[..1 + usize::from(to.is_some())];
-    Job::new(descriptor, u64::from(descriptor.size()), spans, manner).run(
-        |units| Work::Done(digest(begun, from, to, units)),
-        |state| Record::of(status::SUCCESS).with_u64(16, kind.end(state)),
+    UnitOperation::new(descriptor, u64::from(descriptor.size()), spans, manner).run(
+        |units| UnitsOutcome::Done(digest(begun, from, to, units)),
+        |state| Record::with_status(status::SUCCESS).with_u64(16, kind.end(state)),
         |record, state, units| {
             let next = if units == 0 { 0 } else { kind.end(state) };
             record.with_completed(low(units)).with_u64(16, next)
@@ -104,7 +104,7 @@ pub(super) fn computed(descriptor: &Descriptor, to: Option<u64>, manner: Manner)
     )
 }
 
-/// The state behind so many bytes. Called inside a guard.
+/// The state of the library behind `length` bytes. Called inside a guard.
 fn digest(mut digest: Digest, from: u64, to: Option<u64>, length: u64) -> u64 {
     let Some(to) = to else {
         digest.update(slice(from, length));
@@ -121,7 +121,7 @@ fn digest(mut digest: Digest, from: u64, to: Option<u64>, length: u64) -> u64 {
 }
 
 /// The seed, from the descriptor or from memory.
-fn seed(descriptor: &Descriptor, kind: Kind) -> Result<u64, Fault> {
+fn seed(descriptor: &Descriptor, kind: CrcVariant) -> Result<u64, Fault> {
     if !descriptor.has(flags::CRC_SEED_IN_MEMORY) {
         let narrow = u64::from(descriptor.crc_seed());
         return Ok(if kind.is_wide { descriptor.crc_seed_64() } else { narrow });
@@ -132,5 +132,5 @@ fn seed(descriptor: &Descriptor, kind: Kind) -> Result<u64, Fault> {
     } else {
         memory::read::<4>(address).map(|bytes| u64::from(u32::from_le_bytes(bytes)))
     };
-    read.ok_or_else(|| Span::read(Operand::Second, address, 1).fault_at(address))
+    read.ok_or_else(|| Span::read(FaultOperand::Second, address, 1).fault_at(address))
 }

@@ -1,10 +1,10 @@
 //! Create delta record, apply delta record [S 8.3.8, 8.3.9].
 
-use super::{Manner, fault_record, judged, low};
+use super::{Manner, fault_record, low, result_record};
 use crate::descriptor::Descriptor;
-use crate::hardware::status::{self, Operand};
+use crate::hardware::status::{self, FaultOperand};
 use crate::hardware::{DELTA_ENTRY_BYTES, flags};
-use crate::memory::absent::{self, Access};
+use crate::memory::absent_pages::{self, Access};
 use crate::memory::{Fault, Span, bytes, bytes_mut, guarded};
 use crate::record::Record;
 
@@ -20,26 +20,28 @@ const EQUAL: u8 = 0;
 const ALL_WRITTEN: u8 = 1;
 const OVERFLOW: u8 = 2;
 
-/// How far a comparison came.
+/// Progress of a comparison.
 #[derive(Clone, Copy)]
 struct Compared {
-    /// Units without difference, or whose difference is in the record.
+    /// Number of units without difference, or whose difference is in the record.
     units: u64,
     entries: u64,
-    /// Whether a difference was found that the record has no space for.
+    /// Whether the record was full when a further difference was found.
     is_full: bool,
 }
 
-pub(super) fn created(descriptor: &Descriptor, manner: Manner) -> Record {
+pub(super) fn create_delta(descriptor: &Descriptor, manner: Manner) -> Record {
     let (first, second) = (descriptor.first(), descriptor.second());
     let units = u64::from(descriptor.size()) / UNIT;
     let most_entries = u64::from(descriptor.most_delta_bytes()) / ENTRY;
-    let sources =
-        [Span::read(Operand::First, first, UNIT), Span::read(Operand::Second, second, UNIT)];
-    let record = Span::written(Operand::Destination, descriptor.delta_record(), ENTRY);
+    let sources = [
+        Span::read(FaultOperand::First, first, UNIT),
+        Span::read(FaultOperand::Second, second, UNIT),
+    ];
+    let record = Span::written(FaultOperand::Destination, descriptor.delta_record(), ENTRY);
     let compare = |units, entries| {
         let is_there =
-            |source: &Span| absent::are_there(Access::Data, source.address, units * UNIT);
+            |source: &Span| absent_pages::are_there(Access::Data, source.address, units * UNIT);
         if sources.iter().any(|source| source.passes_the_end(units) || !is_there(source)) {
             return None;
         }
@@ -111,12 +113,12 @@ fn complete(descriptor: &Descriptor, compared: Compared) -> Record {
         _ => ALL_WRITTEN,
     };
     let bytes = if compared.is_full { compared.units * UNIT } else { 0 };
-    judged(descriptor, result, descriptor.expected_results() >> result & 1 == 1)
+    result_record(descriptor, result, descriptor.expected_results() >> result & 1 == 1)
         .with_completed(low(bytes))
         .with_u32(16, low(compared.entries * ENTRY))
 }
 
-/// How far a record was applied.
+/// Progress of applying a record.
 #[derive(Clone, Copy)]
 struct Applied {
     entries: u64,
@@ -125,7 +127,7 @@ struct Applied {
     error: Option<u8>,
 }
 
-pub(super) fn applied(descriptor: &Descriptor, manner: Manner) -> Record {
+pub(super) fn apply_delta(descriptor: &Descriptor, manner: Manner) -> Record {
     let entries = u64::from(descriptor.delta_bytes()) / ENTRY;
     let begun = Applied { entries: 0, last: None, error: None };
     let apply = |from: Applied, end| {
@@ -181,7 +183,7 @@ fn apply(descriptor: &Descriptor, from: Applied, end: u64) -> Applied {
     applied
 }
 
-/// An address behind another. One beyond 2^64 is none: that of null, whose access faults as well.
+/// An address at an offset from another. Beyond 2^64 it returns 0, whose access faults as well.
 fn within_memory(address: u64, offset: u64) -> u64 {
     address.checked_add(offset).unwrap_or(0)
 }
@@ -190,9 +192,9 @@ fn entry_address(descriptor: &Descriptor, number: u64) -> u64 {
     descriptor.first().wrapping_add(number * ENTRY)
 }
 
-/// Whether no page of an entry, nor of where it belongs, is made absent.
+/// Whether neither a page of an entry nor one of its destination is absent by injection.
 fn entry_is_there(descriptor: &Descriptor, from: Applied, number: u64) -> bool {
-    if !absent::is_any() {
+    if !absent_pages::is_any() {
         return true;
     }
     let address = entry_address(descriptor, number);
@@ -202,25 +204,25 @@ fn entry_is_there(descriptor: &Descriptor, from: Applied, number: u64) -> bool {
     let does_not_increase = number == from.entries && from.last.is_some_and(|last| offset <= last);
     let is_wrong = at >= u64::from(descriptor.size()) || does_not_increase;
     let to = descriptor.second().wrapping_add(at);
-    absent::are_there(Access::Data, address, ENTRY)
-        && (is_wrong || absent::are_there(Access::Data, to, UNIT))
+    absent_pages::are_there(Access::Data, address, ENTRY)
+        && (is_wrong || absent_pages::are_there(Access::Data, to, UNIT))
 }
 
-/// The fault of an entry: its own page if that cannot be read, and otherwise that of its destination.
+/// The fault of an entry: of its own page if that cannot be read, otherwise of the page of its destination.
 fn fault_of_entry(descriptor: &Descriptor, number: u64) -> Fault {
-    let own = Span::read(Operand::First, entry_address(descriptor, number), 1);
+    let own = Span::read(FaultOperand::First, entry_address(descriptor, number), 1);
     let (_, fault) = own.reach(ENTRY);
     fault.unwrap_or_else(|| {
         let offset = crate::memory::read::<2>(own.address).map_or(0, u16::from_le_bytes);
         let to = descriptor.second().wrapping_add(u64::from(offset) * UNIT);
-        let destination = Span::written(Operand::Destination, to, 1);
+        let destination = Span::written(FaultOperand::Destination, to, 1);
         destination.fault_at(to)
     })
 }
 
 fn summary(applied: Applied) -> Record {
     match applied.error {
-        None => Record::of(status::SUCCESS),
-        Some(code) => Record::of(code).with_completed(low(applied.entries * ENTRY)),
+        None => Record::with_status(status::SUCCESS),
+        Some(code) => Record::with_status(code).with_completed(low(applied.entries * ENTRY)),
     }
 }

@@ -7,10 +7,10 @@ mod protection;
 
 use super::compare::slice;
 use super::guard::{ABREAST, Guard};
-use super::{Job, Manner, Work, low};
+use super::{Manner, UnitOperation, UnitsOutcome, low};
 use crate::descriptor::Descriptor;
 use crate::hardware::PROTECTION_BYTES;
-use crate::hardware::status::{self, Operand};
+use crate::hardware::status::{self, FaultOperand};
 use crate::memory::{Span, copy_bytes, guarded};
 use crate::record::Record;
 use protection::{DESTINATION_TAGS, Protection, SOURCE_TAGS, Tags, Walk, destination, source};
@@ -31,18 +31,18 @@ pub(crate) fn block_bytes(dif_flags: u8) -> u64 {
     [512, 520, 4096, 4104][usize::from(dif_flags & 3)]
 }
 
-/// What all operations on a descriptor's blocks need.
+/// Format of the blocks of a descriptor, as all DIF operations use it.
 struct Format<'a> {
     descriptor: &'a Descriptor,
     manner: Manner,
     block: u64,
     guard: Guard,
-    /// What the guard's CRC begins with.
+    /// Initial value of the guard's CRC.
     seed: u16,
 }
 
 impl<'a> Format<'a> {
-    fn of(descriptor: &'a Descriptor, manner: Manner) -> Self {
+    fn new(descriptor: &'a Descriptor, manner: Manner) -> Self {
         let ones = descriptor.dif_flags() & GUARD_SEED_ONES != 0;
         let seed = if ones { 0xffff } else { 0 };
         let block = block_bytes(descriptor.dif_flags());
@@ -51,7 +51,7 @@ impl<'a> Format<'a> {
 
     /// The guard of a block. Called inside a guard of memory.
     fn guard_of(&self, address: u64) -> u16 {
-        self.as_stored(self.guard.of(slice(address, self.block), self.seed))
+        self.as_stored(self.guard.compute(slice(address, self.block), self.seed))
     }
 
     /// The guards of the next of `left` blocks, which are `distance` bytes apart. Called inside a guard of
@@ -63,14 +63,14 @@ impl<'a> Format<'a> {
             return std::array::from_fn(of);
         }
         let blocks = std::array::from_fn(|number| slice(at(number), self.block));
-        self.guard.of_each(blocks, self.seed).map(|guard| self.as_stored(guard))
+        self.guard.compute_each(blocks, self.seed).map(|guard| self.as_stored(guard))
     }
 
     fn as_stored(&self, guard: u16) -> u16 {
         if self.descriptor.dif_flags() & INVERT_GUARD == 0 { guard } else { !guard }
     }
 
-    /// Checks the block at `address`, whose guard is known; returns its DIF status, 0 if it is right.
+    /// Checks the block at `address`, whose guard is known. Returns its DIF status; 0: no error.
     #[inline]
     fn check(&self, address: u64, guard: u16, expected: Tags) -> u8 {
         let flags = self.descriptor.dif_source_flags();
@@ -109,9 +109,9 @@ impl<'a> Format<'a> {
         self.block + PROTECTION_BYTES
     }
 
-    /// Runs an operation over blocks. `source_bytes` are those of a block in the source; `check` returns
-    /// the DIF status of block number n, `on_block` does it if that is 0; both are told its guard. `tags`
-    /// adds those behind the last block to a record.
+    /// Runs an operation over blocks. `source_bytes` is the size of a block in the source. `check` returns the
+    /// DIF status of block number n, `on_block` processes the block if that is 0; both get its guard. `tags`
+    /// adds the tags behind the last block to a record.
     fn run(
         &self,
         (source_bytes, written): (u64, Option<(u64, u64)>),
@@ -120,22 +120,22 @@ impl<'a> Format<'a> {
         tags: impl Fn(Record, Walk) -> Record,
     ) -> Record {
         let error = |wrong, number| {
-            let record = Record::of(status::DIF_ERROR).with_result(wrong);
+            let record = Record::with_status(status::DIF_ERROR).with_result(wrong);
             record.with_completed(low(number * source_bytes))
         };
         let from = self.descriptor.first();
-        let read = Span::read(Operand::First, from, source_bytes);
+        let read = Span::read(FaultOperand::First, from, source_bytes);
         let at = |number: u64| from + number * source_bytes;
         let wrong_behind = |units, walk| match read.reach(units + 1) {
             (_, None) => guarded(|| check(units, self.guard_of(at(units)), walk)).unwrap_or(0),
             _ => 0,
         };
-        let to = written.map(|(to, bytes)| Span::written(Operand::Destination, to, bytes));
+        let to = written.map(|(to, bytes)| Span::written(FaultOperand::Destination, to, bytes));
         let spans = [read, to.unwrap_or(read)];
         let spans = &spans[..1 + usize::from(to.is_some())];
         let blocks = u64::from(self.descriptor.size()) / source_bytes;
-        let job = Job::new(self.descriptor, blocks, spans, self.manner);
-        // Without a check of guards the blocks are read all the same.
+        let job = UnitOperation::new(self.descriptor, blocks, spans, self.manner);
+        // The device reads the blocks even if their guards are not checked.
         job.run_where_accessible(
             |units| {
                 let mut walk = Walk::new(self.descriptor);
@@ -147,14 +147,14 @@ impl<'a> Format<'a> {
                     }
                     let wrong = check(number, guards[place], walk);
                     if wrong != 0 {
-                        return Work::Stopped(error(wrong, number));
+                        return UnitsOutcome::Stopped(error(wrong, number));
                     }
                     on_block(number, guards[place], walk);
                     walk = walk.next();
                 }
-                Work::Done(walk)
+                UnitsOutcome::Done(walk)
             },
-            |walk| tags(Record::of(status::SUCCESS), walk),
+            |walk| tags(Record::with_status(status::SUCCESS), walk),
             // A block is checked before it is written: if it is wrong, the page that it would be written
             // to does not matter.
             |record, walk, units| match wrong_behind(units, walk) {
@@ -165,8 +165,8 @@ impl<'a> Format<'a> {
     }
 }
 
-pub(super) fn checked(descriptor: &Descriptor, manner: Manner) -> Record {
-    let format = Format::of(descriptor, manner);
+pub(super) fn check_blocks(descriptor: &Descriptor, manner: Manner) -> Record {
+    let format = Format::new(descriptor, manner);
     let (from, bytes) = (descriptor.first(), format.protected());
     format.run(
         (bytes, None),
@@ -176,8 +176,8 @@ pub(super) fn checked(descriptor: &Descriptor, manner: Manner) -> Record {
     )
 }
 
-pub(super) fn inserted(descriptor: &Descriptor, manner: Manner) -> Record {
-    let format = Format::of(descriptor, manner);
+pub(super) fn insert_protection(descriptor: &Descriptor, manner: Manner) -> Record {
+    let format = Format::new(descriptor, manner);
     let (from, to) = (descriptor.first(), descriptor.second());
     let (block, protected) = (format.block, format.protected());
     format.run(
@@ -193,8 +193,8 @@ pub(super) fn inserted(descriptor: &Descriptor, manner: Manner) -> Record {
     )
 }
 
-pub(super) fn stripped(descriptor: &Descriptor, manner: Manner) -> Record {
-    let format = Format::of(descriptor, manner);
+pub(super) fn strip_protection(descriptor: &Descriptor, manner: Manner) -> Record {
+    let format = Format::new(descriptor, manner);
     let (from, to) = (descriptor.first(), descriptor.second());
     let (block, protected) = (format.block, format.protected());
     format.run(
@@ -205,8 +205,8 @@ pub(super) fn stripped(descriptor: &Descriptor, manner: Manner) -> Record {
     )
 }
 
-pub(super) fn updated(descriptor: &Descriptor, manner: Manner) -> Record {
-    let format = Format::of(descriptor, manner);
+pub(super) fn update_protection(descriptor: &Descriptor, manner: Manner) -> Record {
+    let format = Format::new(descriptor, manner);
     let (from, to) = (descriptor.first(), descriptor.second());
     let (block, protected) = (format.block, format.protected());
     let flags = descriptor.dif_destination_flags();
@@ -236,8 +236,8 @@ pub(super) fn updated(descriptor: &Descriptor, manner: Manner) -> Record {
     )
 }
 
-pub(super) fn generated(descriptor: &Descriptor, manner: Manner) -> Record {
-    let format = Format::of(descriptor, manner);
+pub(super) fn generate_dix(descriptor: &Descriptor, manner: Manner) -> Record {
+    let format = Format::new(descriptor, manner);
     let (to, block) = (descriptor.second(), format.block);
     format.run(
         (block, Some((to, PROTECTION_BYTES))),

@@ -1,29 +1,29 @@
 //! Operations that move no data: cache flush, translation fetch, the readback of a drain
 //! [S 8.3.19, 8.3.11, 8.3.3].
 
-use super::{Job, Manner, Work, fault_record, low};
+use super::{Manner, UnitOperation, UnitsOutcome, fault_record, low};
 use crate::descriptor::Descriptor;
 use crate::hardware::flags;
-use crate::hardware::status::{self, Operand};
+use crate::hardware::status::{self, FaultOperand};
 use crate::memory::{PAGE_BYTES, Span, bytes};
 use crate::record::Record;
 
 const LINE: u64 = 64;
 
-/// Flushes every line that the range touches.
-pub(super) fn flushed(descriptor: &Descriptor, manner: Manner) -> Record {
+/// Flushes every cache line of the range.
+pub(super) fn flush_range(descriptor: &Descriptor, manner: Manner) -> Record {
     let address = descriptor.second();
-    let spans = [Span::read(Operand::Destination, address, 1)];
-    Job::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(
+    let spans = [Span::read(FaultOperand::Destination, address, 1)];
+    UnitOperation::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(
         |units| {
             let first = address & !(LINE - 1);
             let lines = (address - first + units).div_ceil(LINE);
             for number in 0..lines {
                 flush(first.wrapping_add(number * LINE));
             }
-            Work::Done(())
+            UnitsOutcome::Done(())
         },
-        |()| Record::of(status::SUCCESS),
+        |()| Record::with_status(status::SUCCESS),
         |record, (), units| record.with_completed(low(units)),
     )
 }
@@ -34,8 +34,8 @@ fn flush(line: u64) {
     unsafe { std::arch::x86_64::_mm_clflush(bytes(line)) };
 }
 
-/// Accesses the pages of the region, or those at a stride, so that their translations are there.
-pub(super) fn fetched(descriptor: &Descriptor, manner: Manner) -> Record {
+/// Accesses the pages of the region, or those at a stride, so that their translations are loaded.
+pub(super) fn fetch_translations(descriptor: &Descriptor, manner: Manner) -> Record {
     let address = descriptor.first();
     let end = address.saturating_add(u64::from(descriptor.size()));
     let stride = match descriptor.has(flags::USE_STRIDE) {
@@ -44,25 +44,25 @@ pub(super) fn fetched(descriptor: &Descriptor, manner: Manner) -> Record {
     };
     let mut next = address & !(PAGE_BYTES - 1);
     while next < end {
-        let page = Span::read(Operand::First, next, 1);
+        let page = Span::read(FaultOperand::First, next, 1);
         if let (_, Some(fault)) = page.reach(1) {
             return fault_record(descriptor.has(flags::BLOCK_ON_FAULT), fault, manner);
         }
         next = next.saturating_add(stride);
     }
-    Record::of(status::SUCCESS)
+    Record::with_status(status::SUCCESS)
 }
 
-/// The addresses that a drain reads, so that what was written there before is visible.
+/// Reads the readback addresses of a drain, so that earlier writes to them are visible.
 pub(super) fn read_back(descriptor: &Descriptor, manner: Manner) -> Record {
-    let first = (flags::READBACK_1, Span::read(Operand::First, descriptor.first(), 1));
-    let second = (flags::READBACK_2, Span::read(Operand::Second, descriptor.second(), 1));
+    let first = (flags::READBACK_1, Span::read(FaultOperand::First, descriptor.first(), 1));
+    let second = (flags::READBACK_2, Span::read(FaultOperand::Second, descriptor.second(), 1));
     for (flag, byte) in [first, second] {
         if descriptor.has(flag)
             && let (_, Some(fault)) = byte.reach(1)
         {
-            return Record::of_fault(status::READBACK_FAULT, fault, manner.fault_info);
+            return Record::from_fault(status::READBACK_FAULT, fault, manner.fault_info);
         }
     }
-    Record::of(status::SUCCESS)
+    Record::with_status(status::SUCCESS)
 }

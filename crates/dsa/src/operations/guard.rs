@@ -1,8 +1,8 @@
 //! The guard of protection information: CRC-16/T10-DIF of a block.
 //!
-//! A library for CRCs of any kind takes 50 ns before it begins, four times what a block of 512 bytes
-//! takes here. With AVX-512 a block is folded 256 bytes at a time, or four blocks side by side; else the
-//! library does it.
+//! A library for CRCs of any kind takes 50 ns before it begins, four times the time of a block of 512 bytes
+//! here. With AVX-512 a block is folded 256 bytes at a time, or four blocks side by side; otherwise the
+//! library computes it.
 //!
 //! Source: Gopal et al., "Fast CRC computation for generic polynomials using PCLMULQDQ" (Intel, 2009).
 //! Polynomials over two elements have their highest power in the highest bit. With P the polynomial of
@@ -49,13 +49,13 @@ const RECIPROCAL: u64 = {
 /// Bytes that one step folds.
 const STEP: usize = 256;
 
-/// How guards are computed on this processor: folded here, or by the library from this state on.
+/// Method for guards on this processor: folding (`None`), or the library from this state on.
 #[derive(Clone, Copy)]
 pub(super) struct Guard(Option<Digest>);
 
 impl Guard {
-    /// For CRCs that begin with `seed`. What the library chooses by the processor's features is chosen
-    /// here, outside of any guard of memory.
+    /// The method for CRCs that begin with `seed`. The library chooses its code by the processor's features here,
+    /// outside of any guard of memory.
     pub fn new(seed: u16) -> Self {
         let folds = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
@@ -69,23 +69,23 @@ impl Guard {
         Self(Some(digest))
     }
 
-    /// The CRCs of blocks of one length, as [`Self::of`] gives them.
+    /// The CRCs of blocks of one length, as [`Self::compute`] returns them.
     #[inline]
-    pub fn of_each(&self, blocks: [&[u8]; ABREAST], seed: u16) -> [u16; ABREAST] {
+    pub fn compute_each(&self, blocks: [&[u8]; ABREAST], seed: u16) -> [u16; ABREAST] {
         match self.0 {
             #[allow(unsafe_code)]
             // SAFETY: as below.
             None => unsafe { folded_abreast(blocks, seed) },
-            Some(_) => blocks.map(|block| self.of(block, seed)),
+            Some(_) => blocks.map(|block| self.compute(block, seed)),
         }
     }
 
     /// The CRC of a block of at least 512 bytes, a multiple of 8.
     #[inline]
-    pub fn of(&self, block: &[u8], seed: u16) -> u16 {
+    pub fn compute(&self, block: &[u8], seed: u16) -> u16 {
         match self.0 {
             #[allow(unsafe_code)]
-            // SAFETY: the processor has been asked for these instructions.
+            // SAFETY: `new` has tested that the processor has these instructions.
             None => unsafe { folded(block, seed) },
             Some(mut digest) => {
                 digest.update(block);
@@ -105,7 +105,7 @@ macro_rules! fold_by {
     };
 }
 
-/// See [`Guard::of`].
+/// See [`Guard::compute`].
 #[target_feature(enable = "avx512f,avx512bw,vpclmulqdq,pclmulqdq,sse4.1")]
 #[allow(unsafe_code)]
 fn folded(block: &[u8], seed: u16) -> u16 {
@@ -204,7 +204,7 @@ fn reduce(whole: __m512i) -> u16 {
 #[target_feature(enable = "avx512f,avx512bw,vpclmulqdq,pclmulqdq,sse4.1")]
 fn folded_abreast(blocks: [&[u8]; ABREAST], seed: u16) -> [u16; ABREAST] {
     let length = blocks.iter().map(|block| block.len()).min().unwrap_or_default();
-    // What whole registers do not hold goes first, behind zeros, which change nothing.
+    // The bytes beyond whole registers go first, behind zeros, which change nothing.
     let begun = match length % LANE {
         0 => LANE,
         rest => rest,
@@ -294,8 +294,12 @@ mod tests {
             for seed in [0, 0xffff, 0x1234] {
                 let blocks = [0, 1, 2, 3].map(|number| &bytes[number * (length - 1)..][..length]);
                 let guard = Guard::new(seed);
-                let each = blocks.map(|block| guard.of(block, seed));
-                assert_eq!(guard.of_each(blocks, seed), each, "{length} bytes, seed {seed:#x}");
+                let each = blocks.map(|block| guard.compute(block, seed));
+                assert_eq!(
+                    guard.compute_each(blocks, seed),
+                    each,
+                    "{length} bytes, seed {seed:#x}"
+                );
             }
         }
     }
@@ -311,7 +315,7 @@ mod tests {
                         Digest::new_with_init_state(CrcAlgorithm::Crc16T10Dif, u64::from(seed));
                     digest.update(block);
                     let expected = digest.get_state() & 0xffff;
-                    let own = Guard::new(seed).of(block, seed);
+                    let own = Guard::new(seed).compute(block, seed);
                     assert_eq!(u64::from(own), expected, "{length} bytes, seed {seed:#x}");
                 }
             }

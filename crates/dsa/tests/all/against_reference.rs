@@ -6,10 +6,10 @@ use crate::reference::{self, Rights, Settings};
 use crate::settings::settings_of;
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
-use dsa::engine::{Engine, Outcome};
+use dsa::engine::{Outcome, SoftwareEngine};
 use dsa::hardware::capabilities::Capabilities;
 use dsa::hardware::{self, Opcode, flags, status};
-use dsa::inject::{Injector, Plan};
+use dsa::inject::{InjectionPlan, Injector};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;
@@ -166,7 +166,7 @@ impl Maker<'_> {
         } else {
             self.dice.of(&Opcode::ALL) as u8
         };
-        let opcode = Opcode::of(code);
+        let opcode = Opcode::from_code(code);
         let dif_flags = self.dice.below(16) as u8;
         let flags = self.flags(opcode, in_batch);
         let mut made = Descriptor::default()
@@ -357,7 +357,7 @@ fn inject(arena: &mut Arena, absent: &[usize]) -> (reference::Memory, Injector) 
     let memory = arena.memory();
     absent.iter().for_each(|page| arena.set(*page, Rights::ReadWrite));
     let address = |page: usize| arena.base + (page * PAGE) as u64;
-    let mut plan = Plan::default();
+    let mut plan = InjectionPlan::default();
     plan.page_faults.ranges = absent.iter().map(|&page| address(page)..address(page + 1)).collect();
     (memory, Injector::new(&plan))
 }
@@ -371,7 +371,7 @@ fn compare(seed: u64, descriptors: u64, faults: Faults) -> BTreeMap<(u8, u8), u6
         renew(&mut arena, &mut dice);
         let part = Part::random(&mut dice);
         // SAFETY: addresses are those of the arena, and of what is apart around it.
-        let engine = unsafe { Engine::new(part.capabilities) };
+        let engine = unsafe { SoftwareEngine::new(part.capabilities) };
         let absent: Vec<usize> = (0..PAGES)
             .filter(|page| faults == Faults::Injected && arena.rights[*page] == Rights::None)
             .collect();

@@ -2,7 +2,9 @@
 
 use crate::queues::{PART, queue, start};
 use dsa::descriptor::Descriptor;
-use dsa::device::{DeviceConfig, Entries, EntrySlots, GroupConfig, Mode, Submitted, Watcher};
+use dsa::device::{
+    DeviceConfig, EngineGroupConfig, EnqueueAnswer, EntryCounting, EntrySlots, Mode, Watcher,
+};
 use dsa::hardware::Opcode;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -41,13 +43,13 @@ fn a_submission_allocates_and_frees_nothing() {
         (0..SIZE).map(|_| AtomicU32::new(0)).collect::<Vec<_>>().leak();
     let client = NonZeroU32::new(7).expect("7 is not 0");
     let mut in_slots = queue(SIZE, Mode::Shared { threshold: SIZE }, 1);
-    in_slots.entries = Entries::Shared(EntrySlots { slots, client });
+    in_slots.entries = EntryCounting::Shared(EntrySlots { slots, client });
     let shared = queue(SIZE, Mode::Shared { threshold: SIZE }, 1);
     let queues = vec![queue(SIZE, Mode::Dedicated, 1), shared, in_slots];
     let gate = Arc::new(Mutex::new(()));
     let held = Arc::clone(&gate);
     let watcher: Watcher = Arc::new(move |_, _| drop(held.lock()));
-    let groups = vec![GroupConfig { engines: 1, queues }];
+    let groups = vec![EngineGroupConfig { engines: 1, queues }];
     let device = start(&DeviceConfig { capabilities: PART, groups }, Some(watcher));
     let [dedicated, shared, in_slots] = [0, 1, 2].map(|number| device.queues()[number]);
     let no_op = Descriptor::of(Opcode::NoOp);
@@ -58,7 +60,7 @@ fn a_submission_allocates_and_frees_nothing() {
         device.post(dedicated, &no_op);
         let answers = [shared, in_slots].map(|queue| device.enqueue(queue, &no_op));
         if round == 100 {
-            assert_eq!(answers, [Submitted::Retry; 2], "full queues are among them");
+            assert_eq!(answers, [EnqueueAnswer::Retry; 2], "full queues are among them");
             assert!(device.software_error().is_valid());
             locked = None;
         }

@@ -8,7 +8,7 @@ use crate::reference::{self, Rights};
 use crate::settings::settings_of;
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
-use dsa::device::{DeviceConfig, GroupConfig, Mode, Watcher};
+use dsa::device::{DeviceConfig, EngineGroupConfig, Mode, Watcher};
 use dsa::hardware::{Opcode, flags, status};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -111,7 +111,7 @@ fn members_run_at_the_same_time() {
         }
     });
     let queues = vec![queue(8, Mode::Dedicated, 1)];
-    let groups = vec![GroupConfig { engines: 4, queues }];
+    let groups = vec![EngineGroupConfig { engines: 4, queues }];
     let device = start(&DeviceConfig { capabilities: PART, groups }, Some(watcher));
     let mut arena = Arena::new(1);
     for number in 0..8 {
@@ -133,7 +133,7 @@ fn a_watcher_that_panics_ends_no_batch() {
         Arc::new(|_, ended| assert!(ended.member != Some(3), "this panic is expected"));
     for engines in [1, 3] {
         let queues = vec![queue(8, Mode::Dedicated, 1)];
-        let groups = vec![GroupConfig { engines, queues }];
+        let groups = vec![EngineGroupConfig { engines, queues }];
         let device = start(&DeviceConfig { capabilities: PART, groups }, Some(watcher.clone()));
         let arena = Arena::new(1);
         let batch = Descriptor::of(Opcode::Batch).with_first(arena.base).with_size(8);

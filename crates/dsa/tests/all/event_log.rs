@@ -7,8 +7,8 @@ use crate::reference::Rights;
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
 use dsa::device::{
-    BadEventLog, ConfigError, Device, DeviceConfig, Event, EventLog, EventLogPlace, EventSlot,
-    GroupConfig, Hooks, LEAST_EVENTS, Mode, QueueConfig, Watcher,
+    BadEventLog, ConfigError, DeviceConfig, EngineGroupConfig, EventLog, EventLogPlace, EventSlot,
+    Hooks, LEAST_EVENTS, LoggedEvent, Mode, QueueConfig, SoftwareDevice, Watcher,
 };
 use dsa::hardware::capabilities::{Capabilities, gencap};
 use dsa::hardware::{Opcode, flags, status};
@@ -44,24 +44,24 @@ fn log(place: EventLogPlace) -> Option<Arc<EventLog>> {
 fn config(capabilities: Capabilities, engines: u8) -> DeviceConfig {
     let limits = QueueLimits::of(&capabilities);
     let queues = vec![QueueConfig::own(128, Mode::Dedicated, 1, limits)];
-    DeviceConfig { capabilities, groups: vec![GroupConfig { engines, queues }] }
+    DeviceConfig { capabilities, groups: vec![EngineGroupConfig { engines, queues }] }
 }
 
-fn start(config: &DeviceConfig, hooks: Hooks) -> Device {
+fn start(config: &DeviceConfig, hooks: Hooks) -> SoftwareDevice {
     // SAFETY: the tests submit what names buffers of their own, which live until it has ended.
-    unsafe { Device::start(config, hooks) }.expect("the part has all of it")
+    unsafe { SoftwareDevice::start(config, hooks) }.expect("the part has all of it")
 }
 
-fn with_log(capabilities: Capabilities) -> Device {
+fn with_log(capabilities: Capabilities) -> SoftwareDevice {
     let hooks = Hooks { event_log: log(place(LEAST_EVENTS)), ..Hooks::default() };
     start(&config(capabilities, 1), hooks)
 }
 
-fn submit(device: &Device, descriptor: &Descriptor) {
+fn submit(device: &SoftwareDevice, descriptor: &Descriptor) {
     device.post(device.queues()[0], descriptor);
 }
 
-fn drain(device: &Device) {
+fn drain(device: &SoftwareDevice) {
     device.drain(device.queues()[0]);
 }
 
@@ -72,12 +72,12 @@ fn refused(number: u64) -> Descriptor {
     descriptor
 }
 
-fn events(device: &Device) -> Vec<Event> {
+fn events(device: &SoftwareDevice) -> Vec<LoggedEvent> {
     let log = device.event_log().expect("it is enabled");
     std::iter::from_fn(|| log.take()).collect()
 }
 
-fn code(event: &Event) -> u8 {
+fn code(event: &LoggedEvent) -> u8 {
     event.code()
 }
 
@@ -192,7 +192,7 @@ fn the_record_of_a_batch_follows_that_of_a_member_into_the_log() {
         let mut numbers: Vec<u64> = found[..2].iter().map(|event| event.0[1] & 0xffff).collect();
         numbers.sort_unstable();
         assert_eq!(numbers, [1, 3]);
-        assert!(found[..2].iter().all(Event::is_member));
+        assert!(found[..2].iter().all(LoggedEvent::is_member));
         assert!(found.iter().all(|event| event.batch() == found[2].batch()));
         assert!(!found[2].is_member());
         assert_eq!(found[2].address(), records);
@@ -308,14 +308,14 @@ fn a_log_that_a_device_cannot_have_is_refused() {
     assert!(EventLog::new(place(0xffff)).is_ok());
     let hooks = Hooks { event_log: log(place(LEAST_EVENTS)), ..Hooks::default() };
     // SAFETY: it does not start.
-    let refused = unsafe { Device::start(&config(Capabilities::VERSION_1, 1), hooks) };
+    let refused = unsafe { SoftwareDevice::start(&config(Capabilities::VERSION_1, 1), hooks) };
     let refused = refused.map(drop).expect_err("version 1 has none");
     assert_eq!(refused, ConfigError::NoEventLog);
     assert_eq!(refused.command_status(), 0x19);
 }
 
 /// A device whose only queue is that of another number in the device of the log.
-fn of_client(number: u32, shared: EventLogPlace) -> Device {
+fn of_client(number: u32, shared: EventLogPlace) -> SoftwareDevice {
     let client = NonZeroU32::new(number + 1).expect("not zero");
     let (first_queue, pasid) = (number as usize, Some(number + 100));
     let place = EventLogPlace { client, first_queue, pasid, ..shared };

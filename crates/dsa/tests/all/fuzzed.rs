@@ -8,7 +8,7 @@ use crate::settings::settings_of;
 use arbitrary::{Arbitrary, Unstructured};
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
-use dsa::engine::{Engine, Outcome};
+use dsa::engine::{Outcome, SoftwareEngine};
 use dsa::hardware::capabilities::Capabilities;
 use dsa::hardware::status;
 use std::cell::RefCell;
@@ -83,7 +83,7 @@ fn execute((part, rights, size_mask, descriptors): Input) {
         }
         let mut memory = arena.memory();
         // SAFETY: addresses are those of the arena, of what is apart around it, or of no memory.
-        let engine = unsafe { Engine::new(capabilities) };
+        let engine = unsafe { SoftwareEngine::new(capabilities) };
         for mut bytes in descriptors.into_iter().take(16) {
             within(&mut bytes, arena.base, arena.length() as u64);
             // Transfers of up to 1 MiB: no longer than what is apart on both sides of the arena.

@@ -3,7 +3,7 @@
 
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
-use dsa::engine::Engine;
+use dsa::engine::SoftwareEngine;
 use dsa::hardware::capabilities::Capabilities;
 use dsa::hardware::{Opcode, flags, status};
 use dsa::record::Record;
@@ -13,7 +13,7 @@ fn execute(descriptor: Descriptor) -> Record {
     let descriptor = descriptor.recording((&raw mut record) as u64);
     let part = Capabilities::VERSION_1;
     // SAFETY: the tests name buffers of their own.
-    let engine = unsafe { Engine::new(part) };
+    let engine = unsafe { SoftwareEngine::new(part) };
     let outcome = engine.execute(&descriptor, &QueueLimits::of(&part));
     assert_eq!(outcome.record(), record);
     record

@@ -4,17 +4,19 @@ use crate::injection::plan;
 use crate::queues::{PART, Records, queue};
 use dsa::descriptor::Descriptor;
 use dsa::device::{
-    Device, DeviceConfig, GroupConfig, Hooks, Mode, QueueConfig, Submitted, Watcher,
+    DeviceConfig, EngineGroupConfig, EnqueueAnswer, Hooks, Mode, QueueConfig, SoftwareDevice,
+    Watcher,
 };
 use dsa::hardware::{Opcode, flags, status};
 use dsa::inject::Injector;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-fn device(engines: u8, queues: Vec<QueueConfig>, hooks: Hooks) -> Device {
-    let config = DeviceConfig { capabilities: PART, groups: vec![GroupConfig { engines, queues }] };
+fn device(engines: u8, queues: Vec<QueueConfig>, hooks: Hooks) -> SoftwareDevice {
+    let config =
+        DeviceConfig { capabilities: PART, groups: vec![EngineGroupConfig { engines, queues }] };
     // SAFETY: the tests submit what names buffers of their own, which live until it has ended.
-    unsafe { Device::start(&config, hooks) }.expect("the part has all of it")
+    unsafe { SoftwareDevice::start(&config, hooks) }.expect("the part has all of it")
 }
 
 fn with_plan(text: &str) -> Hooks {
@@ -27,7 +29,7 @@ fn a_full_queue_refuses_or_loses() {
     let no_op = Descriptor::of(Opcode::NoOp);
     let always = device(1, queues(), with_plan("seed = 1\nqueue_full.rate = 1"));
     let [dedicated, shared] = [always.queues()[0], always.queues()[1]];
-    assert!((0..50).all(|_| always.enqueue(shared, &no_op) == Submitted::Retry));
+    assert!((0..50).all(|_| always.enqueue(shared, &no_op) == EnqueueAnswer::Retry));
     always.post(dedicated, &no_op);
     assert_eq!(always.software_error().code(), status::QUEUE_OVERFLOW);
     assert_eq!([always.occupancy(dedicated), always.occupancy(shared)], [0, 0]);
@@ -43,7 +45,7 @@ fn a_full_queue_refuses_or_loses() {
     };
     let first = answers();
     assert_eq!(first, answers(), "the same submissions are refused");
-    let refused = first.iter().filter(|answer| **answer == Submitted::Retry).count();
+    let refused = first.iter().filter(|answer| **answer == EnqueueAnswer::Retry).count();
     assert!((20..85).contains(&refused), "a quarter of 200: {refused}");
 }
 
@@ -150,7 +152,7 @@ fn a_reset_disables_the_device_and_says_so() {
         std::thread::yield_now();
     }
     // The state is said before the queues change: what waits for their locks has seen it.
-    while own.enqueue(shared, &Descriptor::of(Opcode::NoOp)) == Submitted::Accepted {
+    while own.enqueue(shared, &Descriptor::of(Opcode::NoOp)) == EnqueueAnswer::Accepted {
         std::thread::yield_now();
     }
     own.post(dedicated, &Descriptor::of(Opcode::NoOp).recording(records.address(6)));
@@ -164,7 +166,7 @@ fn a_reset_disables_the_device_and_says_so() {
     assert_eq!(records.status(7), status::SUCCESS, "enabled again it goes on; a reset comes once");
     own.reset();
     assert!(own.is_reset());
-    assert_eq!(own.enqueue(shared, &Descriptor::of(Opcode::NoOp)), Submitted::Retry);
+    assert_eq!(own.enqueue(shared, &Descriptor::of(Opcode::NoOp)), EnqueueAnswer::Retry);
 }
 
 /// How many interrupts come of 64 copies by handle 1, half of them in batches.

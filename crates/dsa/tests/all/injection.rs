@@ -4,20 +4,20 @@ use crate::arena::{Arena, PAGE};
 use crate::queues::PART;
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
-use dsa::engine::Engine;
+use dsa::engine::SoftwareEngine;
 use dsa::hardware::{Opcode, status};
-use dsa::inject::{Injector, Plan};
+use dsa::inject::{InjectionPlan, Injector};
 use dsa::record::Record;
 
-pub fn plan(text: &str) -> Plan {
-    Plan::parse(text).expect("the plan of a test")
+pub fn plan(text: &str) -> InjectionPlan {
+    InjectionPlan::parse(text).expect("the plan of a test")
 }
 
 /// The records of so many copies of five pages, executed in order under a plan or without one, and the
 /// bytes of the last copy.
-fn records_of_copies(plan: Option<&Plan>, copies: u64) -> (Vec<[u8; 32]>, Vec<u8>) {
+fn records_of_copies(plan: Option<&InjectionPlan>, copies: u64) -> (Vec<[u8; 32]>, Vec<u8>) {
     // SAFETY: the copies are between buffers of this function.
-    let (engine, limits) = (unsafe { Engine::new(PART) }, QueueLimits::of(&PART));
+    let (engine, limits) = (unsafe { SoftwareEngine::new(PART) }, QueueLimits::of(&PART));
     let mut arena = Arena::new(16);
     let bytes: Vec<u8> = (0..5 * PAGE).map(|at| (at * 7 + at / 256) as u8).collect();
     arena.write(PAGE / 2, &bytes);
@@ -119,7 +119,7 @@ fn hardware_errors_leave_memory_as_it_is() {
     // A fill reads nothing, and a no-op does nothing that can fail.
     let injector = Injector::new(&plan("seed = 1\nhardware_errors.read_rate = 1"));
     // SAFETY: the descriptors write to `target` and their record.
-    let (engine, limits) = (unsafe { Engine::new(PART) }, QueueLimits::of(&PART));
+    let (engine, limits) = (unsafe { SoftwareEngine::new(PART) }, QueueLimits::of(&PART));
     let mut target = 0_u64;
     let fill = Descriptor::of(Opcode::Fill).with_second((&raw mut target) as u64).with_size(8);
     for own in [fill, Descriptor::of(Opcode::NoOp)] {
@@ -135,7 +135,7 @@ fn statuses_of_batches(text: &str) -> (Vec<u8>, Vec<u8>) {
     const MEMBERS: usize = 16;
     let injector = Injector::new(&plan(text));
     // SAFETY: what is copied, and the records, are of this function.
-    let (engine, limits) = (unsafe { Engine::new(PART) }, QueueLimits::of(&PART));
+    let (engine, limits) = (unsafe { SoftwareEngine::new(PART) }, QueueLimits::of(&PART));
     let (source, mut target) = ([7_u8; 8], [0_u8; 8]);
     let (mut of_members, mut of_batches) = (Vec::new(), Vec::new());
     for number in 0..50 {
@@ -181,7 +181,7 @@ fn members_of_a_batch_meet_trouble_as_others_do() {
 fn a_descriptor_that_is_refused_has_no_other_trouble() {
     let injector = Injector::new(&plan("seed = 1\nhardware_errors.read_rate = 1"));
     // SAFETY: what is refused touches its record only.
-    let (engine, limits) = (unsafe { Engine::new(PART) }, QueueLimits::of(&PART));
+    let (engine, limits) = (unsafe { SoftwareEngine::new(PART) }, QueueLimits::of(&PART));
     let mut record = Record::default();
     let empty = Descriptor::of(Opcode::Crc).recording((&raw mut record) as u64);
     engine.execute_injected(&injector, (0, 0), (&empty, &limits), &mut |_| {});
@@ -204,7 +204,7 @@ fn a_plan_that_is_none_says_what_is_allowed() {
         ),
         (
             "seed = 1\npage_fault.rate = 1",
-            "page_fault is no key of a plan; allowed are seed, page_faults, queue_full, \
+            "page_fault is not a key of a plan; allowed are seed, page_faults, queue_full, \
              hardware_errors, delays, reordering, reset, lost_interrupts"
                 .into(),
         ),
@@ -214,7 +214,7 @@ fn a_plan_that_is_none_says_what_is_allowed() {
         ),
         (
             "seed = 1\nhardware_errors.rate = 1",
-            "hardware_errors.rate is no key of a plan; allowed are read_rate, write_rate, \
+            "hardware_errors.rate is not a key of a plan; allowed are read_rate, write_rate, \
              translation_rate"
                 .into(),
         ),
@@ -226,8 +226,11 @@ fn a_plan_that_is_none_says_what_is_allowed() {
         ),
         ("seed = 1\nreset = 3", "reset = 3 is not possible; allowed is a section".into()),
     ] {
-        let error = Plan::parse(text).expect_err(text);
+        let error = InjectionPlan::parse(text).expect_err(text);
         assert_eq!(error.to_string(), told);
     }
-    assert!(Plan::parse("seed = ").is_err_and(|error| error.to_string().contains("no TOML")));
+    assert!(
+        InjectionPlan::parse("seed = ")
+            .is_err_and(|error| error.to_string().contains("not valid TOML"))
+    );
 }

@@ -4,7 +4,7 @@
 
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
-use dsa::engine::Engine;
+use dsa::engine::SoftwareEngine;
 use dsa::hardware::capabilities::Capabilities;
 use dsa::hardware::{Opcode, status};
 use dsa::record::Record;
@@ -35,7 +35,7 @@ fn read_of_nothing() -> (u8, u64) {
     let crc =
         Descriptor::of(Opcode::Crc).with_first(8).with_size(8).recording((&raw mut record) as u64);
     // SAFETY: it writes its record only.
-    let engine = unsafe { Engine::new(PART) };
+    let engine = unsafe { SoftwareEngine::new(PART) };
     engine.execute(&crc, &QueueLimits::of(&PART));
     (record.status(), record.fault_address())
 }
@@ -43,7 +43,7 @@ fn read_of_nothing() -> (u8, u64) {
 fn succeed() {
     let no_op = Descriptor::of(Opcode::NoOp);
     // SAFETY: it writes nothing.
-    let engine = unsafe { Engine::new(PART) };
+    let engine = unsafe { SoftwareEngine::new(PART) };
     let mut record = Record::default();
     engine.execute(&no_op.recording((&raw mut record) as u64), &QueueLimits::of(&PART));
     assert_eq!(record.status(), status::SUCCESS);

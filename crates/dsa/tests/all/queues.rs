@@ -2,7 +2,9 @@
 
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
-use dsa::device::{ConfigError, Device, DeviceConfig, GroupConfig, Mode, QueueConfig, Submitted};
+use dsa::device::{
+    ConfigError, DeviceConfig, EngineGroupConfig, EnqueueAnswer, Mode, QueueConfig, SoftwareDevice,
+};
 use dsa::hardware::capabilities::Capabilities;
 use dsa::hardware::{Opcode, status};
 use dsa::record::Record;
@@ -34,13 +36,14 @@ pub fn queue(size: u16, mode: Mode, priority: u8) -> QueueConfig {
     QueueConfig::own(size, mode, priority, QueueLimits::of(&PART))
 }
 
-pub fn start(config: &DeviceConfig, watcher: Option<dsa::device::Watcher>) -> Device {
+pub fn start(config: &DeviceConfig, watcher: Option<dsa::device::Watcher>) -> SoftwareDevice {
     // SAFETY: the tests submit what names buffers of their own, which live until it has ended.
-    unsafe { Device::start(config, watcher) }.expect("the part has all of it")
+    unsafe { SoftwareDevice::start(config, watcher) }.expect("the part has all of it")
 }
 
-pub fn device(engines: u8, queues: Vec<QueueConfig>) -> Device {
-    let config = DeviceConfig { capabilities: PART, groups: vec![GroupConfig { engines, queues }] };
+pub fn device(engines: u8, queues: Vec<QueueConfig>) -> SoftwareDevice {
+    let config =
+        DeviceConfig { capabilities: PART, groups: vec![EngineGroupConfig { engines, queues }] };
     start(&config, None)
 }
 
@@ -52,7 +55,7 @@ fn every_accepted_descriptor_ends_exactly_once() {
     let counted = Arc::clone(&ended);
     let config = DeviceConfig {
         capabilities: PART,
-        groups: vec![GroupConfig {
+        groups: vec![EngineGroupConfig {
             engines: 3,
             queues: vec![
                 queue(16, Mode::Shared { threshold: 12 }, 3),
@@ -80,7 +83,7 @@ fn every_accepted_descriptor_ends_exactly_once() {
                         .with_second(to.as_mut_ptr() as u64)
                         .with_size(200)
                         .recording(records.address(0));
-                    while device.enqueue(shared, &copy) == Submitted::Retry {
+                    while device.enqueue(shared, &copy) == EnqueueAnswer::Retry {
                         std::thread::yield_now();
                     }
                     while records.status(0) == 0 {
@@ -129,7 +132,7 @@ fn a_full_dedicated_queue_loses_and_a_shared_one_says_retry() {
     let watcher: dsa::device::Watcher = Arc::new(move |_, _| drop(held.lock()));
     let config = DeviceConfig {
         capabilities: PART,
-        groups: vec![GroupConfig {
+        groups: vec![EngineGroupConfig {
             engines: 1,
             queues: vec![queue(4, Mode::Dedicated, 1), queue(4, Mode::Shared { threshold: 3 }, 1)],
         }],
@@ -137,7 +140,7 @@ fn a_full_dedicated_queue_loses_and_a_shared_one_says_retry() {
     let device = start(&config, Some(watcher));
     let (dedicated, shared) = (device.queues()[0], device.queues()[1]);
     let nothing = Descriptor::of(Opcode::NoOp);
-    let locked = gate.lock().expect("nobody panicked");
+    let locked = gate.lock().expect("no thread panicked");
     device.post(dedicated, &nothing);
     while device.occupancy(dedicated) > 0 {
         std::thread::yield_now();
@@ -153,19 +156,19 @@ fn a_full_dedicated_queue_loses_and_a_shared_one_says_retry() {
     device.post(dedicated, &nothing);
     assert!(device.software_error().has_overflowed());
     let answers: Vec<_> = (0..4).map(|_| device.enqueue(shared, &nothing)).collect();
-    assert_eq!(answers[..3], [Submitted::Accepted; 3]);
-    assert_eq!(answers[3], Submitted::Retry);
+    assert_eq!(answers[..3], [EnqueueAnswer::Accepted; 3]);
+    assert_eq!(answers[3], EnqueueAnswer::Retry);
     // Each kind of write is for its kind of queue.
-    assert_eq!(device.enqueue(dedicated, &nothing), Submitted::Retry);
+    assert_eq!(device.enqueue(dedicated, &nothing), EnqueueAnswer::Retry);
     device.post(shared, &nothing);
     assert_eq!(device.occupancy(shared), 3);
     assert_eq!(device.discard(shared), 3);
     drop(locked);
     device.drain(dedicated);
     device.disable(shared);
-    assert_eq!(device.enqueue(shared, &nothing), Submitted::Retry);
+    assert_eq!(device.enqueue(shared, &nothing), EnqueueAnswer::Retry);
     device.enable(shared);
-    assert_eq!(device.enqueue(shared, &nothing), Submitted::Accepted);
+    assert_eq!(device.enqueue(shared, &nothing), EnqueueAnswer::Accepted);
 }
 
 #[test]
@@ -192,7 +195,7 @@ fn errors_without_a_record_are_in_the_register() {
 
 #[test]
 fn an_error_names_the_queue_of_the_device() {
-    let group = || GroupConfig { engines: 1, queues: vec![queue(8, Mode::Dedicated, 1)] };
+    let group = || EngineGroupConfig { engines: 1, queues: vec![queue(8, Mode::Dedicated, 1)] };
     let config = DeviceConfig { capabilities: PART, groups: vec![group(), group()] };
     let device = start(&config, None);
     let second = device.queues()[1];
@@ -244,7 +247,7 @@ fn a_watcher_that_panics_ends_no_engine() {
     });
     let config = DeviceConfig {
         capabilities: PART,
-        groups: vec![GroupConfig { engines: 1, queues: vec![queue(8, Mode::Dedicated, 1)] }],
+        groups: vec![EngineGroupConfig { engines: 1, queues: vec![queue(8, Mode::Dedicated, 1)] }],
     };
     let device = start(&config, Some(watcher));
     let number = device.queues()[0];
@@ -260,7 +263,7 @@ fn a_watcher_that_panics_ends_no_engine() {
 fn what_the_part_does_not_have_is_refused_with_its_code() {
     let one = |queues| DeviceConfig {
         capabilities: PART,
-        groups: vec![GroupConfig { engines: 1, queues }],
+        groups: vec![EngineGroupConfig { engines: 1, queues }],
     };
     let beyond = |change: fn(&mut QueueLimits)| {
         let mut config = queue(1, Mode::Dedicated, 1);
@@ -280,6 +283,6 @@ fn what_the_part_does_not_have_is_refused_with_its_code() {
         let refused = config.check().map_err(|error| error.command_status());
         assert_eq!(refused, Err(code), "{config:?}");
     }
-    let error = ConfigError::TooManyEntries { asked: 129, there: 128 };
-    assert_eq!(error.to_string(), "the queues have 129 entries together, the device 128");
+    let error = ConfigError::TooManyEntries { asked: 129, available: 128 };
+    assert_eq!(error.to_string(), "the queues ask for 129 entries in all; the device has 128");
 }

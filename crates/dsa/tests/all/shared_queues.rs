@@ -5,8 +5,8 @@
 use crate::queues::{Records, queue, start};
 use dsa::descriptor::Descriptor;
 use dsa::device::{
-    ConfigError, Device, DeviceConfig, Entries, EntrySlots, GroupConfig, Mode, QueueConfig,
-    Submitted, Watcher,
+    ConfigError, DeviceConfig, EngineGroupConfig, EnqueueAnswer, EntryCounting, EntrySlots, Mode,
+    QueueConfig, SoftwareDevice, Watcher,
 };
 use dsa::hardware::capabilities::Capabilities;
 use dsa::hardware::{Opcode, status};
@@ -24,7 +24,7 @@ struct Common {
 
 /// What one of them has of its own there.
 struct Client {
-    device: Device,
+    device: SoftwareDevice,
     number: NonZeroU32,
     in_flight: &'static AtomicU32,
 }
@@ -44,12 +44,12 @@ impl Common {
         let in_flight = word(0);
         let size = u16::try_from(self.slots.len()).expect("a few");
         let config = QueueConfig {
-            entries: Entries::Shared(EntrySlots { slots: self.slots, client: number }),
+            entries: EntryCounting::Shared(EntrySlots { slots: self.slots, client: number }),
             enabled: Some(self.enabled),
             in_flight: Some(in_flight),
             ..queue(size, mode, 1)
         };
-        let groups = vec![GroupConfig { engines: 1, queues: vec![config] }];
+        let groups = vec![EngineGroupConfig { engines: 1, queues: vec![config] }];
         let device = start(&DeviceConfig { capabilities: PART, groups }, watcher);
         Client { device, number, in_flight }
     }
@@ -60,7 +60,7 @@ impl Common {
 }
 
 impl Client {
-    fn enqueue(&self, descriptor: &Descriptor) -> Submitted {
+    fn enqueue(&self, descriptor: &Descriptor) -> EnqueueAnswer {
         self.device.enqueue(self.device.queues()[0], descriptor)
     }
 
@@ -70,7 +70,7 @@ impl Client {
 
     /// Submits a descriptor, and waits until the engine has taken it.
     fn occupy_engine(&self) {
-        assert_eq!(self.enqueue(&Descriptor::of(Opcode::NoOp)), Submitted::Accepted);
+        assert_eq!(self.enqueue(&Descriptor::of(Opcode::NoOp)), EnqueueAnswer::Accepted);
         while self.occupancy() > 0 {
             std::thread::yield_now();
         }
@@ -95,19 +95,19 @@ fn the_threshold_counts_the_entries_of_all() {
     two.occupy_engine();
     let no_op = Descriptor::of(Opcode::NoOp);
     for _ in 0..4 {
-        assert_eq!(one.enqueue(&no_op), Submitted::Accepted);
+        assert_eq!(one.enqueue(&no_op), EnqueueAnswer::Accepted);
     }
     for _ in 0..2 {
-        assert_eq!(two.enqueue(&no_op), Submitted::Accepted);
+        assert_eq!(two.enqueue(&no_op), EnqueueAnswer::Accepted);
     }
-    assert_eq!([one.enqueue(&no_op), two.enqueue(&no_op)], [Submitted::Retry; 2]);
+    assert_eq!([one.enqueue(&no_op), two.enqueue(&no_op)], [EnqueueAnswer::Retry; 2]);
     assert_eq!([one.occupancy(), two.occupancy()], [6, 6]);
     assert_eq!([&one, &two].map(|own| own.in_flight.load(Ordering::SeqCst)), [5, 3]);
     // What one drops is free for the other, and only that.
     assert_eq!(two.device.discard(two.device.queues()[0]), 2);
     assert_eq!((one.occupancy(), two.in_flight.load(Ordering::SeqCst)), (4, 1));
-    assert_eq!([one.enqueue(&no_op), one.enqueue(&no_op)], [Submitted::Accepted; 2]);
-    assert_eq!(two.enqueue(&no_op), Submitted::Retry);
+    assert_eq!([one.enqueue(&no_op), one.enqueue(&no_op)], [EnqueueAnswer::Accepted; 2]);
+    assert_eq!(two.enqueue(&no_op), EnqueueAnswer::Retry);
     drop(locked);
     for own in [&one, &two] {
         own.device.drain(own.device.queues()[0]);
@@ -125,16 +125,16 @@ fn a_killed_client_takes_nothing_along() {
     let other = common.client(2, mode, None);
     let locked = gate.lock().expect("no thread panicked");
     killed.occupy_engine();
-    while killed.enqueue(&Descriptor::of(Opcode::NoOp)) == Submitted::Accepted {}
+    while killed.enqueue(&Descriptor::of(Opcode::NoOp)) == EnqueueAnswer::Accepted {}
     assert_eq!(common.occupied(), 8);
     let mut records = Records::new(1);
     let copy = Descriptor::of(Opcode::NoOp).recording(records.address(0));
-    assert_eq!(other.enqueue(&copy), Submitted::Retry);
+    assert_eq!(other.enqueue(&copy), EnqueueAnswer::Retry);
     let entries = EntrySlots { slots: common.slots, client: other.number };
     assert_eq!(entries.free_all_of(killed.number), 8);
     killed.in_flight.store(0, Ordering::SeqCst);
     for _ in 0..100 {
-        assert_eq!(other.enqueue(&copy), Submitted::Accepted);
+        assert_eq!(other.enqueue(&copy), EnqueueAnswer::Accepted);
         other.device.drain(other.device.queues()[0]);
         assert_eq!(records.status(0), status::SUCCESS);
     }
@@ -162,7 +162,7 @@ fn processes_lose_nothing_of_a_small_queue() {
             let common = &common;
             scope.spawn(move || {
                 for _ in 0..each {
-                    while client.enqueue(&Descriptor::of(Opcode::NoOp)) == Submitted::Retry {
+                    while client.enqueue(&Descriptor::of(Opcode::NoOp)) == EnqueueAnswer::Retry {
                         std::thread::yield_now();
                     }
                     assert!(common.occupied() <= 3, "the threshold holds for all");
@@ -204,7 +204,7 @@ fn a_supervisor_disables_a_queue_for_all_and_sees_it_drained() {
         client.device.drain(number);
         // Each of the two states can disable it.
         client.device.disable(number);
-        assert_eq!(client.enqueue(&Descriptor::of(Opcode::NoOp)), Submitted::Retry);
+        assert_eq!(client.enqueue(&Descriptor::of(Opcode::NoOp)), EnqueueAnswer::Retry);
     }
 }
 
@@ -212,9 +212,9 @@ fn a_supervisor_disables_a_queue_for_all_and_sees_it_drained() {
 fn too_few_slots_are_refused() {
     let slots = Common::new(4).slots;
     let client = NonZeroU32::MIN;
-    let entries = Entries::Shared(EntrySlots { slots, client });
+    let entries = EntryCounting::Shared(EntrySlots { slots, client });
     let config = QueueConfig { entries, ..queue(5, Mode::Dedicated, 1) };
-    let groups = vec![GroupConfig { engines: 1, queues: vec![config] }];
+    let groups = vec![EngineGroupConfig { engines: 1, queues: vec![config] }];
     let refused = DeviceConfig { capabilities: PART, groups }.check();
     assert_eq!(refused, Err(ConfigError::TooFewSlots { group: 0, queue: 0, size: 5, slots: 4 }));
 }

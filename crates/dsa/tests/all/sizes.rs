@@ -5,7 +5,7 @@ use crate::reference::{self, Rights};
 use crate::settings::settings_of;
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
-use dsa::engine::Engine;
+use dsa::engine::SoftwareEngine;
 use dsa::hardware::capabilities::Capabilities;
 use dsa::hardware::{Opcode, status};
 use std::collections::BTreeSet;
@@ -66,7 +66,7 @@ fn a_long_copy_ends_at_the_page_that_is_not_there() {
     const LENGTH: u32 = 200_000;
     let capabilities = Capabilities::VERSION_1;
     // SAFETY: as below.
-    let engine = unsafe { Engine::new(capabilities) };
+    let engine = unsafe { SoftwareEngine::new(capabilities) };
     let limits = QueueLimits::of(&capabilities);
     let settings = settings_of(&capabilities, &limits);
     let half = 64;
@@ -98,7 +98,7 @@ fn every_operation_at_every_size_is_done_or_refused() {
     let mut succeeded = BTreeSet::new();
     for capabilities in [Capabilities::VERSION_1, Capabilities::VERSION_2] {
         // SAFETY: addresses are those of the arena, and of what is apart around it.
-        let engine = unsafe { Engine::new(capabilities) };
+        let engine = unsafe { SoftwareEngine::new(capabilities) };
         let limits = QueueLimits { most_transfer_bytes: 1 << 16, ..QueueLimits::of(&capabilities) };
         let settings = settings_of(&capabilities, &limits);
         for (opcode, size, dif_flags) in Opcode::ALL.into_iter().flat_map(|opcode| {

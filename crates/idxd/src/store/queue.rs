@@ -2,11 +2,11 @@
 
 use super::{group_id, is, up_to};
 use crate::queue::{DRIVER_NAME_BYTES, MOST_PRIORITY, MOST_RETRIES, NAME_BYTES, shown_operations};
-use crate::{Device, Errno, Mode, Type, parse};
+use crate::{Errno, IdxdDevice, QueueType, WorkQueueMode, parse};
 use dsa::hardware::capabilities::gencap;
 
 pub(super) fn store(
-    device: &mut Device,
+    device: &mut IdxdDevice,
     number: usize,
     attribute: &str,
     text: &str,
@@ -30,7 +30,7 @@ pub(super) fn store(
         "block_on_fault" => store_block_on_fault(device, number, text),
         "enqcmds_retries" => {
             let queue = &mut device.queues[number];
-            is(queue.mode == Mode::Shared, Errno::EOPNOTSUPP)?;
+            is(queue.mode == WorkQueueMode::Shared, Errno::EOPNOTSUPP)?;
             let retries: u32 = up_to(parse::unsigned(text)?, u32::MAX)?;
             queue.enqcmds_retries = retries.min(MOST_RETRIES);
             Ok(())
@@ -40,11 +40,11 @@ pub(super) fn store(
     }
 }
 
-fn is_off(device: &Device, number: usize) -> Result<(), Errno> {
+fn is_off(device: &IdxdDevice, number: usize) -> Result<(), Errno> {
     is(!device.queues[number].enabled, Errno::EPERM)
 }
 
-fn store_size(device: &mut Device, number: usize, text: &str) -> Result<(), Errno> {
+fn store_size(device: &mut IdxdDevice, number: usize, text: &str) -> Result<(), Errno> {
     let size = parse::unsigned(text)?;
     is(!device.is_on(), Errno::EPERM)?;
     is_off(device, number)?;
@@ -54,17 +54,17 @@ fn store_size(device: &mut Device, number: usize, text: &str) -> Result<(), Errn
     Ok(())
 }
 
-fn store_threshold(device: &mut Device, number: usize, text: &str) -> Result<(), Errno> {
+fn store_threshold(device: &mut IdxdDevice, number: usize, text: &str) -> Result<(), Errno> {
     let queue = &mut device.queues[number];
     let threshold = up_to(parse::unsigned(text)?, queue.size)?;
     is(threshold > 0, Errno::EINVAL)?;
     is(!queue.enabled, Errno::ENXIO)?;
-    is(queue.mode == Mode::Shared, Errno::EINVAL)?;
+    is(queue.mode == WorkQueueMode::Shared, Errno::EINVAL)?;
     queue.threshold = threshold;
     Ok(())
 }
 
-fn store_block_on_fault(device: &mut Device, number: usize, text: &str) -> Result<(), Errno> {
+fn store_block_on_fault(device: &mut IdxdDevice, number: usize, text: &str) -> Result<(), Errno> {
     let can = device.part.capabilities.has(gencap::BLOCK_ON_FAULT);
     is(can, Errno::EOPNOTSUPP)?;
     let queue = &mut device.queues[number];
@@ -76,7 +76,7 @@ fn store_block_on_fault(device: &mut Device, number: usize, text: &str) -> Resul
 }
 
 fn store_name(
-    device: &mut Device,
+    device: &mut IdxdDevice,
     number: usize,
     attribute: &str,
     text: &str,
@@ -86,7 +86,11 @@ fn store_name(
     let queue = &mut device.queues[number];
     match attribute {
         "type" => {
-            let kinds = [("none", Type::None), ("kernel", Type::Kernel), ("user", Type::User)];
+            let kinds = [
+                ("none", QueueType::None),
+                ("kernel", QueueType::Kernel),
+                ("user", QueueType::User),
+            ];
             let named = kinds.into_iter().find(|(word, _)| parse::is_word(text, word));
             let (_, kind) = named.ok_or(Errno::EINVAL)?;
             if kind != queue.kind {
@@ -96,7 +100,7 @@ fn store_name(
         }
         "name" => {
             let name = parse::name(text, NAME_BYTES)?;
-            is(!(queue.kind == Type::Kernel && kernel_pasid), Errno::EOPNOTSUPP)?;
+            is(!(queue.kind == QueueType::Kernel && kernel_pasid), Errno::EOPNOTSUPP)?;
             name.clone_into(&mut queue.name);
         }
         _ => parse::name(text, DRIVER_NAME_BYTES)?.clone_into(&mut queue.driver_name),
@@ -106,7 +110,7 @@ fn store_name(
 
 /// Limits and switches.
 fn store_limit(
-    device: &mut Device,
+    device: &mut IdxdDevice,
     number: usize,
     attribute: &str,
     text: &str,
@@ -117,9 +121,9 @@ fn store_limit(
     match attribute {
         "mode" => {
             if parse::is_word(text, "dedicated") {
-                (queue.mode, queue.threshold) = (Mode::Dedicated, 0);
+                (queue.mode, queue.threshold) = (WorkQueueMode::Dedicated, 0);
             } else if parse::is_word(text, "shared") {
-                queue.mode = Mode::Shared;
+                queue.mode = WorkQueueMode::Shared;
             } else {
                 return Err(Errno::EINVAL);
             }

@@ -285,7 +285,7 @@ fn a_halted_device_is_bound_until_it_is_unbound() {
 fn devices_do_not_share_configuration_but_minor_numbers() {
     let parts = vec![Part::new(PART); 2];
     let mut driver = Driver::new(parts);
-    let saved = idxd::saved::Saved::default_for(&[PART; 2]);
+    let saved = idxd::config_file::SavedConfig::default_for(&[PART; 2]);
     saved.apply(&mut driver, &Noting::default()).expect("the part has it");
     let minors: Vec<_> = [(0, 0), (0, 1), (1, 0), (1, 1)]
         .into_iter()

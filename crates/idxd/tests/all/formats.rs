@@ -2,7 +2,7 @@
 
 use crate::{Machine, Noting, PART, named};
 use dsa::hardware::capabilities::{Capabilities, gencap, grpcap, wqcap};
-use idxd::{CommandStatus, Driver, Errno, Idle, Node, Part};
+use idxd::{BusNode, CommandStatus, Driver, Errno, IdleHardware, Part};
 use std::collections::BTreeSet;
 
 #[test]
@@ -142,7 +142,7 @@ fn each_listed_attribute_reads_or_says_why_not() {
             let names: BTreeSet<_> = attributes.iter().map(|attribute| attribute.name).collect();
             assert_eq!(names.len(), attributes.len(), "{node} names an attribute twice");
             for name in names {
-                let known = match (name, driver.read(node, name, &Idle)) {
+                let known = match (name, driver.read(node, name, &IdleHardware)) {
                     ("cdev_minor", read) => read == Err(Errno::ENXIO),
                     ("work_queues" | "engines", read) => read == Ok(String::new()),
                     (_, read) => read.is_ok_and(|text| text.ends_with('\n')),
@@ -160,7 +160,7 @@ fn names_are_read_back_and_no_others_are_read() {
         assert_eq!(node.to_string().parse(), Ok(node));
     }
     for bad in ["dsa", "dsa-1", "dsa00", "wq0", "wq0.", "wq0.+1", "wq0.01", "wq0.1 ", "iax0", ""] {
-        assert!(bad.parse::<Node>().is_err(), "{bad:?}");
+        assert!(bad.parse::<BusNode>().is_err(), "{bad:?}");
     }
 }
 

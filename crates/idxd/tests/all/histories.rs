@@ -4,7 +4,10 @@ mod expected;
 
 use crate::PART;
 use dsa::hardware::capabilities::Capabilities;
-use idxd::{Client, DeviceState, Driver, DriverName, Errno, Idle, Mode, Node, Part, Queue, Type};
+use idxd::{
+    BusNode, Client, DeviceState, Driver, DriverName, Errno, IdleHardware, IdxdQueue, Part,
+    QueueType, WorkQueueMode,
+};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeSet;
@@ -64,7 +67,7 @@ impl History {
         choices[index]
     }
 
-    fn node(&mut self) -> Node {
+    fn node(&mut self) -> BusNode {
         let nodes: Vec<_> = self.driver.nodes().collect();
         self.of(&nodes)
     }
@@ -76,7 +79,7 @@ impl History {
             9..13 => self.bind(),
             13 => self.unbind(),
             14 => self.open_or_close(),
-            _ if self.below(20) == 0 => self.driver.halt(0, &Idle),
+            _ if self.below(20) == 0 => self.driver.halt(0, &IdleHardware),
             _ => self.bind(),
         }
     }
@@ -88,7 +91,7 @@ impl History {
         let attribute = self.of(&attributes);
         let text = self.of(TEXTS);
         let before = format!("{:?}", self.driver);
-        match self.driver.write(node, attribute.name, text, &Idle) {
+        match self.driver.write(node, attribute.name, text, &IdleHardware) {
             Ok(()) => {
                 assert!(attribute.writable);
                 self.tally.writes += 1;
@@ -118,17 +121,18 @@ impl History {
         ];
         for (index, (attribute, text)) in settings.into_iter().enumerate() {
             if index != skipped {
-                let _ = self.driver.write(Node::Queue(0, queue), attribute, text, &Idle);
+                let _ = self.driver.write(BusNode::Queue(0, queue), attribute, text, &IdleHardware);
             }
         }
         // Engines are moved in any state, so that groups of queues are seldom without.
         for engine in 0..4 {
             let group = if engine == 0 { "1" } else { group.as_str() };
-            let moved = self.driver.write(Node::Engine(0, engine), "group_id", group, &Idle);
+            let moved =
+                self.driver.write(BusNode::Engine(0, engine), "group_id", group, &IdleHardware);
             assert_eq!(moved, Ok(()));
         }
         for queue in 4..8 {
-            let _ = self.driver.write(Node::Queue(0, queue), "group_id", "-1", &Idle);
+            let _ = self.driver.write(BusNode::Queue(0, queue), "group_id", "-1", &IdleHardware);
         }
     }
 
@@ -136,7 +140,7 @@ impl History {
         let device = self.driver.devices()[0].state() == DeviceState::Disabled;
         if device || self.below(4) == 0 {
             let status = self.driver.devices()[0].command_status();
-            match self.driver.bind(DriverName::Idxd, "dsa0", &Idle) {
+            match self.driver.bind(DriverName::Idxd, "dsa0", &IdleHardware) {
                 Ok(()) => self.tally.devices += 1,
                 Err(Errno::EBUSY) => {
                     assert_eq!(self.driver.devices()[0].command_status(), status);
@@ -148,7 +152,7 @@ impl History {
         let (number, driver) = (self.below(4), self.of(&[DriverName::User, DriverName::Dmaengine]));
         let expected = expected::of_bind(&self.driver, number, driver);
         let before = self.driver.devices()[0].command_status().0;
-        let done = self.driver.bind(driver, &format!("wq0.{number}"), &Idle);
+        let done = self.driver.bind(driver, &format!("wq0.{number}"), &IdleHardware);
         let after = self.driver.devices()[0].command_status().0;
         match expected {
             Some((errno, status)) => {
@@ -165,7 +169,7 @@ impl History {
     /// What is left is what a queue has at first, but for what stays.
     fn unbind(&mut self) {
         if self.below(12) == 0 {
-            if self.driver.unbind(DriverName::Idxd, "dsa0", &Idle).is_ok() {
+            if self.driver.unbind(DriverName::Idxd, "dsa0", &IdleHardware).is_ok() {
                 let fresh = Driver::new(vec![self.driver.devices()[0].part().clone()]);
                 let (own, new) = (&self.driver.devices()[0], &fresh.devices()[0]);
                 assert_eq!((own.groups(), own.engines()), (new.groups(), new.engines()));
@@ -176,11 +180,14 @@ impl History {
         let number = self.below(4);
         let queue = &self.driver.devices()[0].queues()[number];
         let (size, group, name) = (queue.size(), queue.group(), queue.driver_name().to_owned());
-        if self.driver.unbind(DriverName::Dsa, &format!("wq0.{number}"), &Idle).is_ok() {
+        if self.driver.unbind(DriverName::Dsa, &format!("wq0.{number}"), &IdleHardware).is_ok() {
             let queue = &self.driver.devices()[0].queues()[number];
             let kept = (queue.size(), queue.group(), queue.driver_name());
             assert_eq!(kept, (size, group, name.as_str()));
-            assert_eq!((queue.mode(), queue.kind(), queue.name()), (Mode::Shared, Type::None, ""));
+            assert_eq!(
+                (queue.mode(), queue.kind(), queue.name()),
+                (WorkQueueMode::Shared, QueueType::None, "")
+            );
             assert_eq!((queue.threshold(), queue.priority()), (0, 0));
             assert_eq!((queue.most_transfer_bytes(), queue.most_batch()), (2 << 20, 32));
             assert!(!queue.is_enabled() && !queue.block_on_fault() && !queue.ats_disable());
@@ -191,17 +198,17 @@ impl History {
     fn open_or_close(&mut self) {
         if !self.clients.is_empty() && self.below(2) == 0 {
             let index = self.below(self.clients.len());
-            self.driver.close(&self.clients.swap_remove(index), &Idle);
+            self.driver.close(&self.clients.swap_remove(index), &IdleHardware);
             return;
         }
         let (queue, pid) = (self.below(4), 100 + u32::try_from(self.below(3)).expect("small"));
         let own = &self.driver.devices()[0].queues()[queue];
-        let busy = own.mode() == Mode::Dedicated && self.driver.clients(0, queue) > 0;
+        let busy = own.mode() == WorkQueueMode::Dedicated && self.driver.clients(0, queue) > 0;
         let expected = match own.cdev_minor() {
             None => Some(Errno::ENXIO),
             Some(_) => busy.then_some(Errno::EBUSY),
         };
-        match self.driver.open(0, queue, pid, &Idle) {
+        match self.driver.open(0, queue, pid, &IdleHardware) {
             Ok(client) => {
                 assert_eq!(expected, None);
                 self.clients.push(client);
@@ -222,9 +229,9 @@ impl History {
             self.check_queue(number, queue);
         }
         let enabled = device.state() == DeviceState::Enabled;
-        let running = device.queues().iter().any(Queue::is_enabled);
+        let running = device.queues().iter().any(IdxdQueue::is_enabled);
         assert!(enabled || !running, "a queue runs on a device that does not");
-        let minors: Vec<_> = device.queues().iter().filter_map(Queue::cdev_minor).collect();
+        let minors: Vec<_> = device.queues().iter().filter_map(IdxdQueue::cdev_minor).collect();
         assert_eq!(minors.iter().collect::<BTreeSet<_>>().len(), minors.len());
         let files: BTreeSet<_> = self.clients.iter().map(Client::file).collect();
         assert_eq!(files.len(), self.clients.len());
@@ -235,22 +242,22 @@ impl History {
         }
     }
 
-    fn check_queue(&self, number: usize, queue: &Queue) {
+    fn check_queue(&self, number: usize, queue: &IdxdQueue) {
         let clients = self.clients.iter().filter(|client| client.queue() == number);
         assert_eq!(self.driver.clients(0, number), clients.count());
         if let Some(group) = queue.group() {
-            let members = self.driver.read(Node::Group(0, group), "work_queues", &Idle);
+            let members = self.driver.read(BusNode::Group(0, group), "work_queues", &IdleHardware);
             let name = format!("wq0.{number}");
             assert!(members.expect("a list").split_whitespace().any(|member| member == name));
         }
-        let bound = self.driver.bound(Node::Queue(0, number));
+        let bound = self.driver.bound(BusNode::Queue(0, number));
         assert_eq!(queue.cdev_minor().is_some(), bound == Some(DriverName::User));
         if !queue.is_enabled() {
             return;
         }
-        assert!(!queue.name().is_empty() && queue.kind() != Type::None);
+        assert!(!queue.name().is_empty() && queue.kind() != QueueType::None);
         assert!(queue.group().is_some() && queue.size() > 0 && queue.priority() > 0);
-        assert!(queue.mode() == Mode::Dedicated || queue.threshold() > 0);
+        assert!(queue.mode() == WorkQueueMode::Dedicated || queue.threshold() > 0);
         assert_eq!(bound.map(DriverName::name), Some(queue.driver_name()));
     }
 }

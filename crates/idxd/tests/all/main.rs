@@ -11,7 +11,7 @@ mod refusals;
 mod saved;
 
 use dsa::hardware::capabilities::Capabilities;
-use idxd::{Driver, DriverName, Errno, Hardware, Idle, Node, Part};
+use idxd::{BusNode, Driver, DriverName, Errno, HardwareAccess, IdleHardware, Part};
 use std::cell::RefCell;
 
 const PART: Capabilities = Capabilities::VERSION_1;
@@ -59,7 +59,7 @@ impl Machine {
     }
 
     fn write(&mut self, node: &str, attribute: &str, text: &str) -> Result<(), Errno> {
-        self.0.write(named(node), attribute, &format!("{text}\n"), &Idle)
+        self.0.write(named(node), attribute, &format!("{text}\n"), &IdleHardware)
     }
 
     fn set(&mut self, node: &str, attribute: &str, text: &str) {
@@ -68,7 +68,7 @@ impl Machine {
     }
 
     fn read(&self, node: &str, attribute: &str) -> Result<String, Errno> {
-        self.0.read(named(node), attribute, &Idle)
+        self.0.read(named(node), attribute, &IdleHardware)
     }
 
     /// The text without its newline, of which there is one.
@@ -78,11 +78,11 @@ impl Machine {
     }
 
     fn bind(&mut self, driver: &str, name: &str) -> Result<(), Errno> {
-        self.0.bind(driver.parse().expect("a driver"), name, &Idle)
+        self.0.bind(driver.parse().expect("a driver"), name, &IdleHardware)
     }
 
     fn unbind(&mut self, driver: &str, name: &str) -> Result<(), Errno> {
-        self.0.unbind(driver.parse().expect("a driver"), name, &Idle)
+        self.0.unbind(driver.parse().expect("a driver"), name, &IdleHardware)
     }
 
     fn status(&self) -> u32 {
@@ -94,7 +94,7 @@ impl Machine {
     }
 }
 
-fn named(node: &str) -> Node {
+fn named(node: &str) -> BusNode {
     node.parse().expect("the name of a node")
 }
 
@@ -104,7 +104,7 @@ struct Noting {
     calls: RefCell<Vec<String>>,
 }
 
-impl Hardware for Noting {
+impl HardwareAccess for Noting {
     fn occupancy(&self, device: usize, queue: usize) -> u32 {
         u32::try_from(10 * device + queue).expect("small")
     }

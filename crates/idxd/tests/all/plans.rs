@@ -2,9 +2,9 @@
 
 use crate::{Machine, PART, named};
 use dsa::hardware::capabilities::Capabilities;
-use idxd::saved::{Saved, Step};
-use idxd::seen::Attributes;
-use idxd::{Driver, DriverName, Errno, Idle, Node, Part};
+use idxd::config_file::{ConfigStep, SavedConfig};
+use idxd::from_sysfs::Attributes;
+use idxd::{BusNode, Driver, DriverName, Errno, IdleHardware, Part};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -12,20 +12,20 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 struct Shown<'a>(&'a Driver);
 
 impl Attributes for Shown<'_> {
-    fn read(&self, node: Node, attribute: &str) -> Result<String, Errno> {
-        let text = self.0.read(node, attribute, &Idle)?;
+    fn read(&self, node: BusNode, attribute: &str) -> Result<String, Errno> {
+        let text = self.0.read(node, attribute, &IdleHardware)?;
         Ok(text.trim_end_matches('\n').to_owned())
     }
 
-    fn bound(&self, node: Node) -> Result<Option<DriverName>, Errno> {
+    fn bound(&self, node: BusNode) -> Result<Option<DriverName>, Errno> {
         Ok(self.0.bound(node))
     }
 }
 
 /// Compares line by line, to show the one that differs.
 #[track_caller]
-fn same(one: &Saved, other: &Saved) {
-    let (texts, mut at) = ([one, other].map(Saved::to_json), "");
+fn same(one: &SavedConfig, other: &SavedConfig) {
+    let (texts, mut at) = ([one, other].map(SavedConfig::to_json), "");
     for (line, other) in texts[0].lines().zip(texts[1].lines()) {
         at = if line.contains("\"dev\"") { line } else { at };
         assert_eq!(line, other, "{at}");
@@ -37,26 +37,30 @@ fn same(one: &Saved, other: &Saved) {
 fn seen(driver: &Driver) -> Driver {
     let numbers: Vec<usize> = driver
         .nodes()
-        .filter_map(|node| matches!(node, Node::Device(_)).then_some(node.device()))
+        .filter_map(|node| matches!(node, BusNode::Device(_)).then_some(node.device()))
         .collect();
-    Driver::seen(&numbers, &Shown(driver), false).expect("a driver of ours is understood")
+    Driver::from_sysfs(&numbers, &Shown(driver), false).expect("a driver of ours is understood")
 }
 
 /// Carries out steps on a driver, each of which it takes.
-fn carry_out(driver: &mut Driver, steps: &[Step]) {
+fn carry_out(driver: &mut Driver, steps: &[ConfigStep]) {
     for step in steps {
         let done = match step {
-            Step::Unbind { node, driver: from } => driver.unbind(*from, &node.to_string(), &Idle),
-            Step::Bind { node, driver: to } => driver.bind(*to, &node.to_string(), &Idle),
-            Step::Write { node, attribute, from, to } => {
+            ConfigStep::Unbind { node, driver: from } => {
+                driver.unbind(*from, &node.to_string(), &IdleHardware)
+            }
+            ConfigStep::Bind { node, driver: to } => {
+                driver.bind(*to, &node.to_string(), &IdleHardware)
+            }
+            ConfigStep::Write { node, attribute, from, to } => {
                 let now = Shown(driver).read(*node, attribute);
                 // What a dedicated queue had for retries was not seen before.
                 assert!(now.as_ref() == Ok(from) || *attribute == "enqcmds_retries", "{step}");
-                driver.write(*node, attribute, to, &Idle)
+                driver.write(*node, attribute, to, &IdleHardware)
             }
         };
         assert_eq!(done, Ok(()), "{step}");
-        if let Step::Write { node, attribute, to, .. } = step {
+        if let ConfigStep::Write { node, attribute, to, .. } = step {
             assert_eq!(Shown(driver).read(*node, attribute).as_ref(), Ok(to), "{step}");
         }
     }
@@ -111,17 +115,17 @@ impl Random {
             ("driver_name", "user"),
         ];
         for (attribute, text) in settings {
-            let _ = driver.write(Node::Queue(device, queue), attribute, text, &Idle);
+            let _ = driver.write(BusNode::Queue(device, queue), attribute, text, &IdleHardware);
         }
         for (engine, group) in ["0", "1", group].into_iter().enumerate() {
-            let _ = driver.write(Node::Engine(device, engine), "group_id", group, &Idle);
+            let _ = driver.write(BusNode::Engine(device, engine), "group_id", group, &IdleHardware);
         }
     }
 
     /// A driver in some state that programs can bring it to, whole or half configured.
     fn state(&mut self, parts: &[Part]) -> Driver {
         let mut driver = Driver::new(parts.to_vec());
-        let nodes: Vec<Node> = driver.nodes().collect();
+        let nodes: Vec<BusNode> = driver.nodes().collect();
         for _ in 0..self.of(&[0, 1, 3, 8]) {
             let (device, queue) = (self.below(parts.len()), self.below(4));
             self.sound(&mut driver, device, queue);
@@ -132,29 +136,33 @@ impl Random {
                 driver.attributes(node).into_iter().filter(|it| it.writable).collect();
             if !attributes.is_empty() {
                 let attribute = self.of(&attributes).name;
-                let _ = driver.write(node, attribute, self.text(attribute), &Idle);
+                let _ = driver.write(node, attribute, self.text(attribute), &IdleHardware);
             }
         }
         for device in 0..parts.len() {
             if self.below(4) > 0 {
-                let _ = driver.bind(DriverName::Idxd, &format!("dsa{device}"), &Idle);
+                let _ = driver.bind(DriverName::Idxd, &format!("dsa{device}"), &IdleHardware);
             }
             for queue in 0..4 {
                 if self.below(3) > 0 {
-                    let _ = driver.bind(DriverName::User, &format!("wq{device}.{queue}"), &Idle);
+                    let _ = driver.bind(
+                        DriverName::User,
+                        &format!("wq{device}.{queue}"),
+                        &IdleHardware,
+                    );
                 }
             }
         }
         if self.below(20) == 0 {
-            driver.halt(0, &Idle);
+            driver.halt(0, &IdleHardware);
         }
         driver
     }
 
     /// A file, in which some values may be others.
-    fn file(&mut self, parts: &[Part]) -> Saved {
+    fn file(&mut self, parts: &[Part]) -> SavedConfig {
         let state = self.state(parts);
-        let mut text = Saved::of(&state).without_defaults(&state).to_json();
+        let mut text = SavedConfig::from_driver(&state).without_defaults(&state).to_json();
         for _ in 0..self.of(&[0, 0, 0, 1, 1, 2]) {
             let lines: Vec<&str> = text.lines().collect();
             let at = self.below(lines.len());
@@ -176,7 +184,7 @@ impl Random {
             lines[at] = line;
             text = lines.join("\n");
         }
-        Saved::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        SavedConfig::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 }
 
@@ -188,18 +196,18 @@ fn dsa_25_what_a_file_is_refused_for_is_foretold_and_steps_lead_to_the_rest() {
     for _ in 0..soak::amount(600, 3_000) {
         let (before, file) = (random.state(&parts), random.file(&parts));
         let own = seen(&before);
-        assert_eq!(Saved::of(&own), Saved::of(&before));
+        assert_eq!(SavedConfig::from_driver(&own), SavedConfig::from_driver(&before));
         let answer = file.taken_by(&own);
         // What is given to a fresh driver value by value says whether the file is refused.
         let mut fresh = Driver::new(parts.to_vec());
-        let applied = file.apply(&mut fresh, &Idle);
+        let applied = file.apply(&mut fresh, &IdleHardware);
         assert_eq!(applied.is_err(), !answer.refusals.is_empty(), "{applied:?} {answer:?}");
         if applied.is_err() {
             refused += 1;
             continue;
         }
         taken += 1;
-        let named = Saved::of_devices(&fresh, &file.devices());
+        let named = SavedConfig::from_devices(&fresh, &file.devices());
         assert_eq!(named.differences(&answer.configuration), [], "{named:?}");
         same(&answer.configuration, &named);
         for one in &answer.changed {
@@ -211,9 +219,9 @@ fn dsa_25_what_a_file_is_refused_for_is_foretold_and_steps_lead_to_the_rest() {
         assert_eq!(plan.refusals, []);
         let mut after = before.clone();
         carry_out(&mut after, &plan.steps);
-        same(&Saved::of(&after), &Saved::of(&plan.after));
-        let differences = Saved::of(&after).differences(&answer.configuration);
-        assert_eq!(differences, [], "from {:?}", Saved::of(&before));
+        same(&SavedConfig::from_driver(&after), &SavedConfig::from_driver(&plan.after));
+        let differences = SavedConfig::from_driver(&after).differences(&answer.configuration);
+        assert_eq!(differences, [], "from {:?}", SavedConfig::from_driver(&before));
         // Where there is nothing to change nothing is written.
         assert_eq!(answer.configuration.plan(&after).steps, []);
         steps += plan.steps.len();
@@ -226,17 +234,17 @@ fn dsa_25_what_a_file_is_refused_for_is_foretold_and_steps_lead_to_the_rest() {
 fn a_value_of_a_queue_in_use_takes_that_queue_alone_off() {
     let mut machine = Machine::enabled("shared");
     let mut wanted = machine.0.clone();
-    wanted.unbind(DriverName::User, "wq0.0", &Idle).expect("it is bound");
+    wanted.unbind(DriverName::User, "wq0.0", &IdleHardware).expect("it is bound");
     for (attribute, text) in
         [("type", "user"), ("name", "app"), ("priority", "3"), ("threshold", "9")]
     {
-        wanted.write(named("wq0.0"), attribute, text, &Idle).expect("it is off");
+        wanted.write(named("wq0.0"), attribute, text, &IdleHardware).expect("it is off");
     }
-    wanted.bind(DriverName::User, "wq0.0", &Idle).expect("all checks hold");
-    let answer = Saved::of(&wanted).taken_by(&machine.0);
+    wanted.bind(DriverName::User, "wq0.0", &IdleHardware).expect("all checks hold");
+    let answer = SavedConfig::from_driver(&wanted).taken_by(&machine.0);
     assert_eq!(answer.refusals, []);
     let plan = answer.configuration.plan(&machine.0);
-    let words: Vec<String> = plan.steps.iter().map(Step::to_string).collect();
+    let words: Vec<String> = plan.steps.iter().map(ConfigStep::to_string).collect();
     assert_eq!(
         words,
         [
@@ -271,7 +279,7 @@ fn every_refusal_of_a_file_is_told_at_once_with_what_is_allowed() {
             {{"dev":"dsa3"}}]"#,
         queues.join(",")
     );
-    let file = Saved::parse(&text).expect("a file");
+    let file = SavedConfig::parse(&text).expect("a file");
     let answer = file.taken_by(&Machine::new().0);
     let words: Vec<String> = answer.refusals.iter().map(ToString::to_string).collect();
     let expected = [
@@ -295,7 +303,7 @@ fn every_refusal_of_a_file_is_told_at_once_with_what_is_allowed() {
         .replace(",\"op_config\":\"1\"", "")
         .replace(",{\"dev\":\"engine0.7\"}", "")
         .replace(",\n            {\"dev\":\"dsa3\"}", "");
-    let answer = Saved::parse(&text).expect("a file").taken_by(&Machine::new().0);
+    let answer = SavedConfig::parse(&text).expect("a file").taken_by(&Machine::new().0);
     let words: Vec<String> = answer.refusals.iter().map(ToString::to_string).collect();
     let expected = [
         "wq0.2: threshold = \"0\" was refused: ENXIO, no such device or address; allowed is 1 to 16; cmd_status 0x80060000: a shared queue needs a threshold: write its threshold",
@@ -310,9 +318,9 @@ fn numbers_that_other_accelerators_have_are_no_devices() {
     let mut driver = Driver::new(parts);
     assert!(!driver.has(named("dsa1")) && driver.has(named("dsa2")));
     assert!(driver.nodes().all(|node| node.device() != 1));
-    driver.write(named("wq2.0"), "size", "9", &Idle).expect("it is there");
-    assert_eq!(Saved::of(&seen(&driver)), Saved::of(&driver));
-    let file = Saved::parse(r#"[{"dev":"dsa1"}]"#).expect("a file");
+    driver.write(named("wq2.0"), "size", "9", &IdleHardware).expect("it is there");
+    assert_eq!(SavedConfig::from_driver(&seen(&driver)), SavedConfig::from_driver(&driver));
+    let file = SavedConfig::parse(r#"[{"dev":"dsa1"}]"#).expect("a file");
     let refusals = file.taken_by(&driver).refusals;
     assert_eq!(
         refusals[0].to_string(),
@@ -324,11 +332,11 @@ fn numbers_that_other_accelerators_have_are_no_devices() {
 fn kernels_without_names_of_drivers_go_by_the_type() {
     let old = Part { without: vec!["driver_name", "enqcmds_retries"], ..Part::new(PART) };
     let driver = Driver::new(vec![old]);
-    assert_eq!(Saved::of(&seen(&driver)), Saved::of(&driver));
+    assert_eq!(SavedConfig::from_driver(&seen(&driver)), SavedConfig::from_driver(&driver));
     let mut machine = Machine::with_queue(Part::new(PART), "dedicated");
     machine.bind("idxd", "dsa0").expect("all checks hold");
     machine.bind("user", "wq0.0").expect("all checks hold");
-    let file = Saved::of(&machine.0);
+    let file = SavedConfig::from_driver(&machine.0);
     let answer = file.taken_by(&driver);
     assert_eq!(answer.refusals.iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
     let plan = answer.configuration.plan(&driver);

@@ -2,8 +2,8 @@
 
 use crate::{Machine, PART, named};
 use dsa::hardware::capabilities::{Capabilities, gencap, wqcap};
-use idxd::saved::Saved;
-use idxd::{Driver, DriverName, Errno, Idle, Mode, Node, Part};
+use idxd::config_file::SavedConfig;
+use idxd::{BusNode, Driver, DriverName, Errno, IdleHardware, Part, WorkQueueMode};
 
 /// The form of `net_profile.conf` of Debian's package, with its commas behind last members.
 const NET_PROFILE: &str = r#"[ { "dev":"dsa0", "read_buffer_limit":0, "groups":[
@@ -19,8 +19,8 @@ const NET_PROFILE: &str = r#"[ { "dev":"dsa0", "read_buffer_limit":0, "groups":[
 
 fn apply(text: &str) -> Result<Machine, String> {
     let mut machine = Machine::new();
-    let saved = Saved::parse(text).map_err(|error| error.to_string())?;
-    saved.apply(&mut machine.0, &Idle).map_err(|error| error.to_string())?;
+    let saved = SavedConfig::parse(text).map_err(|error| error.to_string())?;
+    saved.apply(&mut machine.0, &IdleHardware).map_err(|error| error.to_string())?;
     Ok(machine)
 }
 
@@ -45,11 +45,12 @@ fn a_profile_configures_and_enables() {
     }
     // The only device of a file may be there without a list.
     let alone = NET_PROFILE.trim().trim_start_matches('[').trim_end_matches(']');
-    assert_eq!(Saved::parse(alone), Saved::parse(NET_PROFILE));
+    assert_eq!(SavedConfig::parse(alone), SavedConfig::parse(NET_PROFILE));
     // Applied to what it made, it has nothing to do.
-    let (mut again, saved) = (machine.0.clone(), Saved::parse(NET_PROFILE).expect("a profile"));
-    saved.apply(&mut again, &Idle).expect("nothing differs but names of states");
-    assert_eq!(Saved::of(&again), Saved::of(&machine.0));
+    let (mut again, saved) =
+        (machine.0.clone(), SavedConfig::parse(NET_PROFILE).expect("a profile"));
+    saved.apply(&mut again, &IdleHardware).expect("nothing differs but names of states");
+    assert_eq!(SavedConfig::from_driver(&again), SavedConfig::from_driver(&machine.0));
 }
 
 #[test]
@@ -67,11 +68,11 @@ fn what_is_saved_comes_back() {
                 machine.bind("idxd", "dsa0").expect("all checks hold");
                 machine.bind("user", "wq0.0").expect("all checks hold");
             }
-            let saved = Saved::of(&machine.0);
-            let read = Saved::parse(&saved.to_json()).expect("our own text");
+            let saved = SavedConfig::from_driver(&machine.0);
+            let read = SavedConfig::parse(&saved.to_json()).expect("our own text");
             let mut other = Driver::new(vec![Part::new(part)]);
-            read.apply(&mut other, &Idle).expect("the same part");
-            assert_eq!(Saved::of(&other), saved);
+            read.apply(&mut other, &IdleHardware).expect("the same part");
+            assert_eq!(SavedConfig::from_driver(&other), saved);
         }
     }
 }
@@ -84,7 +85,10 @@ fn sizes_change_in_any_order() {
     }
     let text = r#"[{"dev":"dsa0","ungrouped_workqueues":[{"dev":"wq0.1","size":100},
         {"dev":"wq0.0","size":28}]}]"#;
-    Saved::parse(text).expect("a file").apply(&mut machine.0, &Idle).expect("128 together");
+    SavedConfig::parse(text)
+        .expect("a file")
+        .apply(&mut machine.0, &IdleHardware)
+        .expect("128 together");
     assert_eq!(
         (machine.get("wq0.0", "size"), machine.get("wq0.1", "size")),
         ("28".into(), "100".into())
@@ -121,7 +125,7 @@ fn faults_of_a_file_name_key_value_and_what_is_allowed() {
         ("[\n  {\"dev\" \"dsa0\"}]".into(), "not JSON: expected `:` at line 2 column 10"),
     ];
     for (text, expected) in rows {
-        let error = Saved::parse(&text).expect_err(&text).to_string();
+        let error = SavedConfig::parse(&text).expect_err(&text).to_string();
         assert!(error.contains(expected), "{error:?} does not say {expected:?}");
     }
 }
@@ -172,20 +176,25 @@ fn a_file_may_leave_devices_and_queues_off() {
 #[test]
 fn the_default_has_a_queue_for_dpdk_and_a_shared_one() {
     let mut driver = Driver::new(Part::of_machine(&[PART; 4]));
-    Saved::default_for(&[PART; 4]).apply(&mut driver, &Idle).expect("the part has it");
+    SavedConfig::default_for(&[PART; 4])
+        .apply(&mut driver, &IdleHardware)
+        .expect("the part has it");
     for (number, device) in driver.devices().iter().enumerate() {
         let [own, shared] = [0, 1].map(|queue| &device.queues()[queue]);
         assert_eq!(own.name(), format!("dpdk_wq{number}.0"));
-        assert_eq!((own.mode(), own.size(), own.most_batch()), (Mode::Dedicated, 16, 1024));
+        assert_eq!(
+            (own.mode(), own.size(), own.most_batch()),
+            (WorkQueueMode::Dedicated, 16, 1024)
+        );
         assert_eq!(
             (shared.mode(), shared.name(), shared.threshold()),
-            (Mode::Shared, "shared", 14)
+            (WorkQueueMode::Shared, "shared", 14)
         );
         assert!(own.block_on_fault() && shared.block_on_fault());
         assert_eq!((own.group(), shared.group()), (Some(0), Some(1)));
-        let engines: Vec<_> = device.engines().iter().map(idxd::Engine::group).collect();
+        let engines: Vec<_> = device.engines().iter().map(idxd::IdxdEngine::group).collect();
         assert_eq!(engines, [Some(0), Some(1), Some(1), Some(1)]);
-        assert_eq!(driver.bound(Node::Queue(number, 1)), Some(DriverName::User));
+        assert_eq!(driver.bound(BusNode::Queue(number, 1)), Some(DriverName::User));
     }
 }
 
@@ -201,9 +210,11 @@ fn the_default_fits_smaller_parts() {
     ];
     for (part, groups) in parts {
         let mut driver = Driver::new(vec![Part::new(part)]);
-        Saved::default_for(&[part]).apply(&mut driver, &Idle).expect("it fits the part");
+        SavedConfig::default_for(&[part])
+            .apply(&mut driver, &IdleHardware)
+            .expect("it fits the part");
         let queues = driver.devices()[0].queues().iter().filter(|queue| queue.is_enabled());
-        let of_queues: Vec<_> = queues.filter_map(idxd::Queue::group).collect();
+        let of_queues: Vec<_> = queues.filter_map(idxd::IdxdQueue::group).collect();
         assert_eq!(of_queues, groups, "{part:?}");
         let engines = driver.devices()[0].engines();
         assert!(engines.iter().all(|engine| engine.group().is_some()), "{part:?}");
@@ -213,7 +224,8 @@ fn the_default_fits_smaller_parts() {
 #[test]
 fn an_enabled_device_refuses_another_configuration() {
     let mut machine = Machine::enabled("shared");
-    let error = Saved::parse(NET_PROFILE).expect("a file").apply(&mut machine.0, &Idle);
+    let error =
+        SavedConfig::parse(NET_PROFILE).expect("a file").apply(&mut machine.0, &IdleHardware);
     let error = error.expect_err("the sizes differ");
     assert_eq!((error.node, error.errno), (named("wq0.0"), Errno::EPERM));
 }

@@ -1,8 +1,8 @@
 //! The registers of the devices, and the processes that use them.
 
 use super::drains::{DrainGuard, QueueDrains};
-use dsa_run::registers::{self, MOST_CLIENTS, Registers, state};
-use idxd::{DeviceState, Hardware, Mode};
+use dsa_run::registers::{self, MOST_CLIENTS, RunRegisters, state};
+use idxd::{DeviceState, HardwareAccess, WorkQueueMode};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use units::narrow::usize_from;
 /// The registers of all devices, and the processes that have queues open.
 pub struct RegisterBoard {
     /// The registers in shared memory.
-    pub registers: &'static Registers,
+    pub registers: &'static RunRegisters,
     /// The processes that have a queue open, by device and queue.
     users: Mutex<HashMap<(usize, usize), Vec<User>>>,
     clients: AtomicU32,
@@ -31,7 +31,7 @@ pub struct User {
 
 impl RegisterBoard {
     /// Registers without clients.
-    pub fn new(registers: &'static Registers) -> Self {
+    pub fn new(registers: &'static RunRegisters) -> Self {
         Self {
             registers,
             users: Mutex::new(HashMap::new()),
@@ -93,7 +93,7 @@ impl RegisterBoard {
         }
     }
 
-    pub(super) fn queue(&self, device: usize, queue: usize) -> &'static registers::Queue {
+    pub(super) fn queue(&self, device: usize, queue: usize) -> &'static registers::QueueRegisters {
         &self.registers.device[device].queue[queue]
     }
 
@@ -121,7 +121,7 @@ fn is_ending(process: u32) -> bool {
     flags.is_none_or(|flags| flags & PF_EXITING != 0) && threads.is_none_or(|threads| threads <= 1)
 }
 
-impl Hardware for RegisterBoard {
+impl HardwareAccess for RegisterBoard {
     fn occupancy(&self, device: usize, queue: usize) -> u32 {
         self.queue(device, queue).occupancy()
     }
@@ -137,7 +137,7 @@ impl Hardware for RegisterBoard {
     // when it ends are dropped.
     fn drain_pasid(&self, _: usize, _: usize, _: u32) {}
 
-    fn publish(&self, device: usize, driver: &idxd::Device) {
+    fn publish(&self, device: usize, driver: &idxd::IdxdDevice) {
         let own = &self.registers.device[device];
         let is_on = driver.state() == DeviceState::Enabled;
         for (group, engines) in own.engines.iter().enumerate() {
@@ -169,12 +169,12 @@ impl Hardware for RegisterBoard {
 
 /// Writes the configuration of an enabled queue to its registers. If it was enabled before, only the
 /// threshold can have changed.
-fn configure(queue: &idxd::Queue, register: &registers::Queue, is_new: bool) {
+fn configure(queue: &idxd::IdxdQueue, register: &registers::QueueRegisters, is_new: bool) {
     register.threshold.store(queue.threshold().into(), Ordering::Relaxed);
     if !is_new {
         return;
     }
-    let dedicated = u32::from(queue.mode() == Mode::Dedicated);
+    let dedicated = u32::from(queue.mode() == WorkQueueMode::Dedicated);
     let group = queue.group().map_or(0, units::narrow::fit);
     register.dedicated.store(dedicated, Ordering::Relaxed);
     register.size.store(queue.size().into(), Ordering::Relaxed);

@@ -41,7 +41,7 @@ impl QueueDrains {
     pub fn set_enabled(
         &self,
         queue: QueueNumber,
-        register: &registers::Queue,
+        register: &registers::QueueRegisters,
         is_enabled: bool,
         configure: impl FnOnce(bool),
     ) {

@@ -2,7 +2,7 @@
 //! irq.c, recalled].
 
 use super::RunDevices;
-use dsa::device::{Event, EventLog};
+use dsa::device::{EventLog, LoggedEvent};
 use dsa::hardware::status;
 use std::collections::HashSet;
 use std::num::NonZeroU32;
@@ -21,7 +21,7 @@ impl EventLogHandler {
     /// Takes and handles all entries of the log.
     pub fn handle(&mut self, device: usize, devices: &RunDevices) {
         let events = &devices.board.registers.device[device].events;
-        let Some(log) = events.of(READER, 0, None).and_then(|place| EventLog::new(place).ok())
+        let Some(log) = events.log_for(READER, 0, None).and_then(|place| EventLog::new(place).ok())
         else {
             self.failed.clear();
             return;
@@ -32,7 +32,7 @@ impl EventLogHandler {
     }
 
     /// Writes the record of an entry that has one. Other entries only report an error.
-    fn write_record(&mut self, device: usize, devices: &RunDevices, event: &Event) {
+    fn write_record(&mut self, device: usize, devices: &RunDevices, event: &LoggedEvent) {
         let mut record = event.record();
         let batch = (event.queue(), event.batch());
         match event.code() {

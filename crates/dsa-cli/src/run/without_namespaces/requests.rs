@@ -5,7 +5,7 @@ use super::queues::{HandedFile, QueueFiles};
 use crate::run::devices::RunDevices;
 use crate::run::driver_files::FileAttribute;
 use dsa_run::requests::{MOST_BYTES, SOCKET};
-use idxd::{CommandStatus, DriverName, Errno, Node};
+use idxd::{BusNode, CommandStatus, DriverName, Errno};
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix,
     SocketFlags, SocketType,
@@ -113,7 +113,9 @@ impl RequestServer {
                 Ok(sentence.to_owned().into())
             }
             ["open", queue] => {
-                let Ok(Node::Queue(device, queue)) = node(queue) else { return Err(Errno::ENOENT) };
+                let Ok(BusNode::Queue(device, queue)) = node(queue) else {
+                    return Err(Errno::ENOENT);
+                };
                 // A queue that is not enabled for programs has no file.
                 devices.driver().cdev_minor(device, queue).ok_or(Errno::ENOENT)?;
                 let file = self.queues.open(device, queue, process)?;
@@ -128,7 +130,7 @@ impl RequestServer {
         }
     }
 
-    fn write(&self, node: Node, name: &str, text: &str) -> Result<RequestAnswer<'_>, Errno> {
+    fn write(&self, node: BusNode, name: &str, text: &str) -> Result<RequestAnswer<'_>, Errno> {
         let attributes = self.devices.driver().attributes(node);
         let found = attributes.iter().find(|own| own.name == name).ok_or(Errno::ENOENT)?;
         if !found.writable {
@@ -151,8 +153,8 @@ impl RequestServer {
     }
 }
 
-fn node(name: &str) -> Result<Node, Errno> {
-    Node::from_str(name).map_err(|_| Errno::ENODEV)
+fn node(name: &str) -> Result<BusNode, Errno> {
+    BusNode::from_str(name).map_err(|_| Errno::ENODEV)
 }
 
 fn send(connection: &OwnedFd, answer: &Result<RequestAnswer<'_>, Errno>) -> io::Result<()> {

@@ -3,7 +3,7 @@
 use super::TWO_QUEUES;
 use crate::runs::{Ended, Place, command, ended};
 use dsa::hardware::capabilities::Capabilities;
-use idxd::{Driver, Idle, Node, Part, former_name};
+use idxd::{BusNode, Driver, IdleHardware, Part, former_name};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -39,10 +39,10 @@ fn make(root: &Path, kernel: Kernel) -> Driver {
         write(&bus.join("drivers").join(name).join("unbind"), "");
     }
     for node in driver.nodes() {
-        let device = Node::Device(node.device());
+        let device = BusNode::Device(node.device());
         let pci = format!("sys/devices/pci0000:6a/0000:6a:0{}.0", node.device());
         let own = match node {
-            Node::Device(_) => format!("{pci}/{device}"),
+            BusNode::Device(_) => format!("{pci}/{device}"),
             _ => format!("{pci}/{device}/{node}"),
         };
         create(&root.join(&own));
@@ -62,7 +62,7 @@ fn make(root: &Path, kernel: Kernel) -> Driver {
                 None => kernel.is_old || !is_old_name,
             };
             // An attribute without a value has a file that cannot be read.
-            if let (Ok(text), true) = (driver.read(node, attribute.name, &Idle), is_shown) {
+            if let (Ok(text), true) = (driver.read(node, attribute.name, &IdleHardware), is_shown) {
                 write(&root.join(&own).join(attribute.name), &text);
             }
         }

@@ -1,23 +1,23 @@
-//! What engines do with a group: take a task, look for one, sleep, end it.
+//! The calls of engines on their group: take a task, poll for one, sleep, end it.
 
-use super::{Group, State, Work};
+use super::{EngineGroup, GroupState, TakenDescriptor};
 use crate::device::Tag;
 use crate::device::crew::{GroupCrew, Task};
-use crate::engine::batch::Batch;
+use crate::engine::batch::RunningBatch;
 use crate::hardware::Opcode;
 use crate::inject::Injector;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long an engine that finds nothing looks again before it sleeps: several times what it takes a
-/// submitter to wake it, and to come back after that.
-const LOOKS_FOR: Duration = Duration::from_micros(100);
-/// How long it looks before it lets another thread have its CPU: each time it may be gone for some
-/// milliseconds, if others want the CPU.
+/// Time for which an engine polls for work before it sleeps: several times the time that a submitter needs
+/// to wake it and to submit again.
+const POLL_TIME: Duration = Duration::from_micros(100);
+/// Time for which it polls before it yields its CPU to another thread. A yield may take some milliseconds
+/// if other threads want the CPU.
 const BEFORE_YIELD: Duration = Duration::from_micros(10);
 
-impl Group {
+impl EngineGroup {
     /// The next task of an engine; `None` when the group has stopped and is empty.
     pub fn next(&self) -> Option<Task> {
         let mut state = self.lock();
@@ -38,7 +38,7 @@ impl Group {
                 state = self.lock();
             } else {
                 state.idle.sleep();
-                let sleeps_on = |state: &mut State| state.idle.sleeps_on();
+                let sleeps_on = |state: &mut GroupState| state.idle.sleeps_on();
                 let woken = self.arrived.wait_while(state, sleeps_on);
                 state = woken.unwrap_or_else(PoisonError::into_inner);
                 state.idle.wake();
@@ -47,7 +47,7 @@ impl Group {
         }
     }
 
-    /// Looks for work without the lock.
+    /// Polls for work without the lock.
     fn look(&self) {
         let start = Instant::now();
         let is_work =
@@ -55,7 +55,7 @@ impl Group {
         let mut yields = BEFORE_YIELD;
         while !is_work() {
             let since = start.elapsed();
-            if since >= LOOKS_FOR {
+            if since >= POLL_TIME {
                 break;
             }
             if since >= yields {
@@ -67,7 +67,7 @@ impl Group {
         }
     }
 
-    fn task(&self, state: &mut State) -> Option<Task> {
+    fn task(&self, state: &mut GroupState) -> Option<Task> {
         if let Some(work) = self.dispatch(state) {
             return Some(Task::Execute(work));
         }
@@ -75,8 +75,8 @@ impl Group {
         Some(Task::Help { queue: *queue, tag: *tag, batch: Arc::clone(batch) })
     }
 
-    /// Calls another engine if there is more to do, and lets a drain wait.
-    fn begin(&self, mut state: MutexGuard<'_, State>, task: Task) -> Task {
+    /// Wakes another engine if there is more to do. If the task is a drain, waits for the descriptors before it.
+    fn begin(&self, mut state: MutexGuard<'_, GroupState>, task: Task) -> Task {
         let has_more = self.waiting.load(Ordering::Relaxed) > 0
             || state.batches.iter().any(|(_, own)| own.has_work());
         if has_more && state.idle.call() {
@@ -88,7 +88,7 @@ impl Group {
         }
     }
 
-    fn dispatch(&self, state: &mut State) -> Option<Work> {
+    fn dispatch(&self, state: &mut GroupState) -> Option<TakenDescriptor> {
         loop {
             if let Some(work) = state.held.take_due() {
                 return Some(work);
@@ -109,33 +109,38 @@ impl Group {
         }
     }
 
-    /// Takes an entry out of the queue whose turn it is.
-    fn take_out(&self, state: &mut State) -> Option<Work> {
-        let State { arbiter, queues, held, .. } = state;
+    /// Takes an entry out of the queue that the arbiter chooses.
+    fn take_out(&self, state: &mut GroupState) -> Option<TakenDescriptor> {
+        let GroupState { arbiter, queues, held, .. } = state;
         let has_work = |queue: usize| {
             queues[queue].own_entries() > 0 && !(self.has_one_engine && held.has_of(queue))
         };
         let queue = arbiter.choose(has_work)?;
         let ((descriptor, tag), order) = queues[queue].dispatch()?;
         self.waiting.fetch_sub(1, Ordering::Release);
-        Some(Work { queue, descriptor, tag, order })
+        Some(TakenDescriptor { queue, descriptor, tag, order })
     }
 
-    /// A drain goes on when all descriptors before it in its queue have ended: engines have them all.
-    fn in_order(&self, state: MutexGuard<'_, State>, work: Work) -> Work {
+    /// If the descriptor is a drain, waits until all descriptors before it in its queue have ended. Engines
+    /// have taken them all.
+    fn in_order(
+        &self,
+        state: MutexGuard<'_, GroupState>,
+        work: TakenDescriptor,
+    ) -> TakenDescriptor {
         if work.descriptor.opcode() == Some(Opcode::Drain) {
             let is_behind =
-                |state: &State| state.queues[work.queue].engines_have_before(work.order);
+                |state: &GroupState| state.queues[work.queue].engines_have_before(work.order);
             self.wait_while(state, is_behind);
         }
         work
     }
 
     /// Ends a descriptor that an engine has taken.
-    pub fn done(&self, work: &Work) {
+    pub fn done(&self, work: &TakenDescriptor) {
         let mut state = self.lock();
         state.queues[work.queue].end(work.order);
-        self.tell(state);
+        self.wake_waiting(state);
     }
 
     /// The engines of the group, for a batch of a queue.
@@ -147,20 +152,20 @@ impl Group {
         self.has_one_engine
     }
 
-    /// A batch begins: engines that have nothing else to do take members of it.
-    pub fn open(&self, from: (usize, Tag), batch: &Arc<Batch>) {
+    /// Offers a batch to engines that have nothing else to do.
+    pub fn open(&self, from: (usize, Tag), batch: &Arc<RunningBatch>) {
         let mut state = self.lock();
         state.batches.push((from, Arc::clone(batch)));
         self.open.fetch_add(1, Ordering::Release);
         self.call_engine(state);
     }
 
-    /// A batch has members to take again.
+    /// Wakes an engine, as a batch has members to take again.
     pub fn call_helper(&self) {
         self.call_engine(self.lock());
     }
 
-    pub fn close(&self, batch: &Arc<Batch>) {
+    pub fn close(&self, batch: &Arc<RunningBatch>) {
         self.lock().batches.retain(|(_, own)| !Arc::ptr_eq(own, batch));
         self.open.fetch_sub(1, Ordering::Release);
     }

@@ -36,7 +36,7 @@ pub(super) struct Protection {
 impl Protection {
     pub const ALL_ONES: Self = Self { guard: !0, application: !0, reference: !0 };
 
-    fn of_bytes(bytes: [u8; 8]) -> Self {
+    fn from_bytes(bytes: [u8; 8]) -> Self {
         let [g0, g1, a0, a1, r0, r1, r2, r3] = bytes;
         Self {
             guard: u16::from_be_bytes([g0, g1]),
@@ -52,14 +52,14 @@ impl Protection {
         [g0, g1, a0, a1, r0, r1, r2, r3]
     }
 
-    /// Reads it from memory. Called inside a guard.
+    /// Reads protection information from memory. Called inside a guard.
     pub fn read(address: u64) -> Self {
         #[allow(unsafe_code)]
         // SAFETY: a fault is caught by the guard around it.
-        Self::of_bytes(unsafe { bytes::<[u8; 8]>(address).read_unaligned() })
+        Self::from_bytes(unsafe { bytes::<[u8; 8]>(address).read_unaligned() })
     }
 
-    /// Writes it to memory. Called inside a guard.
+    /// Writes protection information to memory. Called inside a guard.
     pub fn write(self, address: u64) {
         #[allow(unsafe_code)]
         // SAFETY: a fault is caught by the guard around it; the place is the submitter's.
@@ -74,14 +74,14 @@ impl Protection {
 pub(super) struct Tags {
     pub reference: u32,
     pub application: u16,
-    /// Bits of the application tag that are no part of it.
+    /// Bits of the application tag that are ignored.
     pub mask: u16,
     reference_increments: bool,
     application_increments: bool,
 }
 
 impl Tags {
-    fn of_source(descriptor: &Descriptor) -> Self {
+    fn from_source(descriptor: &Descriptor) -> Self {
         let flags = descriptor.dif_source_flags();
         Self {
             reference: descriptor.source_reference(),
@@ -92,7 +92,7 @@ impl Tags {
         }
     }
 
-    fn of_destination(descriptor: &Descriptor) -> Self {
+    fn from_destination(descriptor: &Descriptor) -> Self {
         let flags = descriptor.dif_destination_flags();
         Self {
             reference: descriptor.destination_reference(),
@@ -121,7 +121,7 @@ impl Tags {
     }
 }
 
-/// Where a record has the source's tags, and the destination's.
+/// Offsets in a completion record of the tags of source and destination.
 pub(super) const SOURCE_TAGS: usize = 16;
 pub(super) const DESTINATION_TAGS: usize = 24;
 
@@ -134,7 +134,8 @@ pub(super) struct Walk {
 
 impl Walk {
     pub fn new(descriptor: &Descriptor) -> Self {
-        let (source, destination) = (Tags::of_source(descriptor), Tags::of_destination(descriptor));
+        let (source, destination) =
+            (Tags::from_source(descriptor), Tags::from_destination(descriptor));
         Self { source, destination }
     }
 

@@ -1,17 +1,17 @@
 //! The answer to a bind, from what attributes read.
 
 use crate::named;
-use idxd::{Driver, DriverName, Errno, Idle, Node, Queue};
+use idxd::{BusNode, Driver, DriverName, Errno, IdleHardware, IdxdQueue};
 
 /// What a bind has to answer: the first row that applies, in the order of the contract.
 pub fn of_bind(driver: &Driver, number: usize, to: DriverName) -> Option<(Errno, Option<u32>)> {
     let device = &driver.devices()[0];
     let queue = &device.queues()[number];
-    let read = |attribute: &str| driver.read(Node::Queue(0, number), attribute, &Idle);
+    let read = |attribute: &str| driver.read(BusNode::Queue(0, number), attribute, &IdleHardware);
     let text = |attribute: &str| read(attribute).expect("it has a value").trim_end().to_owned();
-    let bound = driver.bound(Node::Queue(0, number)).is_some();
-    let state = driver.read(named("dsa0"), "state", &Idle).expect("a state");
-    let others: u16 = device.queues().iter().map(Queue::size).sum::<u16>() - queue.size();
+    let bound = driver.bound(BusNode::Queue(0, number)).is_some();
+    let state = driver.read(named("dsa0"), "state", &IdleHardware).expect("a state");
+    let others: u16 = device.queues().iter().map(IdxdQueue::size).sum::<u16>() - queue.size();
     let no_entries = text("size") == "0" && (text("type") == "none" || others + 16 > 128);
     let rows = [
         (bound, Errno::EBUSY, None),

@@ -1,17 +1,21 @@
 //! Which key a refusal of the device is about, that has no more than a code.
 
-use crate::{CommandStatus, Device, Mode, Node};
+use crate::{BusNode, CommandStatus, IdxdDevice, WorkQueueMode};
 
 /// A key, and what it may be.
-pub(super) struct Blame {
-    pub node: Node,
+pub(super) struct RefusedKey {
+    pub node: BusNode,
     pub attribute: &'static str,
     pub value: String,
     pub allowed: String,
 }
 
 /// The first key that a device is not enabled for.
-pub(super) fn of_device(device: &Device, node: Node, status: CommandStatus) -> Option<Blame> {
+pub(super) fn for_device(
+    device: &IdxdDevice,
+    node: BusNode,
+    status: CommandStatus,
+) -> Option<RefusedKey> {
     let number = node.device();
     match status {
         CommandStatus::HALF_A_GROUP => (0..device.groups.len()).find_map(|group| {
@@ -24,24 +28,25 @@ pub(super) fn of_device(device: &Device, node: Node, status: CommandStatus) -> O
                 }
                 _ => return None,
             };
-            let node = Node::Group(number, group);
-            Some(Blame { node, attribute, value: String::new(), allowed: allowed.to_owned() })
+            let node = BusNode::Group(number, group);
+            Some(RefusedKey { node, attribute, value: String::new(), allowed: allowed.to_owned() })
         }),
-        CommandStatus::READ_BUFFERS => of_read_buffers(device, number),
+        CommandStatus::READ_BUFFERS => for_read_buffers(device, number),
         CommandStatus::DRIVER_NO_SHARED => {
-            let is_shared =
-                |queue: &crate::Queue| queue.group.is_some() && queue.mode == Mode::Shared;
+            let is_shared = |queue: &crate::IdxdQueue| {
+                queue.group.is_some() && queue.mode == WorkQueueMode::Shared
+            };
             let queue = device.queues.iter().position(is_shared)?;
-            let node = Node::Queue(number, queue);
+            let node = BusNode::Queue(number, queue);
             let allowed = "dedicated, where shared virtual memory is off".to_owned();
-            Some(Blame { node, attribute: "mode", value: "shared".to_owned(), allowed })
+            Some(RefusedKey { node, attribute: "mode", value: "shared".to_owned(), allowed })
         }
         _ => None,
     }
 }
 
 /// The group whose buffers do not suffice, or are more than others have left.
-fn of_read_buffers(device: &Device, number: usize) -> Option<Blame> {
+fn for_read_buffers(device: &IdxdDevice, number: usize) -> Option<RefusedKey> {
     let free = device.free_read_buffers();
     let mut limited = 0;
     for (index, group) in device.groups.iter().enumerate() {
@@ -54,16 +59,16 @@ fn of_read_buffers(device: &Device, number: usize) -> Option<Blame> {
             (least.max(group.read_buffers_reserved.into()), group.read_buffers_reserved + free);
         let allowed = usize::from(group.read_buffers_allowed);
         if !(from..=to.into()).contains(&allowed) {
-            return Some(Blame {
-                node: Node::Group(number, index),
+            return Some(RefusedKey {
+                node: BusNode::Group(number, index),
                 attribute: "read_buffers_allowed",
                 value: group.read_buffers_allowed.to_string(),
                 allowed: format!("{from} to {to}, with what other groups have reserved"),
             });
         }
     }
-    Some(Blame {
-        node: Node::Device(number),
+    Some(RefusedKey {
+        node: BusNode::Device(number),
         attribute: "read_buffer_limit",
         value: device.read_buffer_limit.to_string(),
         allowed: format!("{limited} or more: 4 for each engine of the groups that use it"),
@@ -71,7 +76,7 @@ fn of_read_buffers(device: &Device, number: usize) -> Option<Blame> {
 }
 
 /// The attribute of a queue that a status is about.
-pub(super) fn of_queue(status: CommandStatus) -> Option<&'static str> {
+pub(super) fn for_queue(status: CommandStatus) -> Option<&'static str> {
     Some(match status {
         CommandStatus::DRIVER_NO_GROUP => "group_id",
         CommandStatus::DRIVER_NO_NAME => "name",

@@ -1,8 +1,8 @@
-//! Pages that are absent for one descriptor, in the thread that executes it: faults that are injected.
+//! Injected page faults: pages that are absent for one descriptor, in the thread that executes it.
 //!
-//! They are asked wherever the memory of a descriptor is looked at before it is accessed; operations
-//! that access it first do not, as long as there is an absent page. The process has the pages all the
-//! same, and other threads access them.
+//! They are looked up wherever the memory of a descriptor is tested before it is accessed. While a page is
+//! absent, no operation accesses its memory before such a test. The process still has the pages, and other
+//! threads access them.
 
 use super::PAGE_BYTES;
 use std::cell::{Cell, RefCell};
@@ -17,7 +17,7 @@ pub(crate) struct Absent {
     spares_records: bool,
 }
 
-/// What accesses memory.
+/// Kind of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Data,
@@ -37,7 +37,8 @@ impl Absent {
         Self { first, last, spares_records: false }
     }
 
-    /// A page of an operand. A completion record in it is written: a lost one is trouble of another kind.
+    /// The page of an operand. A completion record in it is still written: a lost record is another kind of
+    /// fault.
     pub fn data_page(address: u64) -> Self {
         Self { spares_records: true, ..Self::pages_of(address, address.saturating_add(1)) }
     }
@@ -48,9 +49,9 @@ impl Absent {
     }
 }
 
-/// Does `work` without these pages, and without those that are absent already.
+/// Runs `work` without these pages, and without those that are absent already.
 pub(crate) fn without<R>(pages: &[Absent], work: impl FnOnce() -> R) -> R {
-    /// Leaves as many as there were before.
+    /// Restores the number of absent pages when dropped.
     struct End(usize);
 
     impl Drop for End {
@@ -84,7 +85,7 @@ pub(crate) fn is_any() -> bool {
     IS_ANY.get()
 }
 
-/// Of `length` bytes, how many from the first on are there.
+/// Number of bytes, of the first `length`, that are in no absent page.
 #[inline]
 pub(crate) fn from_the_start(access: Access, address: u64, length: u64) -> u64 {
     if !is_any() || length == 0 {
@@ -108,7 +109,7 @@ pub(crate) fn from_the_end(access: Access, address: u64, length: u64) -> u64 {
     })
 }
 
-/// Whether all of these bytes are there.
+/// Whether none of these bytes is in an absent page.
 #[inline]
 pub(crate) fn are_there(access: Access, address: u64, length: u64) -> bool {
     from_the_start(access, address, length) == length

@@ -1,8 +1,8 @@
 //! From the text of a file.
 
 use super::keys::{self, Form};
-use super::{Entry, Saved};
-use crate::Node;
+use super::{NodeSettings, SavedConfig};
+use crate::BusNode;
 use crate::attributes::current_name;
 use serde_json::{Map, Value};
 use std::fmt::Display;
@@ -33,7 +33,7 @@ fn refused(at: &dyn Display, key: &str, value: &Value, allowed: &str) -> ParseEr
     ParseError::Key { at, key, value: value.to_string(), allowed: allowed.to_owned() }
 }
 
-impl Saved {
+impl SavedConfig {
     /// Reads a file's text. As accel-config does, it takes a comma behind the last member of a list.
     ///
     /// # Errors
@@ -52,13 +52,13 @@ impl Saved {
 
     fn read_device(&mut self, object: &Map<String, Value>) -> Result<(), ParseError> {
         let device = match self.read("the file", object)? {
-            Node::Device(device) => device,
+            BusNode::Device(device) => device,
             other => return Err(wrong_kind("the file", other, "dsaN")),
         };
         let at = format!("dsa{device}");
         for group in members(&at, object, "groups")? {
             let number = match self.read(&at, group)? {
-                Node::Group(within, number) if within == device => number,
+                BusNode::Group(within, number) if within == device => number,
                 other => return Err(wrong_kind(&at, other, &format!("group{device}.M"))),
             };
             let at = format!("group{device}.{number}");
@@ -89,7 +89,7 @@ impl Saved {
         let kind = if list.ends_with("engines") { "engine" } else { "wq" };
         let fits = matches!(
             (node, kind),
-            (Node::Queue(within, _), "wq") | (Node::Engine(within, _), "engine")
+            (BusNode::Queue(within, _), "wq") | (BusNode::Engine(within, _), "engine")
                 if within == device
         );
         if !fits {
@@ -110,24 +110,24 @@ impl Saved {
     }
 
     /// Reads the keys of an object into a new entry.
-    fn read(&mut self, at: &str, object: &Map<String, Value>) -> Result<Node, ParseError> {
+    fn read(&mut self, at: &str, object: &Map<String, Value>) -> Result<BusNode, ParseError> {
         let name = object.get("dev").unwrap_or(&Value::Null);
-        let parsed = name.as_str().and_then(|name| name.parse::<Node>().ok());
+        let parsed = name.as_str().and_then(|name| name.parse::<BusNode>().ok());
         let allowed = "dsaN, groupN.M, wqN.M or engineN.M";
         let node = parsed.ok_or_else(|| refused(&at, "dev", name, allowed))?;
         if self.entries.iter().any(|entry| entry.node == node) {
             return Err(refused(&at, "dev", name, "each name once"));
         }
-        let mut entry = Entry { node, settings: Vec::new(), enabled: None };
+        let mut entry = NodeSettings { node, settings: Vec::new(), enabled: None };
         for (name, value) in object {
             let Some(key) = keys::find(node, current_name(name)) else {
-                let names: Vec<_> = keys::of(node).iter().map(|key| key.name).collect();
+                let names: Vec<_> = keys::for_node(node).iter().map(|key| key.name).collect();
                 return Err(refused(&node, name, value, &format!("one of {}", names.join(", "))));
             };
             if name == "state" {
                 entry.enabled = Some(state(node, value)?);
             }
-            let known = keys::of(node).iter().find(|known| known.name == key.name);
+            let known = keys::for_node(node).iter().find(|known| known.name == key.name);
             if let (Some(known), Some(text)) = (known, text(node, name, key.form, value)?) {
                 entry.settings.push((known.name, text));
             }
@@ -137,12 +137,12 @@ impl Saved {
     }
 }
 
-fn wrong_kind(at: &str, node: Node, allowed: &str) -> ParseError {
+fn wrong_kind(at: &str, node: BusNode, allowed: &str) -> ParseError {
     refused(&at, "dev", &Value::from(node.to_string()), allowed)
 }
 
 /// Whether a node is enabled; what `list` names besides is not.
-fn state(node: Node, value: &Value) -> Result<bool, ParseError> {
+fn state(node: BusNode, value: &Value) -> Result<bool, ParseError> {
     const STATES: &[&str] = &["enabled", "disabled", "quiescing", "locked", "halted", "unknown"];
     let word = value.as_str().filter(|word| STATES.contains(word));
     let word = word.ok_or_else(|| refused(&node, "state", value, &STATES.join(", ")))?;
@@ -150,7 +150,12 @@ fn state(node: Node, value: &Value) -> Result<bool, ParseError> {
 }
 
 /// The text to write to the attribute; `None` if the key sets none.
-fn text(node: Node, name: &str, form: Form, value: &Value) -> Result<Option<String>, ParseError> {
+fn text(
+    node: BusNode,
+    name: &str,
+    form: Form,
+    value: &Value,
+) -> Result<Option<String>, ParseError> {
     let (text, allowed) = match form {
         Form::Shown | Form::Structure => return Ok(None),
         Form::Number { least } => {

@@ -1,14 +1,14 @@
 //! Onto a driver.
 
-use super::{Entry, Saved, allowed};
-use crate::{CommandStatus, Device, Driver, DriverName, Errno, Hardware, Node};
+use super::{NodeSettings, SavedConfig, allowed_values};
+use crate::{BusNode, CommandStatus, Driver, DriverName, Errno, HardwareAccess, IdxdDevice};
 use std::fmt;
 
 /// Which step of a configuration the driver refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplyError {
     /// Of what.
-    pub node: Node,
+    pub node: BusNode,
     /// The attribute, or `bind`.
     pub attribute: String,
     /// What was written.
@@ -66,7 +66,7 @@ pub(super) const ORDER: &[&str] = &[
 /// What several nodes have a sum of: all that change are 0 in between, so that no sum is exceeded.
 pub(super) const SUMS: [&str; 2] = ["size", "read_buffers_reserved"];
 
-impl Saved {
+impl SavedConfig {
     /// Configures devices, then enables those that the file says are enabled. Where it does not say, a
     /// queue with a type, a name and a group is enabled, and a device with such a queue.
     ///
@@ -74,8 +74,12 @@ impl Saved {
     ///
     /// # Errors
     /// The first refusal; what was written before stays.
-    pub fn apply(&self, driver: &mut Driver, hardware: &dyn Hardware) -> Result<(), ApplyError> {
-        for Entry { node, .. } in &self.entries {
+    pub fn apply(
+        &self,
+        driver: &mut Driver,
+        hardware: &dyn HardwareAccess,
+    ) -> Result<(), ApplyError> {
+        for NodeSettings { node, .. } in &self.entries {
             if !driver.has(*node) {
                 let (attribute, value) = ("dev".to_owned(), node.to_string());
                 let errno = Errno::ENODEV;
@@ -91,12 +95,12 @@ impl Saved {
         }
         self.complete_driver_names(driver, hardware)?;
         for entry in self.entries.iter().filter(|entry| self.is_wanted(entry)) {
-            if let Node::Device(_) = entry.node {
+            if let BusNode::Device(_) = entry.node {
                 bind(driver, hardware, DriverName::Idxd, entry.node)?;
             }
         }
         for entry in self.entries.iter().filter(|entry| self.is_wanted(entry)) {
-            if let Node::Queue(..) = entry.node {
+            if let BusNode::Queue(..) = entry.node {
                 bind_queue(driver, hardware, entry.node)?;
             }
         }
@@ -107,7 +111,7 @@ impl Saved {
     fn write_all(
         &self,
         driver: &mut Driver,
-        hardware: &dyn Hardware,
+        hardware: &dyn HardwareAccess,
         attribute: &str,
         instead: Option<&str>,
     ) -> Result<(), ApplyError> {
@@ -132,7 +136,7 @@ impl Saved {
     fn complete_driver_names(
         &self,
         driver: &mut Driver,
-        hardware: &dyn Hardware,
+        hardware: &dyn HardwareAccess,
     ) -> Result<(), ApplyError> {
         for entry in self.entries.iter().filter(|entry| entry.get("driver_name").is_none()) {
             let name = match entry.get("type") {
@@ -149,24 +153,24 @@ impl Saved {
     }
 
     /// Whether a device or a queue is to be enabled.
-    pub(super) fn is_wanted(&self, entry: &Entry) -> bool {
+    pub(super) fn is_wanted(&self, entry: &NodeSettings) -> bool {
         let device = entry.node.device();
         match entry.node {
-            Node::Device(_) => entry.enabled.unwrap_or_else(|| {
+            BusNode::Device(_) => entry.enabled.unwrap_or_else(|| {
                 let mut queues = self.entries.iter().filter(|it| it.node.device() == device);
-                queues.any(|it| matches!(it.node, Node::Queue(..)) && wants_queue(it))
+                queues.any(|it| matches!(it.node, BusNode::Queue(..)) && wants_queue(it))
             }),
-            Node::Queue(..) => {
-                let own = |it: &&Entry| it.node == Node::Device(device);
+            BusNode::Queue(..) => {
+                let own = |it: &&NodeSettings| it.node == BusNode::Device(device);
                 let off = self.entries.iter().find(own).is_some_and(|it| it.enabled == Some(false));
                 !off && wants_queue(entry)
             }
-            Node::Group(..) | Node::Engine(..) => false,
+            BusNode::Group(..) | BusNode::Engine(..) => false,
         }
     }
 }
 
-fn wants_queue(entry: &Entry) -> bool {
+fn wants_queue(entry: &NodeSettings) -> bool {
     let has_type = entry.get("type").is_some_and(|kind| kind != "none");
     let has_name = entry.get("name").is_some_and(|name| !name.is_empty());
     entry.enabled.unwrap_or(has_type && has_name && entry.group().is_some())
@@ -175,16 +179,18 @@ fn wants_queue(entry: &Entry) -> bool {
 /// Writes a value, and says what is allowed where it is refused.
 pub(super) fn set(
     driver: &mut Driver,
-    hardware: &dyn Hardware,
-    node: Node,
+    hardware: &dyn HardwareAccess,
+    node: BusNode,
     attribute: &str,
     text: &str,
 ) -> Result<(), ApplyError> {
     driver.write(node, attribute, text, hardware).map_err(|errno| {
         let device = &driver.devices()[node.device()];
         let allowed = match errno {
-            Errno::EINVAL => allowed::range(device, node, attribute),
-            _ if is_off(device, node) => allowed::only(device, node, attribute).map(str::to_owned),
+            Errno::EINVAL => allowed_values::range(device, node, attribute),
+            _ if is_off(device, node) => {
+                allowed_values::only(device, node, attribute).map(str::to_owned)
+            }
             // It may be allowed, and not now.
             _ => None,
         };
@@ -193,7 +199,11 @@ pub(super) fn set(
     })
 }
 
-fn bind_queue(driver: &mut Driver, hardware: &dyn Hardware, node: Node) -> Result<(), ApplyError> {
+fn bind_queue(
+    driver: &mut Driver,
+    hardware: &dyn HardwareAccess,
+    node: BusNode,
+) -> Result<(), ApplyError> {
     let name = driver.read(node, "driver_name", hardware).unwrap_or_default();
     let name = name.trim_end();
     let to = match name.parse() {
@@ -210,15 +220,15 @@ fn bind_queue(driver: &mut Driver, hardware: &dyn Hardware, node: Node) -> Resul
 
 pub(super) fn bind(
     driver: &mut Driver,
-    hardware: &dyn Hardware,
+    hardware: &dyn HardwareAccess,
     to: DriverName,
-    node: Node,
+    node: BusNode,
 ) -> Result<(), ApplyError> {
     if driver.bound(node).is_some() {
         return Ok(());
     }
     // A refusal that has no code leaves what is there, so that goes first.
-    set(driver, hardware, Node::Device(node.device()), "cmd_status", "1")?;
+    set(driver, hardware, BusNode::Device(node.device()), "cmd_status", "1")?;
     driver.bind(to, &node.to_string(), hardware).map_err(|errno| {
         let after = driver.devices[node.device()].command_status;
         let says = after != CommandStatus::SUCCESS;
@@ -229,9 +239,9 @@ pub(super) fn bind(
 }
 
 /// Whether a node's attributes are to be written, for all that its state says.
-fn is_off(device: &Device, node: Node) -> bool {
+fn is_off(device: &IdxdDevice, node: BusNode) -> bool {
     let is_queue_on = match node {
-        Node::Queue(_, queue) => device.queues[queue].enabled,
+        BusNode::Queue(_, queue) => device.queues[queue].enabled,
         _ => false,
     };
     !device.is_on() && !is_queue_on

@@ -1,6 +1,6 @@
 //! The keys of each kind of object.
 
-use crate::Node;
+use crate::BusNode;
 
 /// What a key's value may be.
 #[derive(Clone, Copy, Debug)]
@@ -105,16 +105,16 @@ const QUEUE: &[Key] = &[
 const ENGINE: &[Key] = &[key("dev", Form::Structure), key("group_id", OR_NONE)];
 
 /// The keys of a node's object.
-pub(super) fn of(node: Node) -> &'static [Key] {
+pub(super) fn for_node(node: BusNode) -> &'static [Key] {
     match node {
-        Node::Device(_) => DEVICE,
-        Node::Group(..) => GROUP,
-        Node::Queue(..) => QUEUE,
-        Node::Engine(..) => ENGINE,
+        BusNode::Device(_) => DEVICE,
+        BusNode::Group(..) => GROUP,
+        BusNode::Queue(..) => QUEUE,
+        BusNode::Engine(..) => ENGINE,
     }
 }
 
 /// One of them.
-pub(super) fn find(node: Node, name: &str) -> Option<&'static Key> {
-    of(node).iter().find(|key| key.name == name)
+pub(super) fn find(node: BusNode, name: &str) -> Option<&'static Key> {
+    for_node(node).iter().find(|key| key.name == name)
 }

@@ -5,7 +5,8 @@
 
 use crate::device::LEAST_EVENT_LOG;
 use crate::{
-    Device, DeviceState, Driver, DriverName, Errno, Group, Mode, Node, Part, Queue, Type, parse,
+    BusNode, DeviceState, Driver, DriverName, Errno, IdxdDevice, IdxdGroup, IdxdQueue, Part,
+    QueueType, WorkQueueMode, parse,
 };
 use dsa::hardware::capabilities::{Capabilities, gencap, grpcap, wqcap};
 use thiserror::Error;
@@ -16,26 +17,26 @@ pub trait Attributes {
     ///
     /// # Errors
     /// `ENOENT` if this kernel or part does not have it, or what the kernel says.
-    fn read(&self, node: Node, attribute: &str) -> Result<String, Errno>;
+    fn read(&self, node: BusNode, attribute: &str) -> Result<String, Errno>;
 
     /// The driver that a device or a queue is bound to.
     ///
     /// # Errors
     /// What the kernel says.
-    fn bound(&self, node: Node) -> Result<Option<DriverName>, Errno>;
+    fn bound(&self, node: BusNode) -> Result<Option<DriverName>, Errno>;
 }
 
 /// An attribute that cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum SeenError {
+pub enum FromSysfsError {
     /// It cannot be read.
     #[error("{0}/{1}: {2}")]
-    Unread(Node, String, Errno),
+    Unread(BusNode, String, Errno),
     /// It has a text that the driver does not write.
     #[error("{node}/{attribute} holds {text:?}; the driver writes {allowed}")]
     Unknown {
         /// Of what.
-        node: Node,
+        node: BusNode,
         /// The attribute.
         attribute: String,
         /// What it holds.
@@ -46,16 +47,16 @@ pub enum SeenError {
 }
 
 /// A node of a device.
-type Example = fn(usize) -> Node;
+type Example = fn(usize) -> BusNode;
 
 /// The attributes that some kernels or parts do not have, by an example of each kind of node.
 const OPTIONAL: [(Example, &[&str]); 3] = [
-    (|it| Node::Device(it), &["event_log_size"]),
+    (|it| BusNode::Device(it), &["event_log_size"]),
     (
-        |it| Node::Queue(it, 0),
+        |it| BusNode::Queue(it, 0),
         &["driver_name", "enqcmds_retries", "ats_disable", "prs_disable", "op_config"],
     ),
-    (|it| Node::Group(it, 0), &["desc_progress_limit", "batch_progress_limit"]),
+    (|it| BusNode::Group(it, 0), &["desc_progress_limit", "batch_progress_limit"]),
 ];
 
 impl Driver {
@@ -63,11 +64,11 @@ impl Driver {
     ///
     /// # Errors
     /// The first attribute that cannot be read or understood.
-    pub fn seen(
+    pub fn from_sysfs(
         numbers: &[usize],
         machine: &dyn Attributes,
         tc_override: bool,
-    ) -> Result<Self, SeenError> {
+    ) -> Result<Self, FromSysfsError> {
         let last = numbers.iter().max().map_or(0, |number| number + 1);
         let mut driver = Self::new(vec![Part::gap(); last]);
         for &number in numbers {
@@ -77,16 +78,16 @@ impl Driver {
                     |name: &&&str| machine.read(node(number), name) == Err(Errno::ENOENT);
                 part.without.extend(names.iter().filter(is_missing));
             }
-            let mut device = Device::new(part);
-            Reader { machine, node: Node::Device(number) }.fill_device(&mut device)?;
+            let mut device = IdxdDevice::new(part);
+            NodeReader { machine, node: BusNode::Device(number) }.fill_device(&mut device)?;
             driver.devices[number] = device;
         }
         Ok(driver)
     }
 }
 
-fn part(number: usize, machine: &dyn Attributes) -> Result<Part, SeenError> {
-    let own = Reader { machine, node: Node::Device(number) };
+fn part(number: usize, machine: &dyn Attributes) -> Result<Part, FromSysfsError> {
+    let own = NodeReader { machine, node: BusNode::Device(number) };
     let is_there = |node, name| machine.read(node, name) != Err(Errno::ENOENT);
     let mut gen_cap = own.hexadecimal("gen_cap")?;
     if !is_there(own.node, "event_log_size") {
@@ -95,7 +96,7 @@ fn part(number: usize, machine: &dyn Attributes) -> Result<Part, SeenError> {
     // The driver goes by this attribute, which firmware may have locked.
     gen_cap &= !gencap::CONFIGURABLE;
     gen_cap |= if own.text("configurable")? == "1" { gencap::CONFIGURABLE } else { 0 };
-    let queue = |name| is_there(Node::Queue(number, 0), name);
+    let queue = |name| is_there(BusNode::Queue(number, 0), name);
     let mut queue_features = wqcap::SHARED | wqcap::DEDICATED | wqcap::PRIORITY | wqcap::OCCUPANCY;
     for (name, feature) in
         [("ats_disable", wqcap::ATS), ("prs_disable", wqcap::PRS), ("op_config", wqcap::OPERATIONS)]
@@ -103,7 +104,7 @@ fn part(number: usize, machine: &dyn Attributes) -> Result<Part, SeenError> {
         queue_features |= if queue(name) { feature } else { 0 };
     }
     let mut group_features = grpcap::BUFFER_CONTROL | grpcap::BUFFER_LIMIT;
-    if is_there(Node::Group(number, 0), "desc_progress_limit") {
+    if is_there(BusNode::Group(number, 0), "desc_progress_limit") {
         group_features |= grpcap::PROGRESS_LIMIT;
     }
     let op_cap = own.text("op_cap")?;
@@ -130,47 +131,47 @@ fn part(number: usize, machine: &dyn Attributes) -> Result<Part, SeenError> {
 }
 
 /// Reads the attributes of a node.
-struct Reader<'a> {
+struct NodeReader<'a> {
     machine: &'a dyn Attributes,
-    node: Node,
+    node: BusNode,
 }
 
-impl Reader<'_> {
-    fn of(&self, node: Node) -> Self {
-        Reader { machine: self.machine, node }
+impl NodeReader<'_> {
+    fn at(&self, node: BusNode) -> Self {
+        NodeReader { machine: self.machine, node }
     }
 
-    fn text(&self, name: &str) -> Result<String, SeenError> {
+    fn text(&self, name: &str) -> Result<String, FromSysfsError> {
         let read = self.machine.read(self.node, name);
-        read.map_err(|errno| SeenError::Unread(self.node, name.to_owned(), errno))
+        read.map_err(|errno| FromSysfsError::Unread(self.node, name.to_owned(), errno))
     }
 
     /// The text, or nothing where the kernel has no such attribute, or no value now.
-    fn maybe(&self, name: &str) -> Result<Option<String>, SeenError> {
+    fn maybe(&self, name: &str) -> Result<Option<String>, FromSysfsError> {
         match self.machine.read(self.node, name) {
             Ok(text) => Ok(Some(text)),
             Err(Errno::ENOENT | Errno::EOPNOTSUPP | Errno::ENXIO) => Ok(None),
-            Err(errno) => Err(SeenError::Unread(self.node, name.to_owned(), errno)),
+            Err(errno) => Err(FromSysfsError::Unread(self.node, name.to_owned(), errno)),
         }
     }
 
-    fn unknown(&self, name: &str, text: String, allowed: &'static str) -> SeenError {
-        SeenError::Unknown { node: self.node, attribute: name.to_owned(), text, allowed }
+    fn unknown(&self, name: &str, text: String, allowed: &'static str) -> FromSysfsError {
+        FromSysfsError::Unknown { node: self.node, attribute: name.to_owned(), text, allowed }
     }
 
-    fn fitting<T: TryFrom<u64>>(&self, number: u64, name: &str) -> Result<T, SeenError> {
+    fn fitting<T: TryFrom<u64>>(&self, number: u64, name: &str) -> Result<T, FromSysfsError> {
         let narrow = T::try_from(number);
         narrow.map_err(|_| self.unknown(name, number.to_string(), "a smaller number"))
     }
 
-    fn hexadecimal(&self, name: &str) -> Result<u64, SeenError> {
+    fn hexadecimal(&self, name: &str) -> Result<u64, FromSysfsError> {
         let text = self.text(name)?;
         let digits = text.strip_prefix("0x").unwrap_or(&text);
         let number = u64::from_str_radix(digits, 16);
         number.map_err(|_| self.unknown(name, text.clone(), "a hexadecimal number"))
     }
 
-    fn number<T: TryFrom<u64>>(&self, name: &str) -> Result<T, SeenError> {
+    fn number<T: TryFrom<u64>>(&self, name: &str) -> Result<T, FromSysfsError> {
         let text = self.text(name)?;
         let number = text.parse::<u64>();
         let number = number.map_err(|_| self.unknown(name, text, "a whole number"))?;
@@ -178,15 +179,15 @@ impl Reader<'_> {
     }
 
     /// A number that some kernels do not have.
-    fn number_or<T: TryFrom<u64>>(&self, name: &str, otherwise: T) -> Result<T, SeenError> {
+    fn number_or<T: TryFrom<u64>>(&self, name: &str, otherwise: T) -> Result<T, FromSysfsError> {
         if self.maybe(name)?.is_none() { Ok(otherwise) } else { self.number(name) }
     }
 
-    fn switch(&self, name: &str) -> Result<bool, SeenError> {
+    fn switch(&self, name: &str) -> Result<bool, FromSysfsError> {
         Ok(self.maybe(name)?.is_some_and(|text| text != "0"))
     }
 
-    fn group(&self, groups: usize) -> Result<Option<usize>, SeenError> {
+    fn group(&self, groups: usize) -> Result<Option<usize>, FromSysfsError> {
         let text = self.text("group_id")?;
         if text == "-1" {
             return Ok(None);
@@ -195,17 +196,17 @@ impl Reader<'_> {
         number.map(Some).ok_or_else(|| self.unknown("group_id", text, "-1 or a group's number"))
     }
 
-    fn class(&self, name: &str) -> Result<i8, SeenError> {
+    fn class(&self, name: &str) -> Result<i8, FromSysfsError> {
         let text = self.text(name)?;
         text.parse().map_err(|_| self.unknown(name, text, "-1 or a traffic class"))
     }
 
-    fn bound(&self) -> Result<Option<DriverName>, SeenError> {
+    fn bound(&self) -> Result<Option<DriverName>, FromSysfsError> {
         let bound = self.machine.bound(self.node);
-        bound.map_err(|errno| SeenError::Unread(self.node, "driver".to_owned(), errno))
+        bound.map_err(|errno| FromSysfsError::Unread(self.node, "driver".to_owned(), errno))
     }
 
-    fn fill_device(&self, device: &mut Device) -> Result<(), SeenError> {
+    fn fill_device(&self, device: &mut IdxdDevice) -> Result<(), FromSysfsError> {
         let number = self.node.device();
         let state = self.text("state")?;
         device.state = match state.as_str() {
@@ -219,18 +220,18 @@ impl Reader<'_> {
         device.event_log_size = self.number_or("event_log_size", LEAST_EVENT_LOG)?;
         let groups = device.groups.len();
         for (index, queue) in device.queues.iter_mut().enumerate() {
-            self.of(Node::Queue(number, index)).fill_queue(queue, groups)?;
+            self.at(BusNode::Queue(number, index)).fill_queue(queue, groups)?;
         }
         for (index, group) in device.groups.iter_mut().enumerate() {
-            self.of(Node::Group(number, index)).fill_group(group)?;
+            self.at(BusNode::Group(number, index)).fill_group(group)?;
         }
         for (index, engine) in device.engines.iter_mut().enumerate() {
-            engine.group = self.of(Node::Engine(number, index)).group(groups)?;
+            engine.group = self.at(BusNode::Engine(number, index)).group(groups)?;
         }
         Ok(())
     }
 
-    fn fill_group(&self, group: &mut Group) -> Result<(), SeenError> {
+    fn fill_group(&self, group: &mut IdxdGroup) -> Result<(), FromSysfsError> {
         group.read_buffers_reserved = self.number("read_buffers_reserved")?;
         group.read_buffers_allowed = self.number("read_buffers_allowed")?;
         group.use_read_buffer_limit = self.switch("use_read_buffer_limit")?;
@@ -241,21 +242,21 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn fill_queue(&self, queue: &mut Queue, groups: usize) -> Result<(), SeenError> {
+    fn fill_queue(&self, queue: &mut IdxdQueue, groups: usize) -> Result<(), FromSysfsError> {
         queue.enabled = self.text("state")? == "enabled";
         queue.bound = self.bound()?;
         queue.group = self.group(groups)?;
         let mode = self.text("mode")?;
         queue.mode = match mode.as_str() {
-            "shared" => Mode::Shared,
-            "dedicated" => Mode::Dedicated,
+            "shared" => WorkQueueMode::Shared,
+            "dedicated" => WorkQueueMode::Dedicated,
             _ => return Err(self.unknown("mode", mode, "shared or dedicated")),
         };
         let kind = self.text("type")?;
         queue.kind = match kind.as_str() {
-            "none" => Type::None,
-            "kernel" => Type::Kernel,
-            "user" => Type::User,
+            "none" => QueueType::None,
+            "kernel" => QueueType::Kernel,
+            "user" => QueueType::User,
             _ => return Err(self.unknown("type", kind, "none, kernel or user")),
         };
         queue.size = self.number("size")?;

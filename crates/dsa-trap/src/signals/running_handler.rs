@@ -4,34 +4,34 @@
 //! `sigsetjmp`, whose own change of the mask is not seen: so a handler's frame has a mark, and one whose
 //! mark is gone, or is on a part of the stack that was left, does not run any more.
 
-use crate::local::local;
+use crate::thread_locals::local;
 
 /// What marks a frame, with its address.
 const MARK: u64 = 0x6f72_6b73_6970_6c6e;
 
 /// What was before a handler began.
-pub struct Outer {
+pub struct OuterHandler {
     blocked: u64,
     handler: u64,
     on_alternate: u64,
 }
 
 /// The mark of a handler that begins.
-pub struct Mark(u64);
+pub struct HandlerMark(u64);
 
-impl Mark {
+impl HandlerMark {
     /// A mark that is not set yet.
     pub fn new() -> Self {
         Self(0)
     }
 
     /// Begins a handler that blocks some of the three signals; `stack` is the thread's alternate one.
-    pub fn begin(&mut self, blocked: u64, stack: &libc::stack_t) -> Outer {
+    pub fn begin(&mut self, blocked: u64, stack: &libc::stack_t) -> OuterHandler {
         let (local, address) = (local(), &raw mut self.0);
         if local.handler.get() == 0 {
             local.before.set(local.blocked.get());
         }
-        let outer = Outer {
+        let outer = OuterHandler {
             blocked: local.blocked.get(),
             handler: local.handler.get(),
             on_alternate: local.on_alternate.get(),
@@ -45,7 +45,7 @@ impl Mark {
     }
 
     /// Ends it.
-    pub fn end(&mut self, outer: &Outer) {
+    pub fn end(&mut self, outer: &OuterHandler) {
         // SAFETY: as in `begin`.
         unsafe { (&raw mut self.0).write_volatile(0) };
         let local = local();

@@ -1,14 +1,14 @@
 //! Where two configurations of the same devices differ.
 
-use super::{Entry, Saved, keys};
-use crate::Node;
+use super::{NodeSettings, SavedConfig, keys};
+use crate::BusNode;
 use std::fmt;
 
 /// A difference of two configurations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Of what.
-    pub node: Node,
+    pub node: BusNode,
     /// The attribute, or `state`.
     pub attribute: String,
     /// The text before; `None` where the attribute had no value.
@@ -28,14 +28,14 @@ impl fmt::Display for Difference {
     }
 }
 
-impl Saved {
+impl SavedConfig {
     /// Where this configuration reads otherwise than another one of the same devices.
     #[must_use]
     pub fn differences(&self, after: &Self) -> Vec<Difference> {
         let mut all = Vec::new();
         for entry in &after.entries {
             let before = self.entries.iter().find(|other| other.node == entry.node);
-            let state = |entry: &Entry| {
+            let state = |entry: &NodeSettings| {
                 entry.enabled.map(|on| if on { "enabled" } else { "disabled" }.to_owned())
             };
             let mut differ = |attribute: &str, from: Option<String>, to: Option<String>| {
@@ -45,8 +45,8 @@ impl Saved {
                 }
             };
             differ("state", before.and_then(state), state(entry));
-            for key in keys::of(entry.node).iter().filter(|key| key.is_set()) {
-                let of = |entry: &Entry| entry.get(key.name).map(str::to_owned);
+            for key in keys::for_node(entry.node).iter().filter(|key| key.is_set()) {
+                let of = |entry: &NodeSettings| entry.get(key.name).map(str::to_owned);
                 let (from, to) = (before.and_then(of), of(entry));
                 // Once it is set it can be changed, and not taken away.
                 let is_kept = key.name == "driver_name" && to.as_deref() == Some("");

@@ -1,7 +1,7 @@
 //! The configuration of devices for which no file is given.
 
-use super::{Entry, Saved};
-use crate::Node;
+use super::{NodeSettings, SavedConfig};
+use crate::BusNode;
 use dsa::hardware::capabilities::{Capabilities, gencap, wqcap};
 
 /// Entries of a queue, as the kernel's default.
@@ -9,7 +9,7 @@ const ENTRIES: u16 = 16;
 /// Priority of a queue, as in the files of accel-config's package.
 const PRIORITY: u8 = 10;
 
-impl Saved {
+impl SavedConfig {
     /// Our default: on each device a dedicated queue whose name DPDK looks for, and a shared one for all
     /// others. The dedicated one has an engine of its own, the shared one the rest.
     ///
@@ -22,7 +22,7 @@ impl Saved {
     }
 }
 
-fn default_device(device: usize, part: &Capabilities) -> Vec<Entry> {
+fn default_device(device: usize, part: &Capabilities) -> Vec<NodeSettings> {
     let modes = [("dedicated", wqcap::DEDICATED), ("shared", wqcap::SHARED)];
     let modes: Vec<&str> = modes
         .into_iter()
@@ -31,7 +31,7 @@ fn default_device(device: usize, part: &Capabilities) -> Vec<Entry> {
         .take(part.work_queues.into())
         .collect();
     let groups = modes.len().min(part.engines.into()).min(part.groups.into());
-    let mut entries = vec![entry(Node::Device(device), Vec::new())];
+    let mut entries = vec![entry(BusNode::Device(device), Vec::new())];
     if groups == 0 {
         return entries;
     }
@@ -40,12 +40,12 @@ fn default_device(device: usize, part: &Capabilities) -> Vec<Entry> {
         entries.push(default_queue(device, number, part, mode, size, number.min(groups - 1)));
     }
     for group in 0..groups {
-        entries.push(entry(Node::Group(device, group), Vec::new()));
+        entries.push(entry(BusNode::Group(device, group), Vec::new()));
     }
     for engine in 0..usize::from(part.engines) {
         let group = engine.min(groups - 1);
         let settings = vec![("group_id", group.to_string())];
-        entries.push(entry(Node::Engine(device, engine), settings));
+        entries.push(entry(BusNode::Engine(device, engine), settings));
     }
     entries
 }
@@ -57,7 +57,7 @@ fn default_queue(
     mode: &str,
     size: u16,
     group: usize,
-) -> Entry {
+) -> NodeSettings {
     let dedicated = mode == "dedicated";
     let name = if dedicated { format!("dpdk_wq{device}.{number}") } else { "shared".to_owned() };
     let batch = if dedicated { 1024 } else { crate::queue::DEFAULT_BATCH };
@@ -77,9 +77,9 @@ fn default_queue(
         // Two entries stay for the kernel, which may fill a queue to its size.
         settings.push(("threshold", size.saturating_sub(2).max(1).to_string()));
     }
-    entry(Node::Queue(device, number), settings)
+    entry(BusNode::Queue(device, number), settings)
 }
 
-fn entry(node: Node, settings: Vec<(&'static str, String)>) -> Entry {
-    Entry { node, settings, enabled: None }
+fn entry(node: BusNode, settings: Vec<(&'static str, String)>) -> NodeSettings {
+    NodeSettings { node, settings, enabled: None }
 }

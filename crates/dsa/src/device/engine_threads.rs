@@ -1,31 +1,31 @@
-//! What the threads of a device share, and what each does: take a descriptor, execute it, end it.
+//! The threads of a device: their shared state, and the loop of each: take a descriptor, execute it, end it.
 
 use super::crew::Task;
 use super::event_log::Appended;
-use super::group::Group;
-use super::{EventLog, Hooks, Origin, QueueId, SoftwareError};
+use super::group::EngineGroup;
+use super::{EventLog, GroupQueue, Hooks, SoftwareError, SubmissionOrigin};
 use crate::engine::batch::Crew;
-use crate::engine::{Ended, Engine};
+use crate::engine::{EndedDescriptor, SoftwareEngine};
 use crate::hardware::capabilities::gencap;
 use crate::hardware::{flags, status};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What all engines of a device share.
+/// State that all engines of a device share.
 pub(super) struct Shared {
-    pub engine: Engine,
-    pub groups: Vec<Group>,
+    pub engine: SoftwareEngine,
+    pub groups: Vec<EngineGroup>,
     error: Mutex<SoftwareError>,
     hooks: Hooks,
-    /// Interrupts, those that are lost included.
+    /// Number of interrupts, those that an injector has lost included.
     interrupts: AtomicU64,
-    /// Descriptors that have ended, where a reset counts them.
+    /// Number of descriptors that have ended, if an injected reset counts them.
     ended: AtomicU64,
     is_reset: AtomicBool,
 }
 
 impl Shared {
-    pub fn new(engine: Engine, groups: Vec<Group>, hooks: Hooks) -> Self {
+    pub fn new(engine: SoftwareEngine, groups: Vec<EngineGroup>, hooks: Hooks) -> Self {
         Self {
             engine,
             groups,
@@ -41,7 +41,7 @@ impl Shared {
         self.error.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts an error into the register, and tells so if it is the first.
+    /// Puts an error into the software error register, and raises the interrupt if it is the first one.
     pub fn note(&self, error: SoftwareError) {
         let mut register = self.error();
         let was_valid = register.is_valid();
@@ -54,8 +54,8 @@ impl Shared {
         }
     }
 
-    /// Raises the interrupt that a descriptor requests, if it was taken as it is.
-    fn interrupt(&self, origin: &Origin, ended: &Ended<'_>) {
+    /// Raises the interrupt that a descriptor requests, unless a check refused its flags, handle or privilege.
+    fn interrupt(&self, origin: &SubmissionOrigin, ended: &EndedDescriptor<'_>) {
         let Some(hook) = &self.hooks.on_interrupt else { return };
         let is_refused = matches!(
             ended.outcome.record().status(),
@@ -67,16 +67,17 @@ impl Shared {
         }
     }
 
-    /// Whether an injector loses the next interrupt.
+    /// Counts an interrupt. Returns whether an injector loses it.
     fn loses_interrupt(&self) -> bool {
         let number = self.interrupts.fetch_add(1, Ordering::Relaxed);
         self.hooks.injector.as_ref().is_some_and(|own| own.loses_interrupt(number))
     }
 
-    /// Puts what no completion record says into the event log or, where there is none, the register.
-    fn report(&self, queue: usize, ended: &Ended<'_>) {
+    /// Puts an error that no completion record has into the event log or, without a log, the software error
+    /// register.
+    fn report(&self, queue: usize, ended: &EndedDescriptor<'_>) {
         let Some(log) = &self.hooks.event_log else {
-            return self.note(SoftwareError::of(queue, ended));
+            return self.note(SoftwareError::from_ended(queue, ended));
         };
         let event = log.event(queue, ended);
         let drops = self.engine.capabilities().has(gencap::EVENT_LOG_OVERFLOW);
@@ -95,7 +96,7 @@ impl Shared {
         self.hooks.event_log.as_deref()
     }
 
-    /// Lets no engine wait for the driver any more.
+    /// Closes the event log, so that no engine waits for the driver any more.
     pub fn close_event_log(&self) {
         if let Some(log) = &self.hooks.event_log {
             log.set_closed(true);
@@ -106,7 +107,7 @@ impl Shared {
     pub fn run_engine(&self, number: usize) {
         let group = &self.groups[number];
         while let Some(task) = group.next() {
-            // A watcher that panics has said so; the engine goes on, so that no drain waits for it.
+            // A watcher that panics has reported that; the engine goes on, so that no drain waits for it.
             let execute = || self.execute(number, &task);
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(execute));
             let Task::Execute(work) = task else { continue };
@@ -120,10 +121,10 @@ impl Shared {
 
     fn execute(&self, number: usize, task: &Task) {
         let group = &self.groups[number];
-        let id = QueueId { group: number, queue: task.queue() };
-        let origin = Origin { queue: id, tag: task.tag() };
+        let id = GroupQueue { group: number, queue: task.queue() };
+        let origin = SubmissionOrigin { queue: id, tag: task.tag() };
         let queue = group.number_in_device(task.queue());
-        let mut watch = |ended: &Ended<'_>| {
+        let mut watch = |ended: &EndedDescriptor<'_>| {
             if ended.is_logged() {
                 self.report(queue, ended);
             }
@@ -139,19 +140,19 @@ impl Shared {
         };
         let (descriptor, limits) = (&work.descriptor, group.limits(work.queue));
         let crew = (!group.has_one_engine()).then_some(&crew as &dyn Crew);
-        let seen_by = (crew, &mut watch as &mut dyn FnMut(&Ended<'_>));
+        let seen_by = (crew, &mut watch as &mut dyn FnMut(&EndedDescriptor<'_>));
         match &self.hooks.injector {
             None => self.engine.execute_with(descriptor, limits, seen_by),
             Some(injector) => {
-                let draws = injector.of(queue, work.order);
+                let injection = injector.draw_for(queue, work.order);
                 injector.without_ranges(|| {
-                    self.engine.execute_in_trouble(descriptor, limits, draws, seen_by)
+                    self.engine.execute_with_injection(descriptor, limits, injection, seen_by)
                 })
             }
         };
     }
 
-    /// Disables all queues and drops what they hold. What engines have taken goes on.
+    /// Disables all queues and drops their waiting descriptors. Descriptors that engines have taken go on.
     pub fn reset(&self) {
         self.close_event_log();
         self.is_reset.store(true, Ordering::Release);

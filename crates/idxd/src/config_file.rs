@@ -1,7 +1,7 @@
 //! Configuration files of accel-config: what its `save-config` writes and its `load-config` reads.
 //!
-//! A driver of ours is given one as a whole ([`Saved::apply`]). For a driver that is in use there are the
-//! refusals and the resulting configuration ([`Saved::taken_by`]), then the steps ([`Saved::plan`]).
+//! A driver of ours is given one as a whole ([`SavedConfig::apply`]). For a driver that is in use there are the
+//! refusals and the resulting configuration ([`SavedConfig::taken_by`]), then the steps ([`SavedConfig::plan`]).
 //!
 //! A file is a list of devices in JSON. Each object begins with `dev`, the name of what it is about;
 //! queues and engines are inside of their group. What `list` prints besides (`gen_cap`, `clients`) may be
@@ -10,44 +10,44 @@
 //! Source: files in Debian's accel-config 3.5.3 (`/etc/accel-config/contrib/configs`), the names in its
 //! program, its man pages.
 
-mod allowed;
+mod allowed_values;
 mod apply;
-mod blame;
-mod complete;
-mod default;
+mod default_config;
 mod differences;
 mod keys;
 mod parse;
 mod plan;
-mod taker;
+mod refused_key;
+mod trial;
+mod whole_devices;
 
 pub use apply::ApplyError;
-pub use complete::{Becomes, Taken};
 pub use differences::Difference;
 pub use parse::ParseError;
-pub use plan::{Plan, Step};
+pub use plan::{ConfigPlan, ConfigStep};
+pub use whole_devices::{AcceptedConfig, AdjustedValue};
 
-use crate::{Driver, Idle, Node};
+use crate::{BusNode, Driver, IdleHardware};
 use keys::Form;
 use std::fmt::Write;
 
 /// A configuration of some devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Saved {
-    entries: Vec<Entry>,
+pub struct SavedConfig {
+    entries: Vec<NodeSettings>,
 }
 
 /// What a file says of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
-    node: Node,
+struct NodeSettings {
+    node: BusNode,
     /// Attributes and their texts, without newlines.
     settings: Vec<(&'static str, String)>,
     /// Whether it says that the node is enabled, if it says so or the opposite.
     enabled: Option<bool>,
 }
 
-impl Entry {
+impl NodeSettings {
     fn get(&self, attribute: &str) -> Option<&str> {
         let mut settings = self.settings.iter();
         settings.find(|(name, _)| *name == attribute).map(|(_, text)| text.as_str())
@@ -59,19 +59,19 @@ impl Entry {
     }
 }
 
-impl Saved {
+impl SavedConfig {
     /// The configuration that the devices of a driver have now.
     #[must_use]
-    pub fn of(driver: &Driver) -> Self {
+    pub fn from_driver(driver: &Driver) -> Self {
         let entry = |node| {
-            let read = |attribute: &str| driver.read(node, attribute, &Idle).ok();
-            let settable = keys::of(node).iter().filter(|key| key.is_set());
+            let read = |attribute: &str| driver.read(node, attribute, &IdleHardware).ok();
+            let settable = keys::for_node(node).iter().filter(|key| key.is_set());
             let settings = settable.filter_map(|key| {
                 let text = read(key.name)?;
                 Some((key.name, text.trim_end().to_owned()))
             });
             let state = read("state").map(|state| state == "enabled\n");
-            Entry { node, settings: settings.collect(), enabled: state }
+            NodeSettings { node, settings: settings.collect(), enabled: state }
         };
         Self { entries: driver.nodes().map(entry).collect() }
     }
@@ -79,33 +79,33 @@ impl Saved {
     /// The text of its file.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let devices = self.entries.iter().filter(|entry| matches!(entry.node, Node::Device(_)));
+        let devices = self.entries.iter().filter(|entry| matches!(entry.node, BusNode::Device(_)));
         let devices: Vec<String> = devices.map(|entry| self.device_json(entry)).collect();
         format!("[\n{}\n]\n", devices.join(",\n"))
     }
 
-    fn device_json(&self, device: &Entry) -> String {
-        let Node::Device(number) = device.node else { return String::new() };
-        let own: Vec<&Entry> =
+    fn device_json(&self, device: &NodeSettings) -> String {
+        let BusNode::Device(number) = device.node else { return String::new() };
+        let own: Vec<&NodeSettings> =
             self.entries.iter().filter(|it| it.node.device() == number).collect();
-        let list = |name: &str, wanted: &dyn Fn(&Entry) -> bool| {
+        let list = |name: &str, wanted: &dyn Fn(&NodeSettings) -> bool| {
             let members = own.iter().filter(|entry| wanted(entry));
             let members: Vec<String> = members.map(|it| object(it, &[], 5)).collect();
             array(name, &members, 4)
         };
-        let is_queue = |entry: &Entry| matches!(entry.node, Node::Queue(..));
-        let is_engine = |entry: &Entry| matches!(entry.node, Node::Engine(..));
+        let is_queue = |entry: &NodeSettings| matches!(entry.node, BusNode::Queue(..));
+        let is_engine = |entry: &NodeSettings| matches!(entry.node, BusNode::Engine(..));
         let mut groups = Vec::new();
         for entry in &own {
-            let Node::Group(_, group) = entry.node else { continue };
-            let inside = |it: &Entry| it.group() == Some(group);
+            let BusNode::Group(_, group) = entry.node else { continue };
+            let inside = |it: &NodeSettings| it.group() == Some(group);
             let members = [
                 list("grouped_workqueues", &|it| is_queue(it) && inside(it)),
                 list("grouped_engines", &|it| is_engine(it) && inside(it)),
             ];
             groups.push(object(entry, &members, 3));
         }
-        let outside = |it: &Entry| it.group().is_none();
+        let outside = |it: &NodeSettings| it.group().is_none();
         let members = [
             array("groups", &groups, 2),
             list("ungrouped workqueues", &|it| is_queue(it) && outside(it)),
@@ -120,7 +120,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// An object that begins with its node's name, as accel-config needs it.
-fn object(entry: &Entry, members: &[String], depth: usize) -> String {
+fn object(entry: &NodeSettings, members: &[String], depth: usize) -> String {
     let indent = "  ".repeat(depth);
     let mut text = format!("{indent}{{\n{indent}  \"dev\":{}", quoted(&entry.node.to_string()));
     for (name, value) in &entry.settings {

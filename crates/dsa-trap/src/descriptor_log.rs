@@ -2,13 +2,13 @@
 //! merges with those of other processes at the end.
 
 use crate::leaked::load_or_leak;
-use crate::run::Run;
+use crate::run::CurrentRun;
 use dsa::descriptor::Descriptor;
 use dsa::device::Tag;
-use dsa::engine::Ended;
+use dsa::engine::EndedDescriptor;
 use dsa::hardware::Opcode;
-use dsa::log::Source;
-use dsa_run::registers::Registers;
+use dsa::log::LogSource;
+use dsa_run::registers::RunRegisters;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
@@ -20,13 +20,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Writes a line for each descriptor that has ended, at once: a process may be killed.
 pub struct Recorder {
-    registers: &'static Registers,
-    state: Mutex<State>,
+    registers: &'static RunRegisters,
+    state: Mutex<RecorderState>,
 }
 
-struct State {
+struct RecorderState {
     /// `None`: it could not be opened, and all lines are lost.
-    log: Option<OwnFile>,
+    log: Option<LogFile>,
     /// Numbers of the pairs of a thread and a queue.
     portals: HashMap<(u64, (u32, u32)), u32>,
     process: u32,
@@ -36,7 +36,7 @@ struct State {
 static RECORDER: AtomicPtr<Option<Arc<Recorder>>> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The recorder of this process; `None` if the run does not record.
-pub fn start(run: &Run) -> Option<Arc<Recorder>> {
+pub fn start(run: &CurrentRun) -> Option<Arc<Recorder>> {
     load_or_leak(&RECORDER, || Box::into_raw(Box::new(open(run)))).clone()
 }
 
@@ -45,19 +45,19 @@ pub fn forget() {
     RECORDER.store(std::ptr::null_mut(), Ordering::Release);
 }
 
-fn open(run: &Run) -> Option<Arc<Recorder>> {
+fn open(run: &CurrentRun) -> Option<Arc<Recorder>> {
     let directory = run.directory.join(dsa_run::RECORDS_DIRECTORY);
     if !directory.is_dir() {
         return None;
     }
     let process = std::process::id();
-    let log = OwnFile::open(directory.join(format!("{process}.jsonl"))).ok();
-    let state = Mutex::new(State { log, portals: HashMap::new(), process });
+    let log = LogFile::open(directory.join(format!("{process}.jsonl"))).ok();
+    let state = Mutex::new(RecorderState { log, portals: HashMap::new(), process });
     Some(Arc::new(Recorder { registers: run.registers, state }))
 }
 
 /// A file in a process whose program may close any descriptor and give its number to another file.
-struct OwnFile {
+struct LogFile {
     path: PathBuf,
     file: File,
     /// Device and number of the file.
@@ -66,7 +66,7 @@ struct OwnFile {
     ends_in_part: bool,
 }
 
-impl OwnFile {
+impl LogFile {
     fn open(path: PathBuf) -> io::Result<Self> {
         /// Programs begin with low numbers, and count on getting them.
         const LEAST_NUMBER: libc::c_int = 900;
@@ -121,12 +121,12 @@ pub fn data_bytes(descriptor: &Descriptor) -> u64 {
 
 impl Recorder {
     /// Notes a descriptor, or a member of a batch.
-    pub fn ended(&self, queue: (u32, u32), tag: Tag, ended: &Ended<'_>) {
+    pub fn ended(&self, queue: (u32, u32), tag: Tag, ended: &EndedDescriptor<'_>) {
         let start_ns = self.registers.start_ns.load(Ordering::Relaxed);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let next = units::narrow::fit(state.portals.len());
         let portal = *state.portals.entry((tag.portal, queue)).or_insert(next);
-        let source = Source {
+        let source = LogSource {
             time_ns: tag.time_ns.saturating_sub(start_ns),
             portal,
             queue: &format!("wq{}.{}", queue.0, queue.1),

@@ -4,12 +4,12 @@ use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A function that is looked up when it is first called.
-pub struct Next {
+pub struct NextFunction {
     name: &'static CStr,
     found: AtomicPtr<c_void>,
 }
 
-impl Next {
+impl NextFunction {
     /// The function of a name.
     pub const fn new(name: &'static CStr) -> Self {
         Self { name, found: AtomicPtr::new(std::ptr::null_mut()) }
@@ -32,7 +32,7 @@ impl Next {
 /// Calls the C library's function of a name, whose type is given.
 macro_rules! next {
     ($name:literal as fn($($type:ty),* $(,)?) -> $result:ty; $($argument:expr),* $(,)?) => {{
-        static NEXT: $crate::next::Next = $crate::next::Next::new($name);
+        static NEXT: $crate::libc_functions::NextFunction = $crate::libc_functions::NextFunction::new($name);
         type Function = unsafe extern "C" fn($($type),*) -> $result;
         // SAFETY: the C library's function of that name has this type.
         let function = unsafe { std::mem::transmute::<*mut std::ffi::c_void, Function>(NEXT.address()) };

@@ -1,18 +1,18 @@
 //! From what a file says to whole devices, and what a device that is off and unconfigured makes of them.
 
 use super::apply::ApplyError;
-use super::taker::Taker;
-use super::{Entry, Saved};
+use super::trial::TrialDriver;
+use super::{NodeSettings, SavedConfig};
 use crate::queue::DEFAULT_RETRIES;
-use crate::{Device, Driver, DriverName, Errno, Node};
+use crate::{BusNode, Driver, DriverName, Errno, IdxdDevice};
 use std::collections::BTreeSet;
 use std::fmt;
 
 /// What a device makes of a value, where that is not what the file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Becomes {
+pub struct AdjustedValue {
     /// Of what.
-    pub node: Node,
+    pub node: BusNode,
     /// The attribute.
     pub attribute: String,
     /// As the file has it.
@@ -21,7 +21,7 @@ pub struct Becomes {
     pub becomes: String,
 }
 
-impl fmt::Display for Becomes {
+impl fmt::Display for AdjustedValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { node, attribute, asked, becomes } = self;
         write!(f, "{node}: {attribute} = {asked:?} becomes {becomes:?}")
@@ -30,17 +30,17 @@ impl fmt::Display for Becomes {
 
 /// What devices would be if they took a file.
 #[derive(Clone, Debug)]
-pub struct Taken {
+pub struct AcceptedConfig {
     /// The whole configuration of each device that the file names, as it would read; without what is
     /// refused.
-    pub configuration: Saved,
+    pub configuration: SavedConfig,
     /// What is refused, each by itself.
     pub refusals: Vec<ApplyError>,
     /// What becomes something else.
-    pub changed: Vec<Becomes>,
+    pub changed: Vec<AdjustedValue>,
 }
 
-impl Saved {
+impl SavedConfig {
     /// The numbers of the devices that it names, in order.
     #[must_use]
     pub fn devices(&self) -> Vec<usize> {
@@ -50,8 +50,8 @@ impl Saved {
 
     /// The configuration that some devices of a driver have now.
     #[must_use]
-    pub fn of_devices(driver: &Driver, numbers: &[usize]) -> Self {
-        let mut saved = Self::of(driver);
+    pub fn from_devices(driver: &Driver, numbers: &[usize]) -> Self {
+        let mut saved = Self::from_driver(driver);
         saved.entries.retain(|entry| numbers.contains(&entry.node.device()));
         saved
     }
@@ -59,28 +59,28 @@ impl Saved {
     /// The configuration that devices have after they were disabled.
     #[must_use]
     pub fn unconfigured(driver: &Driver, numbers: &[usize]) -> Self {
-        Self::of_devices(&reset(driver, numbers), numbers)
+        Self::from_devices(&reset(driver, numbers), numbers)
     }
 
     /// What each device that the file names would be: all that the file does not say of it is as after a
     /// disable. Every refusal is found, but for those that follow from another one.
     #[must_use]
-    pub fn taken_by(&self, driver: &Driver) -> Taken {
-        let there: BTreeSet<Node> = driver.nodes().collect();
+    pub fn taken_by(&self, driver: &Driver) -> AcceptedConfig {
+        let there: BTreeSet<BusNode> = driver.nodes().collect();
         let (known, unknown) =
             self.entries.iter().cloned().partition(|entry| there.contains(&entry.node));
-        let unknown: Vec<Entry> = unknown;
+        let unknown: Vec<NodeSettings> = unknown;
         let known = Self { entries: known };
         let devices = known.devices();
-        let mut taker = Taker {
+        let mut taker = TrialDriver {
             driver: reset(driver, &devices),
             refusals: unknown.iter().map(|entry| nothing_of_that_name(driver, entry)).collect(),
         };
         let wanted = known.of_this_kernel(driver);
         taker.take(&wanted);
-        let configuration = Self::of_devices(&taker.driver, &devices);
+        let configuration = Self::from_devices(&taker.driver, &devices);
         let changed = wanted.changed_in(&configuration, &taker.refusals);
-        Taken { configuration, refusals: taker.refusals, changed }
+        AcceptedConfig { configuration, refusals: taker.refusals, changed }
     }
 
     /// Kernels before 6.7 had no `driver_name`, and files of theirs have none: the type says which. What
@@ -111,7 +111,7 @@ impl Saved {
         named
     }
 
-    fn changed_in(&self, taken: &Self, refusals: &[ApplyError]) -> Vec<Becomes> {
+    fn changed_in(&self, taken: &Self, refusals: &[ApplyError]) -> Vec<AdjustedValue> {
         let mut changed = Vec::new();
         for entry in &self.entries {
             let Some(after) = taken.entries.iter().find(|other| other.node == entry.node) else {
@@ -125,7 +125,7 @@ impl Saved {
                 if let (Some(becomes), false) = (becomes, is_refused) {
                     let (attribute, asked) = ((*attribute).to_owned(), asked.clone());
                     let (node, becomes) = (entry.node, becomes.to_owned());
-                    changed.push(Becomes { node, attribute, asked, becomes });
+                    changed.push(AdjustedValue { node, attribute, asked, becomes });
                 }
             }
         }
@@ -138,7 +138,7 @@ impl Saved {
     pub fn without_defaults(&self, driver: &Driver) -> Self {
         let unconfigured = Self::unconfigured(driver, &self.devices());
         // The name of a driver stays where all else is gone.
-        let nameless = |entry: &Entry| {
+        let nameless = |entry: &NodeSettings| {
             let settings =
                 entry.settings.iter().filter(|(attribute, _)| *attribute != "driver_name");
             (entry.node, settings.cloned().collect::<Vec<_>>(), entry.enabled)
@@ -146,7 +146,7 @@ impl Saved {
         let unconfigured: Vec<_> = unconfigured.entries.iter().map(nameless).collect();
         let mut entries = self.entries.clone();
         entries.retain(|entry| {
-            let is_queue = matches!(entry.node, Node::Queue(..));
+            let is_queue = matches!(entry.node, BusNode::Queue(..));
             !is_queue || !unconfigured.contains(&nameless(entry))
         });
         for entry in &mut entries {
@@ -170,14 +170,14 @@ fn reset(driver: &Driver, numbers: &[usize]) -> Driver {
     let mut driver = driver.clone();
     for &number in numbers {
         if let Some(device) = driver.devices.get_mut(number) {
-            *device = Device::new(device.part.clone());
+            *device = IdxdDevice::new(device.part.clone());
         }
     }
     driver
 }
 
-fn nothing_of_that_name(driver: &Driver, entry: &Entry) -> ApplyError {
-    let is_device = matches!(entry.node, Node::Device(_));
+fn nothing_of_that_name(driver: &Driver, entry: &NodeSettings) -> ApplyError {
+    let is_device = matches!(entry.node, BusNode::Device(_));
     let like = driver.nodes().filter(|node| {
         let own = std::mem::discriminant(node) == std::mem::discriminant(&entry.node);
         own && (is_device || node.device() == entry.node.device())
@@ -205,9 +205,9 @@ pub(super) fn driver_of(driver: &Driver, device: usize, queue: usize) -> Option<
     let there = &own.queues[queue];
     if own.part.without.contains(&"driver_name") {
         return match there.kind {
-            crate::Type::User => Some(DriverName::User),
-            crate::Type::Kernel => Some(DriverName::Dmaengine),
-            crate::Type::None => None,
+            crate::QueueType::User => Some(DriverName::User),
+            crate::QueueType::Kernel => Some(DriverName::Dmaengine),
+            crate::QueueType::None => None,
         };
     }
     match there.driver_name.parse() {

@@ -4,26 +4,26 @@
 //! when it is enabled. Then values are written, then all is enabled that is to be.
 
 use super::apply::{ApplyError, ORDER, SUMS, bind, set};
-use super::complete::{driver_of, is_unset};
-use super::{Entry, Saved};
-use crate::{Driver, DriverName, Idle, Mode, Node};
+use super::whole_devices::{driver_of, is_unset};
+use super::{NodeSettings, SavedConfig};
+use crate::{BusNode, Driver, DriverName, IdleHardware, WorkQueueMode};
 use std::collections::BTreeSet;
 use std::fmt;
 
 /// One write to a file of the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ConfigStep {
     /// Disable: a queue drains, and loses its configuration but size and group; a device loses all.
     Unbind {
         /// A device or a queue.
-        node: Node,
+        node: BusNode,
         /// From what.
         driver: DriverName,
     },
     /// Write an attribute.
     Write {
         /// Of what.
-        node: Node,
+        node: BusNode,
         /// The attribute.
         attribute: &'static str,
         /// The text before.
@@ -34,23 +34,23 @@ pub enum Step {
     /// Enable.
     Bind {
         /// A device or a queue.
-        node: Node,
+        node: BusNode,
         /// To what.
         driver: DriverName,
     },
 }
 
-impl Step {
+impl ConfigStep {
     /// Of what.
     #[must_use]
-    pub fn node(&self) -> Node {
+    pub fn node(&self) -> BusNode {
         match self {
             Self::Unbind { node, .. } | Self::Write { node, .. } | Self::Bind { node, .. } => *node,
         }
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for ConfigStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unbind { node, driver } => write!(f, "disable {node} (unbind from {driver})"),
@@ -64,26 +64,26 @@ impl fmt::Display for Step {
 
 /// Steps, and where they lead.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct ConfigPlan {
     /// In order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ConfigStep>,
     /// Steps that the driver would refuse, all of them.
     pub refusals: Vec<ApplyError>,
     /// The driver after the steps.
     pub after: Driver,
 }
 
-impl Saved {
+impl SavedConfig {
     /// The steps from what a driver has to this configuration, which is one of whole devices: the
-    /// `configuration` of [`super::Taken`].
+    /// `configuration` of [`super::AcceptedConfig`].
     #[must_use]
-    pub fn plan(&self, driver: &Driver) -> Plan {
+    pub fn plan(&self, driver: &Driver) -> ConfigPlan {
         let mut planner = Planner {
-            plan: Plan { steps: Vec::new(), refusals: Vec::new(), after: driver.clone() },
+            plan: ConfigPlan { steps: Vec::new(), refusals: Vec::new(), after: driver.clone() },
             unseen: driver.nodes().filter(|node| is_dedicated(driver, *node)).collect(),
         };
         for number in self.devices() {
-            let own: Vec<&Entry> =
+            let own: Vec<&NodeSettings> =
                 self.entries.iter().filter(|entry| entry.node.device() == number).collect();
             planner.device(number, &own);
         }
@@ -92,40 +92,42 @@ impl Saved {
 }
 
 struct Planner {
-    plan: Plan,
+    plan: ConfigPlan,
     /// Dedicated queues: what they have for retries is seen only when they are shared.
-    unseen: BTreeSet<Node>,
+    unseen: BTreeSet<BusNode>,
 }
 
-fn is_dedicated(driver: &Driver, node: Node) -> bool {
+fn is_dedicated(driver: &Driver, node: BusNode) -> bool {
     match node {
-        Node::Queue(device, queue) => driver.devices[device].queues[queue].mode == Mode::Dedicated,
+        BusNode::Queue(device, queue) => {
+            driver.devices[device].queues[queue].mode == WorkQueueMode::Dedicated
+        }
         _ => false,
     }
 }
 
 impl Planner {
-    fn now(&self, node: Node, attribute: &str) -> Option<String> {
-        let text = self.plan.after.read(node, attribute, &Idle).ok()?;
+    fn now(&self, node: BusNode, attribute: &str) -> Option<String> {
+        let text = self.plan.after.read(node, attribute, &IdleHardware).ok()?;
         Some(text.trim_end_matches('\n').to_owned())
     }
 
-    fn differs(&self, entry: &Entry, attribute: &str, text: &str) -> bool {
+    fn differs(&self, entry: &NodeSettings, attribute: &str, text: &str) -> bool {
         // Once it is set it can be changed, and not taken away.
         let is_kept = attribute == "driver_name" && text.is_empty();
         !is_kept && self.now(entry.node, attribute).as_deref() != Some(text)
     }
 
-    fn device(&mut self, number: usize, own: &[&Entry]) {
-        let device = Node::Device(number);
+    fn device(&mut self, number: usize, own: &[&NodeSettings]) {
+        let device = BusNode::Device(number);
         if self.must_be_off(number, own) {
             for queue in 0..self.plan.after.devices[number].queues.len() {
-                self.unbind(Node::Queue(number, queue));
+                self.unbind(BusNode::Queue(number, queue));
             }
             self.unbind(device);
         } else {
-            let changed = |entry: &&&Entry| {
-                let is_queue = matches!(entry.node, Node::Queue(..));
+            let changed = |entry: &&&NodeSettings| {
+                let is_queue = matches!(entry.node, BusNode::Queue(..));
                 let mut settings = entry.settings.iter();
                 // Retries may change in any state.
                 let any = settings.any(|(attribute, text)| {
@@ -133,7 +135,8 @@ impl Planner {
                 });
                 is_queue && (any || entry.enabled == Some(false))
             };
-            let changed: Vec<Node> = own.iter().filter(changed).map(|entry| entry.node).collect();
+            let changed: Vec<BusNode> =
+                own.iter().filter(changed).map(|entry| entry.node).collect();
             changed.into_iter().for_each(|queue| self.unbind(queue));
         }
         self.clear(own);
@@ -144,28 +147,28 @@ impl Planner {
         }
         for entry in own.iter().filter(|entry| entry.enabled == Some(true)) {
             match entry.node {
-                Node::Device(_) => self.bind(DriverName::Idxd, entry.node),
-                Node::Queue(device, queue) => {
+                BusNode::Device(_) => self.bind(DriverName::Idxd, entry.node),
+                BusNode::Queue(device, queue) => {
                     if let Some(driver) = driver_of(&self.plan.after, device, queue) {
                         self.bind(driver, entry.node);
                     }
                 }
-                Node::Group(..) | Node::Engine(..) => {}
+                BusNode::Group(..) | BusNode::Engine(..) => {}
             }
         }
     }
 
     /// Whether something changes that a device takes when it is enabled: what groups have, sizes, its
     /// own limits. The driver does not refuse all of these writes on a device that is on.
-    fn must_be_off(&self, number: usize, own: &[&Entry]) -> bool {
+    fn must_be_off(&self, number: usize, own: &[&NodeSettings]) -> bool {
         own.iter().any(|entry| {
-            let halted = entry.node == Node::Device(number)
+            let halted = entry.node == BusNode::Device(number)
                 && self.plan.after.devices[number].state == crate::DeviceState::Halted;
             let mut settings = entry.settings.iter();
             halted
                 || match entry.node {
-                    Node::Device(_) if entry.enabled == Some(false) => true,
-                    Node::Queue(..) => settings.any(|(attribute, text)| {
+                    BusNode::Device(_) if entry.enabled == Some(false) => true,
+                    BusNode::Queue(..) => settings.any(|(attribute, text)| {
                         ["size", "group_id"].contains(attribute)
                             && self.differs(entry, attribute, text)
                     }),
@@ -176,9 +179,9 @@ impl Planner {
 
     /// What has to go before other values are written: sums that would be exceeded in between, and what
     /// only goes by a detour.
-    fn clear(&mut self, own: &[&Entry]) {
+    fn clear(&mut self, own: &[&NodeSettings]) {
         for attribute in SUMS {
-            let changes = |entry: &&&Entry| {
+            let changes = |entry: &&&NodeSettings| {
                 // Buffers that a group is allowed may be reserved by others only once that is written.
                 let buffers =
                     (attribute == "read_buffers_reserved").then_some("read_buffers_allowed");
@@ -207,7 +210,7 @@ impl Planner {
             // Without a limit the bit cannot be written.
             let limited = "use_read_buffer_limit";
             if entry.get(limited) == Some("0") && self.differs(entry, limited, "0") {
-                let device = Node::Device(entry.node.device());
+                let device = BusNode::Device(entry.node.device());
                 if self.now(device, "read_buffer_limit").as_deref() == Some("0") {
                     self.write(device, "read_buffer_limit", "1");
                 }
@@ -217,40 +220,41 @@ impl Planner {
     }
 
     /// Whether something is set that is to be as if it never was.
-    fn is_taken_away(&self, entry: &Entry, attribute: &str) -> bool {
+    fn is_taken_away(&self, entry: &NodeSettings, attribute: &str) -> bool {
         let text = entry.get(attribute).filter(|text| is_unset(attribute, text));
         text.is_some_and(|text| self.differs(entry, attribute, text))
     }
 
-    fn write_wanted(&mut self, entry: &Entry, attribute: &'static str) {
+    fn write_wanted(&mut self, entry: &NodeSettings, attribute: &'static str) {
         if let Some(text) = entry.get(attribute).filter(|text| !is_unset(attribute, text)) {
             self.write(entry.node, attribute, text);
         }
     }
 
     /// Writes what is not so yet.
-    fn write(&mut self, node: Node, attribute: &'static str, text: &str) {
+    fn write(&mut self, node: BusNode, attribute: &'static str, text: &str) {
         let Some(from) = self.now(node, attribute) else { return };
         let is_seen = attribute != "enqcmds_retries" || !self.unseen.contains(&node);
         if from == text && is_seen {
             return;
         }
-        match set(&mut self.plan.after, &Idle, node, attribute, text) {
+        match set(&mut self.plan.after, &IdleHardware, node, attribute, text) {
             Ok(()) => {
                 let to = text.to_owned();
-                self.plan.steps.push(Step::Write { node, attribute, from, to });
+                self.plan.steps.push(ConfigStep::Write { node, attribute, from, to });
             }
             Err(refusal) => self.plan.refusals.push(refusal),
         }
     }
 
-    fn unbind(&mut self, node: Node) {
+    fn unbind(&mut self, node: BusNode) {
         let Some(driver) = self.plan.after.bound(node) else { return };
-        match self.plan.after.unbind(driver, &node.to_string(), &Idle) {
+        match self.plan.after.unbind(driver, &node.to_string(), &IdleHardware) {
             Ok(()) => {
                 // It has the driver's values now.
-                self.unseen.retain(|queue| *queue != node && Node::Device(queue.device()) != node);
-                self.plan.steps.push(Step::Unbind { node, driver });
+                self.unseen
+                    .retain(|queue| *queue != node && BusNode::Device(queue.device()) != node);
+                self.plan.steps.push(ConfigStep::Unbind { node, driver });
             }
             Err(errno) => self.plan.refusals.push(ApplyError {
                 node,
@@ -263,12 +267,12 @@ impl Planner {
         }
     }
 
-    fn bind(&mut self, driver: DriverName, node: Node) {
+    fn bind(&mut self, driver: DriverName, node: BusNode) {
         if self.plan.after.bound(node).is_some() {
             return;
         }
-        match bind(&mut self.plan.after, &Idle, driver, node) {
-            Ok(()) => self.plan.steps.push(Step::Bind { node, driver }),
+        match bind(&mut self.plan.after, &IdleHardware, driver, node) {
+            Ok(()) => self.plan.steps.push(ConfigStep::Bind { node, driver }),
             Err(refusal) => self.plan.refusals.push(refusal),
         }
     }
