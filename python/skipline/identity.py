@@ -61,7 +61,7 @@ def simulator() -> str:
     return digest(_core.version(), _compiled())
 
 
-def changed(files: dict[str, str]) -> Iterable[str]:
+def changed_files(files: dict[str, str]) -> Iterable[str]:
     """Yield the files that are gone, or have other content than when they were digested."""
     for name, known in files.items():
         try:

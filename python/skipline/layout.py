@@ -31,11 +31,11 @@ class _Needs:
     least: int
 
 
-def fitted(shown: "RenderableType", console: "Console") -> "RenderableType":
+def fit_to_width(shown: "RenderableType", console: "Console") -> "RenderableType":
     """Return what shows all of `shown` within the width of the console."""
     match shown:
         case Group():
-            return Group(*(fitted(part, console) for part in shown.renderables))
+            return Group(*(fit_to_width(part, console) for part in shown.renderables))
         case Table():
             return _fitted_table(shown, console)
         case Text(no_wrap=True):

@@ -131,7 +131,7 @@ class Testbed(BaseModel):
     measurements: list[str]
     settings: list[TestbedSetting]
 
-    def chose(self, parameter: FittedParameter) -> bool:
+    def tuned(self, parameter: FittedParameter) -> bool:
         """Tell whether measurements of this testbed were among those that chose a parameter."""
         chosen_on = parameter.fitted_on.split("; ")
         return any(one.startswith(own) for one in chosen_on for own in self.measurements)
@@ -273,7 +273,7 @@ class Result(BaseModel):
     def chosen_here(self) -> list[FittedParameter]:
         """The fitted parameters that measurements of the scenario's own testbed chose."""
         testbed = self.testbed
-        return [one for one in self.fitted_parameters if testbed and testbed.chose(one)]
+        return [one for one in self.fitted_parameters if testbed and testbed.tuned(one)]
 
     @property
     def title(self) -> str:

@@ -69,7 +69,7 @@ def _busiest(result: Result) -> list[str]:
     return [f"Busiest: {'; '.join(shares)}."] if shares else []
 
 
-def whole(result: Result) -> RenderableType:
+def everything(result: Result) -> RenderableType:
     """Show all of the result: grouped numbers with intervals, latency, how the run went."""
     wide = terminal.width() >= _WIDE
     blocks = list(groups(result))

@@ -98,7 +98,7 @@ def _print(request: Request, text: str, output: str) -> None:
     if output == "csv":
         terminal.emit(result_view.as_csv(parsed))
         return
-    shown = result_view.whole if request.show_all else result_view.overview
+    shown = result_view.everything if request.show_all else result_view.overview
     parts = [shown(parsed), *descriptor_replay_view.tables(parsed)]
     if request.explain:
         parts += ["", result_view.evictions_table(parsed)]

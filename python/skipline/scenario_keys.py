@@ -24,7 +24,7 @@ class Step(NamedTuple):
     meaning: str
 
 
-def after(typed: str) -> Iterator[Step]:
+def completions(typed: str) -> Iterator[Step]:
     """Yield what may follow the beginning of a setting."""
     key, equals, value = typed.partition("=")
     if equals:

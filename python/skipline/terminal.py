@@ -69,7 +69,7 @@ def show(*renderables: "RenderableType") -> None:
     )
     with console.capture() as captured:
         for renderable in renderables:
-            console.print(layout.fitted(renderable, console), crop=False)
+            console.print(layout.fit_to_width(renderable, console), crop=False)
     emit_for_people("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 

@@ -123,7 +123,7 @@ def test_what_a_scenario_leaves_unsaid_can_be_set(
     for value in set_ones:
         _core.check_scenario(scenario, [*fixed, (key, value)])
     # What is there now is no setting: it is what is left when a change is left out.
-    assert search.changed(knob, ((key, set_ones[0]),), now) == ()
+    assert search.with_value(knob, ((key, set_ones[0]),), now) == ()
     assert all(dict(one).get(key) != now for one in search._spread([knob], 8))
 
 

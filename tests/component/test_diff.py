@@ -23,9 +23,9 @@ def test_pairs_of_a_seed_tell_what_the_sides_alone_cannot() -> None:
     assert found.difference == pytest.approx(0.15)
     # Student's t of four degrees of freedom, 2.776, times 0.05 / sqrt(5).
     assert found.ci95 == pytest.approx(2.776 * 0.05 / 5**0.5, rel=1e-3)
-    assert change.significant([found]) == [True]
+    assert change.mark_significant([found]) == [True]
     apart = change.between("x", before, figures([10.1, 20.2, 30.1, 40.2, 50.15], first=6))
-    assert apart.pairs == 0 and change.significant([apart]) == [False]
+    assert apart.pairs == 0 and change.mark_significant([apart]) == [False]
 
 
 def test_equal_sides_have_not_changed_and_a_constant_shift_has() -> None:
@@ -40,7 +40,7 @@ def test_of_one_run_each_the_intervals_within_decide() -> None:
         return change.between("x", {1: Figure(before, ci95)}, {1: Figure(now, ci95)})
 
     far, near, unknown = of(10, 12, 1.0), of(10, 11, 1.0), of(10, 12, None)
-    assert change.significant([far, near, unknown]) == [True, False, False]
+    assert change.mark_significant([far, near, unknown]) == [True, False, False]
     assert unknown.chance is None
     assert far.ci95 == pytest.approx(2**0.5)
 
@@ -57,7 +57,7 @@ def test_of_many_numbers_that_have_not_changed_few_are_called_changed() -> None:
     ]
     alone = sum(one.chance is not None and one.chance <= 0.05 for one in unchanged)
     assert alone > 5
-    assert sum(change.significant(unchanged)) == 0
+    assert sum(change.mark_significant(unchanged)) == 0
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def printed(shown: Table | Group | Text, width: int) -> list[str]:
     """The lines of something on a terminal."""
     console = Console(file=io.StringIO(), width=width, markup=False, emoji=False, highlight=False)
     with console.capture() as captured:
-        console.print(layout.fitted(shown, console), crop=False)
+        console.print(layout.fit_to_width(shown, console), crop=False)
     return [line.rstrip() for line in captured.get().splitlines()]
 
 

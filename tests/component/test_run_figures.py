@@ -19,7 +19,7 @@ def stored(short_run: Path) -> result.Result:
 
 def figure(of: result.Result, title: str) -> tuple[str, list[dict[str, Any]], int]:
     """Title, rows and height of the figure whose title begins with `title`."""
-    drawn = [*run_figures.leading(of), *run_figures.further(of)]
+    drawn = [*run_figures.first_figures(of), *run_figures.more_figures(of)]
     name, spec = next(figure.panel for figure in drawn if figure.panel[0].startswith(title))
     return name, spec["datasets"][spec["data"]["name"]], spec["height"]
 

@@ -13,7 +13,7 @@ DEEPEST = 4
 
 def keys(begun: str = "", depth: int = 0) -> Iterator[str]:
     """Yield every key below the beginning of one."""
-    for step in scenario_keys.after(begun):
+    for step in scenario_keys.completions(begun):
         if step.text.endswith("="):
             yield step.text.removesuffix("=")
         elif depth < DEEPEST:
@@ -61,6 +61,6 @@ def test_keys_of_the_file_are_offered() -> None:
     ],
 )
 def test_values_are_offered_where_they_can_be_listed(begun: str, values: set[str]) -> None:
-    found = {step.text for step in scenario_keys.after(begun)}
+    found = {step.text for step in scenario_keys.completions(begun)}
     assert {f"{begun}{value}" for value in values} <= found
     assert bool(found) == bool(values)

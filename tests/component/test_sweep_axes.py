@@ -7,7 +7,7 @@ import pytest
 from command_line import L2FWD
 from skipline import InputError
 from skipline.sweeps import axis, definition, design
-from skipline.sweeps.axis import Axis, typed
+from skipline.sweeps.axis import Axis, parse_value
 
 
 def values(text: str) -> list[str | None]:
@@ -166,7 +166,7 @@ def test_a_bad_sweep_file_is_named(tmp_path: Path, text: str, told: str) -> None
 
 
 def test_settings_become_numbers_truths_and_texts_in_tables() -> None:
-    assert [typed(text) for text in ("12", "1.5", "true", '"a"', "0x7ff", "nan")] == [
+    assert [parse_value(text) for text in ("12", "1.5", "true", '"a"', "0x7ff", "nan")] == [
         12,
         1.5,
         True,

@@ -50,7 +50,7 @@ def test_a_claim_is_predicted_only_if_its_testbed_chose_nothing(
     # Points keep theirs: what was measured at them.
     assert [one.point.basis for one in done] == ["predicted", "predicted", "fitted"]
     (known,) = outcome.conclude(entry, done, None).summary.testbeds
-    chosen = [one["key"] for one in PARAMETERS if known.chose(FittedParameter(**one))]
+    chosen = [one["key"] for one in PARAMETERS if known.tuned(FittedParameter(**one))]
     assert chosen == (["llc.ways"] if basis == "fitted" else [])
 
 

@@ -35,7 +35,7 @@ def test_every_check_holds(concluded: Callable[[str], Outcome], identifier: str)
 def test_both_experiments_together_stay_within_eight_points_and_ten_percent(
     concluded: Callable[[str], Outcome],
 ) -> None:
-    joint = together.over_all([concluded(identifier) for identifier in EXPERIMENTS])
+    joint = together.combine([concluded(identifier) for identifier in EXPERIMENTS])
     limits = {"hit-rates": 8.0, "throughput": 10.0}
     assert {verdict.name: verdict.at_most for verdict in joint.verdicts} == limits
     for verdict in joint.verdicts:

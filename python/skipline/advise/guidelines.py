@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from skipline.advise.evaluation import Candidate
 from skipline.advise.knobs import Knob
-from skipline.advise.search import Tried, changed
+from skipline.advise.search import Tried, with_value
 
 # Less is within the noise of short runs.
 _LEAST_PERCENT = 1.0
@@ -143,12 +143,12 @@ def untried_changes(
     found = []
     for guideline, knob in _applicable(knobs, resolved):
         values = [value for value in knob.values if guideline.applies(value, knob.now)]
-        alone = [changed(knob, (), value) for value in values]
+        alone = [with_value(knob, (), value) for value in values]
         if alone and not known & {*alone}:
             at = knob.values.index(knob.now)
             values.sort(key=lambda value: abs(knob.values.index(value) - at))
             # A step may do little or harm where many help.
-            found += [changed(knob, (), value) for value in (values[0], values[-1])]
+            found += [with_value(knob, (), value) for value in (values[0], values[-1])]
     return list(dict.fromkeys(found))
 
 
@@ -179,7 +179,7 @@ def _single_changes(
     guideline: Guideline, knob: Knob, costs: dict[Candidate, float | None], now: float
 ) -> Iterator[Evidence]:
     for value in knob.values:
-        candidate = changed(knob, (), value)
+        candidate = with_value(knob, (), value)
         if candidate not in costs or not guideline.applies(value, knob.now):
             continue
         cost = costs[candidate]

@@ -129,10 +129,10 @@ def _moves(knob: Knob, current: Candidate, *, first: bool) -> list[Candidate]:
         ends = [0, len(knob.values) - 1] if first else []
         places = [index for index in (*near, *ends) if 0 <= index < len(knob.values)]
         values = [knob.values[index] for index in dict.fromkeys(places) if index != at]
-    return [changed(knob, current, value) for value in values]
+    return [with_value(knob, current, value) for value in values]
 
 
-def changed(knob: Knob, current: Candidate, value: str) -> Candidate:
+def with_value(knob: Knob, current: Candidate, value: str) -> Candidate:
     """Return a candidate with another value of one knob; the present value is no change."""
     settings = {**dict(current), knob.key: value}
     if value == knob.now:

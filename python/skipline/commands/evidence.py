@@ -78,7 +78,7 @@ def evidence(
     experiments = _run(prepared, jobs or os.cpu_count() or 1, out)
     summaries = [run.outcome.summary for run in experiments]
     found = Evidence(
-        judgements=verdicts.over_all(collected, summaries),
+        judgements=verdicts.judge_all(collected, summaries),
         experiments=experiments,
         explained=failing_claims.read(folder),
         tests_are_here=collected.tests_are_here,

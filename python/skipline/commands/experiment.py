@@ -182,7 +182,7 @@ def _as_json(outcomes: list["Outcome"]) -> dict[str, Any]:
         return outcomes[0].as_json()
     return {
         "experiments": [concluded.as_json() for concluded in outcomes],
-        "together": together.over_all(outcomes).model_dump(mode="json"),
+        "together": together.combine(outcomes).model_dump(mode="json"),
     }
 
 

@@ -25,7 +25,9 @@ def settings(_context: click.Context, _parameter: click.Parameter, typed: str) -
 
     from skipline import scenario_keys
 
-    return [CompletionItem(step.text, help=step.meaning) for step in scenario_keys.after(typed)]
+    return [
+        CompletionItem(step.text, help=step.meaning) for step in scenario_keys.completions(typed)
+    ]
 
 
 def experiments(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:

@@ -100,11 +100,9 @@ def sweep(  # noqa: PLR0913, PLR0917 - one argument for each option
 
     found = [axis.parse(text) for text in axes]
     found += [design.from_table(axis_file)] if axis_file else []
-    requested = definition.extended(
-        definition.read(scenario), found, parse_settings(list(settings))
-    )
-    requested = definition.reseeded(requested, seed, repeats)
-    requested = definition.sampled(requested, random, sobol, "sweep")
+    requested = definition.extend(definition.read(scenario), found, parse_settings(list(settings)))
+    requested = definition.with_seeds(requested, seed, repeats)
+    requested = definition.with_sample(requested, random, sobol, "sweep")
     runs = requested.check()
     opening.check_file(store, write=True)
     opening.require_room(store, runs)

@@ -135,7 +135,7 @@ def _mean(figures: Mapping[int, Figure]) -> float:
     return math.fsum(one.value for one in figures.values()) / len(figures)
 
 
-def significant(changes: Sequence[Change], level: float = 1 - _LEVEL) -> list[bool]:
+def mark_significant(changes: Sequence[Change], level: float = 1 - _LEVEL) -> list[bool]:
     """Tell which changes are more than chance: at most 5 % of those that are called so are not.
 
     Hundreds of numbers are compared at once; without this correction (Benjamini and Hochberg, 1995)

@@ -93,7 +93,7 @@ def compare(before: Side, now: Side, bounds: Sequence[Bound]) -> Comparison:
         for axes in shared
         for name, left, right in _numbers(before.runs[axes], now.runs[axes])
     ]
-    significance = change.significant([one for _, one in changes])
+    significance = change.mark_significant([one for _, one in changes])
     found = [
         Found(json.loads(axes), one, now.units[one.name], more_than_chance)
         for (axes, one), more_than_chance in zip(changes, significance, strict=True)

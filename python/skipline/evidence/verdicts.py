@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from skipline.evidence.collection import Collection
 from skipline.evidence.recorded_tests import TestOutcome
-from skipline.experiment.claim import ClaimCheckVerdict, joined
+from skipline.experiment.claim import ClaimCheckVerdict, join_verdicts
 from skipline.experiment.claims_table import ClaimRow
 from skipline.experiment.outcome import Summary
 
@@ -81,7 +81,7 @@ class Judgement(BaseModel):
         return self.got
 
 
-def over_all(collection: Collection, summaries: Sequence[Summary]) -> list[Judgement]:
+def judge_all(collection: Collection, summaries: Sequence[Summary]) -> list[Judgement]:
     """Return the verdicts in the order of the claims table."""
     return [_judgement(row, collection, summaries) for row in collection.rows]
 
@@ -130,7 +130,7 @@ def _verdict(
             return "not run here", None
         return "fails" if failed else "holds", "test"
     fitted = any(check.basis == "fitted" for check in checks)
-    return "fails" if failed else joined(checks), "fitted" if fitted else "predicted"
+    return "fails" if failed else join_verdicts(checks), "fitted" if fitted else "predicted"
 
 
 def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:

@@ -47,7 +47,7 @@ class ErrorVerdict(BaseModel):
         return next((group for group in self.groups if group.basis == basis), None)
 
 
-def selected(check: Check, rows: Sequence[Comparison]) -> list[Comparison]:
+def select(check: Check, rows: Sequence[Comparison]) -> list[Comparison]:
     """Return the numbers that a check is about."""
     below = float("inf") if check.measured_below is None else check.measured_below
     return [row for row in rows if row.metric in check.metrics and row.measured < below]
@@ -55,7 +55,7 @@ def selected(check: Check, rows: Sequence[Comparison]) -> list[Comparison]:
 
 def error_verdict(check: Check, rows: Sequence[Comparison]) -> ErrorVerdict:
     """Apply `check` to those of `rows` that it is about."""
-    chosen = selected(check, rows)
+    chosen = select(check, rows)
     if not chosen:
         raise RunError(f"check '{check.name}': no measured number to compare with")
     by_basis = {basis: [row for row in chosen if row.basis == basis] for basis in BASES}

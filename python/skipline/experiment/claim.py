@@ -153,7 +153,7 @@ class ClaimCheckVerdict(BaseModel):
         return "holds" if self.holds else "fails"
 
 
-def joined(checks: Sequence[ClaimCheckVerdict]) -> Word:
+def join_verdicts(checks: Sequence[ClaimCheckVerdict]) -> Word:
     """Return the verdict on all of them: one that fails decides, whatever the others do."""
     words = {check.word for check in checks}
     if "fails" in words:
@@ -186,7 +186,7 @@ class ClaimVerdict(BaseModel):
     @property
     def word(self) -> Word:
         """The verdict on all checks."""
-        return joined(self.checks)
+        return join_verdicts(self.checks)
 
     @property
     def refuted_by(self) -> str:

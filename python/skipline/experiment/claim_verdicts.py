@@ -13,7 +13,7 @@ from skipline.experiment.claim import (
     ClaimCheck,
     ClaimCheckVerdict,
     ClaimVerdict,
-    joined,
+    join_verdicts,
     number_text,
 )
 from skipline.experiment.expression import ExpressionError, ExpressionValue, calls, evaluate
@@ -80,13 +80,13 @@ def undecided(entry: Entry, finished: Sequence[Finished]) -> list[str]:
     return [
         claim.id
         for claim in entry.experiment.claim
-        if joined(_with_intervals(entry, claim, readings)) == "undecided"
+        if join_verdicts(_with_intervals(entry, claim, readings)) == "undecided"
     ]
 
 
 def _claim(entry: Entry, claim: Claim, readings: Readings) -> ClaimVerdict:
     checks = _with_intervals(entry, claim, readings)
-    if joined(checks) == "fails":
+    if join_verdicts(checks) == "fails":
         return ClaimVerdict(id=claim.id, note=claim.note, checks=checks)
     answer = partial(_in_world, entry, claim, readings)
     tried, of_checks = nulls.judge(claim, entry.experiment.axis, readings.points, answer)

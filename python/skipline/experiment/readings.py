@@ -12,7 +12,7 @@ from skipline.experiment.expression import ExpressionError, ExpressionValue, Fun
 from skipline.experiment.points import combinations
 from skipline.experiment.reference import Published
 from skipline.experiment.runner import Finished
-from skipline.experiment.table import Comparison, address, gathered
+from skipline.experiment.table import Comparison, address, gather
 from skipline.nearest import did_you_mean
 
 _PointKey = tuple[tuple[str, Value], ...]
@@ -302,7 +302,7 @@ class Readings:
 def _numbers(done: Finished) -> _Numbers:
     """Return mean over the repeats and half interval of each number of a point."""
     found: _Numbers = {}
-    for repeats in gathered(done):
+    for repeats in gather(done):
         values = [float(repeat.value) for repeat in repeats if repeat.value is not None]
         mean = sum(values) / len(values) if values else None
         across = _core.half_width_95(values)

@@ -67,7 +67,7 @@ def _axis_type(axis: Axis) -> type[pl.DataType]:
 def _rows(metrics: dict[str, ComparedMetric], done: Finished) -> list[dict[str, object]]:
     point = done.point
     rows = []
-    for repeats in gathered(done):
+    for repeats in gather(done):
         name = address(repeats[0].metric, repeats[0].component)
         row: dict[str, object] = {
             "basis": point.basis,
@@ -80,7 +80,7 @@ def _rows(metrics: dict[str, ComparedMetric], done: Finished) -> list[dict[str, 
     return rows
 
 
-def gathered(done: Finished) -> list[list[Entry]]:
+def gather(done: Finished) -> list[list[Entry]]:
     """Return the numbers of a point, each with its repeats; one may miss in some repeats."""
     found: dict[tuple[str, str | None], list[Entry]] = {}
     for result in done.results:

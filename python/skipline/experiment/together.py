@@ -22,7 +22,7 @@ class Together(BaseModel):
     wall_s: float
 
 
-def over_all(outcomes: Sequence[Outcome]) -> Together:
+def combine(outcomes: Sequence[Outcome]) -> Together:
     """Apply the checks that all experiments share to all their numbers."""
     experiments = [outcome.summary.experiment for outcome in outcomes]
     first = experiments[0]

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from skipline import platforms
 from skipline._core import InputError
-from skipline.experiment.checks import BASES, selected
+from skipline.experiment.checks import BASES, select
 from skipline.experiment.definition import Basis, Experiment, Setting, Trivial
 from skipline.experiment.table import Comparison
 
@@ -49,7 +49,7 @@ def targets(
     check = next(check for check in experiment.check if check.name == trivial.check)
     return [
         Target(row.measured / 100, row.basis, {**experiment.fixed, **row.axes}, way_bytes)
-        for row in selected(check, rows)
+        for row in select(check, rows)
     ]
 
 

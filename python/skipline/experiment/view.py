@@ -99,7 +99,7 @@ def overview(outcomes: list[Outcome], notes: list[tuple[str, str]]) -> Renderabl
     parts: list[RenderableType] = []
     for outcome in outcomes:
         parts += [_heading(outcome), "", comparison_table(outcome, wide=wide), ""]
-    joint = together.over_all(outcomes)
+    joint = together.combine(outcomes)
     if joint.verdicts:
         parts += [errors_table(joint), "", *_formulas(joint), *largest_errors(joint), ""]
     if any(outcome.summary.claims for outcome in outcomes):

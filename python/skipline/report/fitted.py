@@ -28,7 +28,7 @@ def fitted_table(
 def _own(parameter: FittedParameter, testbeds: Sequence[Testbed]) -> list[str]:
     if not testbeds:
         return []
-    chosen = any(testbed.chose(parameter) for testbed in testbeds)
+    chosen = any(testbed.tuned(parameter) for testbed in testbeds)
     return ["its own" if chosen else "other"]
 
 

@@ -22,13 +22,13 @@ _BAND = "shaded: 95 % interval"
 _LOADS = {"offered_gbps": "offered", "received_gbps": "received", "throughput_gbps": "sent"}
 
 
-def leading(result: Result) -> list[Figure]:
+def first_figures(result: Result) -> list[Figure]:
     """Draw what answers the question of most runs: what came and left, and how long it took."""
     drawn = [_load(result), *(_latency(label, entries) for label, entries in latencies(result))]
     return [figure for figure in drawn if figure is not None]
 
 
-def further(result: Result) -> list[Figure]:
+def more_figures(result: Result) -> list[Figure]:
     """Draw what explains it: evictions, headline breakdowns."""
     drawn = [_evictions(result), *(_bars(result, name) for name in result.headlines())]
     return [figure for figure in drawn if figure is not None]

@@ -23,9 +23,9 @@ def page(result: Result) -> str:
     if not result.settled:
         document.add(f'<p class="warning">{escape(_UNSETTLED)}</p>')
     _replays(document, result)
-    document.figures(run_figures.leading(result))
+    document.figures(run_figures.first_figures(result))
     document.add(cards(_headlines(result)))
-    if further := run_figures.further(result):
+    if further := run_figures.more_figures(result):
         document.heading("What explains it")
         document.figures(further)
     settings.add(document, result)

@@ -27,7 +27,7 @@ def title(found: Summary, name: str) -> str:
     return f"{name}, {unit}" if unit else name
 
 
-def drawn(found: Summary, front: Sequence[bool]) -> pl.DataFrame:
+def choose_points(found: Summary, front: Sequence[bool]) -> pl.DataFrame:
     """Return the points that figures of lines draw: those of the front, and others evenly."""
     frame = found.frame.with_columns(pl.Series("front", list(front), pl.Boolean))
     if len(frame) <= MOST_LINES:

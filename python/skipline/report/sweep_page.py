@@ -59,16 +59,16 @@ def page(path: str, choice: Choice) -> str:
     points = f"{len(found.frame):,} points, each one setting of {', '.join(found.axes)}"
     document.head("", _answer(found), f"{points}; simulated, nothing here is measured.")
     document.add(cards(_bests(found)))
-    for one in drawn(found, choice, front):
+    for one in draw(found, choice, front):
         document.figure(one.panels, one.caption, columns=3)
     _add_front(document, found, front)
     _add_failed(document, found)
     return document.render()
 
 
-def drawn(found: Summary, choice: Choice, front: list[bool]) -> list[Drawn]:
+def draw(found: Summary, choice: Choice, front: list[bool]) -> list[Drawn]:
     """Return the figures of a sweep."""
-    frame = figures.drawn(found, front)
+    frame = figures.choose_points(found, front)
     more = (
         ""
         if len(frame) == len(found.frame)
@@ -187,7 +187,7 @@ def write_pictures(path: str, choice: Choice, directory: Path, kind: str) -> lis
 
     found = read(path, choice)
     files = []
-    for one in drawn(found, choice, summary.pareto(found.frame, found.metrics)):
+    for one in draw(found, choice, summary.pareto(found.frame, found.metrics)):
         for number, (title, spec) in enumerate(one.panels, start=1):
             several = f"-{number}" if len(one.panels) > 1 else ""
             files.append(directory / f"{one.name}{several}.{kind}")

@@ -66,7 +66,7 @@ class Writer:
         ).fetchone()
         if found is None or found[1] != identity.simulator():
             return None
-        if any(True for _ in identity.changed(json.loads(found[2]))):
+        if any(True for _ in identity.changed_files(json.loads(found[2]))):
             return None
         questions = self.connection.execute(
             "SELECT question FROM members WHERE sweep = ? ORDER BY ordinal", [found[0]]

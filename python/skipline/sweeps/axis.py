@@ -148,7 +148,7 @@ def number_text(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.{_DIGITS}g}"
 
 
-def typed(text: str | None) -> int | float | bool | str | None:
+def parse_value(text: str | None) -> int | float | bool | str | None:
     """Return what a setting says, for tables: a number, a truth or a text."""
     if text is None:
         return None

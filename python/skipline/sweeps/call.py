@@ -46,8 +46,8 @@ def sweep(  # noqa: PLR0913 - keywords
     store cannot be written.
     """
     requested = _definition(fspath(scenario), axes or {}, overrides or {})
-    requested = definition.reseeded(requested, seed, repeats)
-    requested = definition.sampled(requested, random, sobol, "sweep")
+    requested = definition.with_seeds(requested, seed, repeats)
+    requested = definition.with_sample(requested, random, sobol, "sweep")
     options = drive.Options(parse_engine(engine, jobs), limit=limit)
     path = opening.IN_MEMORY if store is None else fspath(store)
     opening.require_room(path, requested.check())
@@ -72,4 +72,4 @@ def _definition(
         else:
             raise InputError(f"{where}: a list of values, or a text such as '256..4096:log:5'")
     fixed = of_settings.of_python(overrides, {})
-    return definition.extended(definition.read(path), found, fixed)
+    return definition.extend(definition.read(path), found, fixed)

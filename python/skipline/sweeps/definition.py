@@ -117,7 +117,7 @@ def _of_file(path: str, table: Mapping[str, Any]) -> Definition:
     if found.repeats < 1 or found.seed < 0:
         raise InputError(f"{path}: repeats: from 1; seed: from 0")
     samples = {kind: _typed(path, table, kind, int, 0) for kind in ("random", "sobol")}
-    return sampled(found, samples["random"] or None, samples["sobol"] or None, path)
+    return with_sample(found, samples["random"] or None, samples["sobol"] or None, path)
 
 
 def _axes(path: str, table: Mapping[str, Any]) -> "Iterator[Axis]":
@@ -139,7 +139,7 @@ def setting(value: object) -> str:
     return value if isinstance(value, str) else toml_literal(value)
 
 
-def sampled(
+def with_sample(
     definition: Definition, random: int | None, sobol: int | None, where: str
 ) -> Definition:
     """Return the sweep with points drawn at random or from a Sobol sequence, if asked to."""
@@ -155,14 +155,14 @@ def sampled(
     return definition
 
 
-def extended(
+def extend(
     definition: Definition, axes: Iterable[Axis], fixed: Iterable[tuple[str, str]]
 ) -> Definition:
     """Return the sweep with further axes and settings."""
     return replace(definition, axes=(*definition.axes, *axes), fixed=(*definition.fixed, *fixed))
 
 
-def reseeded(definition: Definition, seed: int | None, repeats: int | None) -> Definition:
+def with_seeds(definition: Definition, seed: int | None, repeats: int | None) -> Definition:
     """Return the sweep with another first seed and another number of seeds, if given."""
     if repeats is not None and repeats < 1:
         raise InputError(f"repeats {repeats}: at least 1")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from skipline import identity
 from skipline._core import InputError
 from skipline.store.writing import Member, SweepIdentity
-from skipline.sweeps.axis import typed
+from skipline.sweeps.axis import parse_value
 from skipline.sweeps.definition import Definition
 from skipline.sweeps.design import Settings
 from skipline.sweeps.simulate import Request
@@ -122,7 +122,7 @@ def _assembled(
     requests, members = [], []
     for settings in points:
         pairs = [*definition.fixed, *settings]
-        axes = {key: typed(value) for key, value in settings}
+        axes = {key: parse_value(value) for key, value in settings}
         for seed in definition.seeds:
             question = next_question()
             requests.append(Request(question, definition.scenario, pairs, seed))

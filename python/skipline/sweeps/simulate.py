@@ -88,7 +88,7 @@ def row(request: Request, found: dict[str, Any], wall_s: float) -> dict[str, Any
 
 def require_files(files: dict[str, str]) -> None:
     """Refuse to simulate with files that are not those of the plan."""
-    for name in identity.changed(files):
+    for name in identity.changed_files(files):
         what = "has changed since the sweep began" if Path(name).is_file() else "is not there"
         import socket
 
