@@ -165,7 +165,7 @@ if sys.platform == "linux":
 
     @final
     class DsaOutcome:
-        """What an operation came to, and who did it."""
+        """The result of an operation, and whether a device or the CPU did it."""
 
         @property
         def answer(
@@ -305,7 +305,7 @@ if sys.platform == "linux":
 
     @final
     class DsaClient:
-        """What gives operations to devices and the CPU. Threads may share one."""
+        """Gives operations to devices and the CPU. Threads may share one."""
 
         def __new__(
             cls,

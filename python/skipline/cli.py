@@ -118,7 +118,7 @@ def _called() -> int:
 
 
 def _show_usage(error: click.ClickException) -> None:
-    """Say what is wrong with the words of a command line, and where its help is."""
+    """Explain a wrong command line, and point to its help."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         terminal.emit(error.format_message())
         return

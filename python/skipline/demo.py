@@ -14,7 +14,7 @@ from skipline.result import Result
 SCENARIO = "experiments/blog/echo.toml"
 PERCENTILES = ("p25", "p50", "p75", "p90", "p99", "p99.9", "p99.99", "p99.999")
 BATCHES = 40
-# What perf stat's counters are given for.
+# The time for which counters are given, as perf stat would.
 _COUNTED_S = 10
 _CORE = "core0"
 

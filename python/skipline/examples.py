@@ -30,7 +30,7 @@ class Example(NamedTuple):
 
 
 class Copied(NamedTuple):
-    """What copying an example did."""
+    """The outcome of copying an example."""
 
     target: Path
     replaced: bool

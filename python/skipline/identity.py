@@ -1,4 +1,4 @@
-"""What decides the result of a run, as digests: the question that it answers, and the simulator.
+"""Identity of a run as digests: of the question that it answers, and of the simulator.
 
 A kept result is reused only while both are the same. The question is the resolved scenario, the
 content of every file that it is read from, and the seed: a key that is stated with its default
@@ -27,7 +27,7 @@ class Inputs(NamedTuple):
 
     def question(self, seed: int) -> str:
         """Return the digest of what is asked with this seed."""
-        # What is not on disk is part of the simulator.
+        # Files that are not on disk are part of the simulator.
         return digest(self.resolved, list(self.files.values()), seed)
 
 

@@ -20,7 +20,7 @@ _ALLOWED = "allowed: arrays of integers (numpy, array, a list, a range)"
 
 
 class SupportsArray(Protocol):
-    """What numpy makes an array of: its own arrays, columns of data frames."""
+    """An object that numpy makes an array of: its own arrays, columns of data frames."""
 
     def __array__(self) -> Any:
         """Return the array."""

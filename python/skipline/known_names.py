@@ -6,7 +6,7 @@ from pathlib import Path
 from skipline import _core, resources, toml_model
 from skipline.experiment import catalogue, claims_table
 
-# What tells one kind of file from the others: a key, looked for in this order.
+# The key by which a kind of file is recognised, looked for in this order.
 _KINDS = {
     "settings": "testbed",
     "experiments": "calibration",

@@ -47,7 +47,7 @@ def as_csv(known: Iterable[Fact]) -> str:
 
 
 def _shown(origin: str | None) -> str:
-    """Say in few letters where a fact comes from: a built-in file without its ending."""
+    """Return the origin of a fact in short: a built-in file without its ending."""
     return "own" if origin is None else origin.removesuffix(".toml")
 
 

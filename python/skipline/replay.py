@@ -19,7 +19,7 @@ __all__ = ["STANDARD_MACHINE", "STANDARD_TRACES", "Level", "TraceResult", "stand
 
 
 class Level(BaseModel):
-    """What one level did."""
+    """Counts of one cache level."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -45,7 +45,7 @@ class Level(BaseModel):
 
 
 class TraceResult(BaseModel):
-    """What a trace did to the levels of a machine, as `skipline trace --format json` prints it.
+    """The result of replaying a trace on a machine, as `skipline trace --format json` prints it.
 
     `line_ops` are lines of references that reached the caches, `wall_s` is the time of the replay
     with the reading of its file, and without the making of a standard trace. `simulated_ns` and

@@ -27,7 +27,7 @@ def read_text(path: str) -> str:
 
 
 def exists(path: str) -> bool:
-    """Tell whether there is a file on disk at `path`, or a built-in one of that name."""
+    """Return whether there is a file on disk at `path`, or a built-in one of that name."""
     return Path(path).is_file() or _core.builtin_file(posixpath.normpath(path)) is not None
 
 

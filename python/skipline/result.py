@@ -42,7 +42,7 @@ class Entry(NamedTuple):
 
 
 class Description(NamedTuple):
-    """How a metric looks to people; `headline` metrics are shown first."""
+    """Group and label of a metric for people; `headline` metrics are shown first."""
 
     group: str
     label: str
@@ -132,13 +132,13 @@ class Testbed(BaseModel):
     settings: list[TestbedSetting]
 
     def tuned(self, parameter: FittedParameter) -> bool:
-        """Tell whether measurements of this testbed were among those that chose a parameter."""
+        """Return whether measurements of this testbed were among those that chose a parameter."""
         chosen_on = parameter.fitted_on.split("; ")
         return any(one.startswith(own) for one in chosen_on for own in self.measurements)
 
 
 class Eviction(BaseModel):
-    """What an allocation pushed out."""
+    """The line that an allocation evicted."""
 
     address_line: int = 0
     owner: str

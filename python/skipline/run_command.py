@@ -13,7 +13,7 @@ RESULT_FILE = "result.json"
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for."""
+    """The arguments of `skipline run`."""
 
     scenario: str
     settings: list[str]

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from skipline._core import InputError
 
-# What TOML's integers can be: 64 bits with a sign.
+# The range of TOML's integers: 64 bits with a sign.
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _ALLOWED = "allowed: texts, paths, numbers, True, False, lists and mappings of these"
 

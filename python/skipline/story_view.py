@@ -9,7 +9,7 @@ from skipline.result import DescriptorTrace, Result, TraceEvent
 
 
 def trace_table(result: Result, packet: int) -> RenderableType:
-    """Tell a packet's story, one line operation per row."""
+    """Show the events of a packet, one line operation per row."""
     if not result.trace:
         return f"Packet {packet} was not among those simulated; nothing to trace."
     where = f"; line 0 is at address {result.trace_address:#x}" if result.trace_address else ""
@@ -17,7 +17,7 @@ def trace_table(result: Result, packet: int) -> RenderableType:
     return Group(story, *_stages(result.trace), _totals(result.trace))
 
 
-# What begins a stage of a packet's life, and the agents and operations that tell it.
+# The stages of a packet, with the agent and the operation that begin each.
 _STAGES = (
     ("arrived", "nic", "DMA write"),
     ("was polled by a core", "core", "load"),
@@ -26,7 +26,7 @@ _STAGES = (
 
 
 def _stages(events: list[TraceEvent]) -> Iterator[str]:
-    """Tell when the packet arrived, was polled and was sent, as far as it came."""
+    """Return when the packet arrived, was polled and was sent, as far as it came."""
     first = events[0].time_ns
     stages: list[str] = []
     for stage, agent, operation in _STAGES:
@@ -39,7 +39,7 @@ def _stages(events: list[TraceEvent]) -> Iterator[str]:
         yield f"The packet {', '.join(stages)}."
 
 
-# What a phase of a descriptor is, for people who do not know the device.
+# Meaning of the phases of a descriptor, for people who do not know the device.
 _PHASES = {
     "prepared": "the core has filled it in",
     "submitted": "the core has written it, or its doorbell, to the device",
@@ -55,7 +55,7 @@ _PHASES = {
 
 
 def descriptor_table(result: Result) -> RenderableType:
-    """Tell a descriptor's story: its phases, then its line operations."""
+    """Show the phases of a descriptor, then its line operations."""
     trace = result.descriptor_trace
     if trace is None:
         return "The descriptor was not among those simulated; nothing to trace."
@@ -94,7 +94,7 @@ def _totals(events: list[TraceEvent]) -> RenderableType:
 
 
 def line_table(result: Result, address: int) -> RenderableType:
-    """Tell the story of a line of memory."""
+    """Show the events of a line of memory."""
     if not result.line_trace:
         return (
             f"No agent touched the line at address {address:#x}. "

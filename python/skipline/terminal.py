@@ -1,4 +1,4 @@
-"""What reaches the terminal: tables and data on stdout, progress and errors on stderr."""
+"""Output to the terminal: tables and data on stdout, progress and errors on stderr."""
 
 import io
 import os
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.progress import Progress
 
-# What is read by programs has its lines whole, however long they are.
+# Output that programs read has whole lines, however long they are.
 _PIPED_WIDTH = 1 << 16
 # A terminal that is narrower wraps the lines itself.
 _LEAST_WIDTH = 20
@@ -47,7 +47,7 @@ def emit(text: str) -> None:
 
 
 def emit_for_people(text: str) -> None:
-    """As `emit`, with an escape for each letter that stdout cannot encode: paths may have such."""
+    """Write like `emit`, with an escape for each letter that stdout cannot encode, as in paths."""
     encoding = sys.stdout.encoding if sys.stdout is not None else "utf-8"
     emit(text.encode(encoding, "backslashreplace").decode(encoding))
 
@@ -165,7 +165,7 @@ class _NotebookBar(Bar):
 
 
 def _in_notebook() -> bool:
-    """Tell whether this is the kernel of a notebook; nothing is loaded to find that out."""
+    """Return whether this is the kernel of a notebook; nothing is loaded to find that out."""
     return "ipykernel" in sys.modules
 
 

@@ -14,7 +14,7 @@ STANDARD_MACHINE = "three-level-lru"
 
 
 class Wanted(NamedTuple):
-    """What a replay has to tell beside hits and misses, and the seed of random replacement."""
+    """The results wanted beside hits and misses, and the seed of random replacement."""
 
     timed: bool = False
     miss_kinds: bool = False

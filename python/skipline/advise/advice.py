@@ -33,12 +33,12 @@ from skipline.sweeps.drive import Options
 _FINALISTS = 4
 # So many rounds of them: what holds in short runs may break a bound when it has settled.
 _FINALS = 2
-# What a part of a recommendation brings at least.
+# The least gain of a part of a recommendation, as a share of the goal.
 _LEAST_PART = 0.005
 
 
 class Request(NamedTuple):
-    """What is asked; `budget` candidates at most, `time_s` seconds of search at most."""
+    """The request: at most `budget` candidates and `time_s` seconds of search."""
 
     scenario: str
     fixed: tuple[tuple[str, str], ...]
@@ -60,7 +60,7 @@ class Part(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """What was found. Without `candidate` nothing is better than what is there now."""
+    """The result. With an empty `candidate` no setting is better than the present ones."""
 
     target: Target
     candidate: Candidate
@@ -262,7 +262,7 @@ class _Search:
         return found
 
     def _holds(self, before: Measured, after: Measured) -> bool:
-        """Tell whether every bound is kept with the whole interval."""
+        """Return whether every bound is kept with the whole interval."""
         for bound in self._target.bounds:
             left, right = before.get(bound.name), after.get(bound.name)
             if not left or not right or not change.keeps(bound, left, right):
@@ -292,12 +292,12 @@ def _kept(bound: Bound, now: dict[str, float | None], numbers: dict[str, float |
 
 
 def _is_certain(gain: Change) -> bool:
-    """Tell whether a cost has fallen with its whole interval."""
+    """Return whether a cost has fallen with its whole interval."""
     return gain.difference + (gain.ci95 or 0.0) < 0
 
 
 def _is_small(gain: Change) -> bool:
-    """Tell whether a part brings less than is worth a change."""
+    """Return whether a part brings less than is worth a change."""
     return -gain.difference < _LEAST_PART * abs(gain.now)
 
 

@@ -1,4 +1,4 @@
-"""How a recommended setting is made on a real machine, as commands to read before they are run."""
+"""Commands that make recommended settings on a real machine, to be read before they are run."""
 
 from collections.abc import Iterator, Sequence
 

@@ -19,7 +19,7 @@ Measured = dict[str, dict[int, Figure]]
 
 
 class Fidelity(NamedTuple):
-    """How a candidate is simulated: settings of the run, and how many seeds.
+    """The effort for a candidate: settings of the run, and the number of seeds.
 
     A cheaper mode of simulation is another one of these.
     """

@@ -1,4 +1,4 @@
-"""What is wanted of a machine: one number that becomes smaller as settings become better."""
+"""The goal: one number of a machine that becomes smaller as settings become better."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -9,12 +9,12 @@ from skipline.diff.bound import Bound
 
 P99 = "latency_ns.p99"
 THROUGHPUT = "throughput_gbps"
-# What an application moves, where it forwards no packets; and in which unit.
+# The number that stands for throughput of applications that forward no packets, and its unit.
 _OFFLOADED = "offload_gbytes_per_s"
 _ACCESSES = "work_per_s"
 _UNITS = {THROUGHPUT: "Gbit/s", _OFFLOADED: "GB/s", _ACCESSES: "accesses per second"}
 _DRAM = ("dram_read_gbytes_per_s", "dram_write_gbytes_per_s")
-# What a goal must not be bought with: packets that are not forwarded have no latency.
+# Share of the throughput that a goal must keep: packets that are not forwarded have no latency.
 _KEPT = 0.98
 _LATENCY_KEPT = 1.05
 
@@ -23,7 +23,7 @@ Settings = Mapping[str, str]
 
 
 class Goal(StrEnum):
-    """What is wanted."""
+    """The goals that `--goal` takes."""
 
     P99 = "p99"
     THROUGHPUT = "throughput"
@@ -64,7 +64,7 @@ class Target(NamedTuple):
 
     @property
     def prefixes(self) -> list[str]:
-        """What names of numbers begin with, for each tenant; nothing for the main one."""
+        """The prefix of each tenant's numbers; empty for the main one."""
         return ["", *(f"{tenant}:" for tenant in self.tenants)]
 
     @property

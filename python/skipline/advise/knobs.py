@@ -1,4 +1,4 @@
-"""What can be changed on a real machine: scenario keys, the values to try, in their order."""
+"""Settings that can be changed on a real machine: scenario keys and the values to try, in order."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ _QUEUE_ENTRIES = (16, 32, 64, 128)
 _THRESHOLDS = (4, 8, 12, 16, 24, 32, 64, 96)
 _SLICES = (1, 2, 4, 8)
 _NEAR_ITEMS = (1 << 10, 1 << 14, 1 << 18)
-# What a key that is not stated stands for: it can be left out, but not set.
+# Present value of a key that is not stated: such a key can be left out, but not set.
 ALL, NONE = "all", "none"
 
 

@@ -1,4 +1,4 @@
-"""Which candidates are tried briefly: some spread everywhere, then the neighbours of the best.
+"""Chooses candidates for short runs: some spread everywhere, then the neighbours of the best.
 
 A Sobol sequence looks everywhere once; from its best point and from what is there now, one knob
 after the other is turned: an ordered one to its ends once, and to its neighbours as long as that is
@@ -57,7 +57,7 @@ def _rank(one: Tried) -> tuple[float, int]:
 
 
 class _Search:
-    """What was tried so far, and the way down from a candidate."""
+    """The candidates tried so far, and the descent from one of them."""
 
     def __init__(self, knobs: Sequence[Knob], budget: int, attempt: Attempt) -> None:
         self._knobs = knobs

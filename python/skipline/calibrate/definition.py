@@ -65,7 +65,7 @@ class Parameter(Table):
 
 
 class Calibration(Table):
-    """What is asked, and of which data.
+    """The questions of a calibration, and the data that answer them.
 
     The `fit_points` of the experiments choose; all their other points only judge. Every point runs
     with `repeats` consecutive seeds, for all candidates alike.

@@ -1,4 +1,4 @@
-"""What a calibration writes down: what was chosen, by which data, and what was rejected."""
+"""The result file of a calibration: chosen answers, the data that chose them, rejected answers."""
 
 from pydantic import BaseModel, ConfigDict
 

@@ -1,4 +1,4 @@
-"""Which candidates are tried: one hypothesis after the other, then the parameters.
+"""Chooses candidates: one hypothesis after the other, then the parameters.
 
 Hypotheses are searched by coordinates: each is answered with the others at their best so far, until
 a round changes nothing. Parameters are then sampled by optuna's tree-structured Parzen estimator

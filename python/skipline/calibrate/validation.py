@@ -73,7 +73,7 @@ def _fold(tried: Sequence[Tried], numbers: list[Measurement], part: set[tuple[st
 def answer(
     hypothesis: str, entry: Tried, best: Tried, held_out: Errors, folds: Sequence[Fold]
 ) -> Answer:
-    """Say how an answer does beside the chosen one, and which numbers tell them apart."""
+    """Compare an answer with the chosen one, with the numbers that distinguish them."""
     choice = entry.candidate.choices[hypothesis]
     is_chosen = choice == best.candidate.choices[hypothesis]
     return Answer(

@@ -1,4 +1,4 @@
-"""What all commands share: help that says all and ends with examples."""
+"""The base of all commands: complete help that ends with examples."""
 
 import inspect
 from collections.abc import Sequence

@@ -84,7 +84,7 @@ def diff(  # noqa: PLR0913, PLR0917 - one argument for each option
     everything: bool,
     output: Format,
 ) -> None:
-    """Tell what differs between two results, stores or scenarios, by how much, and if by chance.
+    """Compare two results, stores or scenarios: differences, their size, and if they are chance.
 
     A side may also be what a server has counted: `skipline-host monitor --format json > FILE`.
 

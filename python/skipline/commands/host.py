@@ -139,7 +139,7 @@ def compare(
 
 
 def _platforms_in(directory: Path) -> str:
-    """Say which platform files of a directory have a measurement beside them."""
+    """Name the platform files of a directory that have a measurement beside them."""
     from skipline.host import measurement
 
     found = [

@@ -11,7 +11,7 @@ _MOST_64_BITS = (1 << 64) - 1
 
 
 class Format(StrEnum):
-    """How a result is printed."""
+    """The formats in which a result is printed."""
 
     TABLE = "table"
     JSON = "json"

@@ -1,4 +1,4 @@
-"""What the shell completes as the values of arguments and options."""
+"""Values of arguments and options for completion by the shell."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING

@@ -15,7 +15,7 @@ from skipline.commands.options import Format
 )
 @click.pass_context
 def testbeds(context: click.Context) -> None:
-    """What the experiments on one machine share, each value with its source."""
+    """Settings that the experiments on one machine share, each with its source."""
     if context.invoked_subcommand is None:
         _list()
 

@@ -1,4 +1,4 @@
-"""How much a number differs between two sides, and whether that is more than chance.
+"""The difference of a number between two sides, and whether it is more than chance.
 
 Runs of the same seed are paired: pages, flows and victims fall alike on both sides, so that their
 difference varies less than either. Of a single pair the intervals within the runs are all there is.
@@ -56,14 +56,14 @@ def between(name: str, before: Mapping[int, Figure], now: Mapping[int, Figure]) 
 
 
 def breaks(bound: Bound, before: Mapping[int, Figure], now: Mapping[int, Figure]) -> bool:
-    """Tell whether a bound is broken by more than its interval."""
+    """Return whether a bound is broken by more than its interval."""
     spread = _difference(before, now, bound.factor)
     excess = spread.mean if bound.most else -spread.mean
     return excess > (spread.ci95 or 0.0)
 
 
 def keeps(bound: Bound, before: Mapping[int, Figure], now: Mapping[int, Figure]) -> bool:
-    """Tell whether a bound is kept with the whole interval."""
+    """Return whether a bound is kept with the whole interval."""
     spread = _difference(before, now, bound.factor)
     excess = spread.mean if bound.most else -spread.mean
     return excess + (spread.ci95 or 0.0) <= 0
@@ -136,7 +136,7 @@ def _mean(figures: Mapping[int, Figure]) -> float:
 
 
 def mark_significant(changes: Sequence[Change], level: float = 1 - _LEVEL) -> list[bool]:
-    """Tell which changes are more than chance: at most 5 % of those that are called so are not.
+    """Return which changes are more than chance: at most 5 % of those that are called so are not.
 
     Hundreds of numbers are compared at once; without this correction (Benjamini and Hochberg, 1995)
     one in twenty of those that have not changed would be called changed.

@@ -1,4 +1,4 @@
-"""What `skipline-host monitor --format json` counted, as a side of a comparison.
+"""A recording of `skipline-host monitor --format json` as a side of a comparison.
 
 Each window is a run of its own; its number lies below zero, so that it is never paired with a seed.
 """
@@ -34,7 +34,7 @@ class _Lines(BaseModel):
 
 
 class _Counted(BaseModel):
-    """What a comparison needs of a socket in a window; None where it could not be counted."""
+    """The counts of a socket in a window; None where it could not be counted."""
 
     socket: int
     pcie_write: _Lines | None
@@ -44,7 +44,7 @@ class _Counted(BaseModel):
 
 
 class _Sample(BaseModel):
-    """What a comparison needs of a window."""
+    """A window of a recording, with the counts that a comparison needs."""
 
     time_unix_s: _Rate
     window_ms: Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -57,7 +57,7 @@ class _Window(NamedTuple):
 
 
 def is_recording(file: Path) -> bool:
-    """Tell whether a file holds windows of the monitor; False if it cannot be read."""
+    """Return whether a file holds windows of the monitor; False if it cannot be read."""
     try:
         with file.open("rb") as opened:
             return opened.read(len(_BEGIN)) == _BEGIN

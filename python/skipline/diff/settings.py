@@ -1,9 +1,9 @@
-"""Which settings differ between two resolved scenarios."""
+"""Settings that differ between two resolved scenarios."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-# What people call a scenario changes nothing.
+# Keys that describe a scenario for people and change no result.
 _WORDS = {"title", "question"}
 
 

@@ -1,4 +1,4 @@
-"""What a comparison has on each side: numbers of runs by point and seed, with units and origin."""
+"""A side of a comparison: numbers of runs by point and seed, with units and origin."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""What can be compared: a result, a store of sweeps, a scenario, or what a server counted."""
+"""Reads the sides of a comparison: a result, a store of sweeps, a scenario, or a recording."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ def parse_request(path: str, overrides: list[tuple[str, str]]) -> Request:
 
 
 class Choice(NamedTuple):
-    """What to take of a side: seeds of a scenario, sweep of a store, socket of a recording."""
+    """The part of a side to read: seeds of a scenario, sweep of a store, socket of a recording."""
 
     seeds: range
     sweep: int | None = None
@@ -56,7 +56,7 @@ def read(request: Request, choice: Choice, progress: Progress) -> Side:
 
 
 def kind(path: str) -> str:
-    """Tell what is at a path: result, store, scenario or recording; InputError if none of these."""
+    """Return the kind of a path: result, store, scenario or recording; InputError if none."""
     if path.endswith(".toml"):
         return "scenario"
     file = Path(path)

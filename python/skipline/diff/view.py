@@ -93,7 +93,7 @@ def _chosen(compared: Comparison) -> list[Found]:
     def headline(found: Found) -> bool:
         tenant, _, name = found.change.name.rpartition(":")
         known = declared.get(name)
-        # What the main tenant has is there without its name.
+        # Metrics of the main tenant are also there without its name.
         return tenant != _MAIN and (name in _LATENCIES or (known is not None and known.headline))
 
     if compared.before.is_store:

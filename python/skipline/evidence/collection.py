@@ -1,4 +1,4 @@
-"""Which experiments and tests judge which claim; says what is missing or unknown."""
+"""Collects the experiments and tests that judge each claim; refuses missing or unknown ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

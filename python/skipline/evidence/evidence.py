@@ -29,7 +29,7 @@ class ExperimentRun:
 
     @property
     def page(self) -> str:
-        """Its own page, seen from the folder of all reports."""
+        """The page of the experiment, relative to the folder of all reports."""
         return f"{self.directory.name}/{REPORT_FILE}"
 
 
@@ -66,7 +66,7 @@ class Evidence:
 
     @property
     def without_interval(self) -> str:
-        """How many claims have too few seeds for an interval, for people; else empty."""
+        """A sentence on the claims with too few seeds for an interval; empty if there are none."""
         runs = {run.identifier: run.outcome.summary.repeats for run in self.experiments}
         simulated = [judgement for judgement in self.judgements if judgement.checks]
         few = [
@@ -83,7 +83,7 @@ class Evidence:
 
     @property
     def not_run(self) -> str:
-        """How many claims are shown by tests that did not run, for people; else empty."""
+        """A sentence on the claims whose tests did not run; empty if there are none."""
         count = self.counts["all"]["not run here"]
         if count == 0:
             return ""

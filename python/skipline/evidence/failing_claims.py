@@ -1,4 +1,4 @@
-"""What docs/failing-claims.md says about claims: each failing one has a section."""
+"""Reads docs/failing-claims.md, which has a section for each failing claim."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FILE = "docs/failing-claims.md"
-# What a section says, in this order.
+# The fields of a section, in this order.
 FIELDS = ("Claim", "Asked", "Got", "Suspected cause", "Tried")
 _SECTION = re.compile(r"^## (?P<claim>[\w-]+): (?P<title>.+)\n(?P<body>(?:(?!#).*\n?)*)", re.M)
 _FIELD = re.compile(r"^- \*\*(?P<name>[^*]+)\*\*: (?P<text>.+(?:\n(?!- |\n).*)*)", re.M)
@@ -14,7 +14,7 @@ _FIELD = re.compile(r"^- \*\*(?P<name>[^*]+)\*\*: (?P<text>.+(?:\n(?!- |\n).*)*)
 
 @dataclass(frozen=True)
 class Section:
-    """What is written about one claim; each field on one line."""
+    """The section of one claim; each field on one line."""
 
     title: str
     fields: Mapping[str, str]

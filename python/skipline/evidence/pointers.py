@@ -10,7 +10,7 @@ from skipline import resources, toml_model
 from skipline._core import InputError
 
 FILE = "tests.toml"
-# What only the repository has side by side; the source distribution has crates, and some of tests/.
+# Folders that only the repository has; the source distribution has crates, and some of tests/.
 _OF_THE_REPOSITORY = ("crates", "tests/conftest.py")
 # How a test, not any other function of its name, is declared in files of a kind.
 _DECLARATIONS = {
@@ -63,7 +63,7 @@ def read(folder: str) -> list[Pointer]:
 
 
 def tests_are_here(folder: str) -> bool:
-    """Tell whether a folder of experiments lies in its repository, beside the tests that it names.
+    """Return whether a folder of experiments is in its repository, beside the tests it names.
 
     What is installed has none, nor have the source distribution and a copy of the folder alone.
     """

@@ -1,4 +1,4 @@
-"""What the tests that show claims said when they last ran, for one state of the sources.
+"""The outcomes of the tests that show claims, of their last run, for one state of the sources.
 
 `make claim-tests` runs them and writes the record. A record of other sources says nothing: a test
 that held then may fail now.
@@ -18,7 +18,7 @@ TestOutcome = Literal["passed", "failed"]
 FILE = "reports/tests.json"
 HOW = "make claim-tests"
 
-# What decides how a test ends: the simulator, its facts, the tests themselves.
+# Sources that can change the outcome of a test: the simulator, its facts, the tests themselves.
 _SOURCES = (
     *("Cargo.lock", "Cargo.toml", "pyproject.toml", "crates", "python", "tests", "native"),
     *("platforms", "devices", "software", "testbeds", "experiments", "examples"),
@@ -28,7 +28,7 @@ _MADE_FILES = (".so", ".pyc", "/skipline-host")
 
 
 class Record(BaseModel):
-    """What each test said, by FILE::FUNCTION; of those that did not run there is nothing."""
+    """The outcome of each test that ran, by FILE::FUNCTION."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,4 +1,4 @@
-"""How the claims came out, over all experiments and tests."""
+"""The verdict on each claim, over all experiments and tests."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -13,8 +13,8 @@ from skipline.experiment.outcome import Summary
 
 Judged = Literal["holds", "weak", "undecided", "fails", "not judged", "not run here"]
 Shown = Literal["predicted", "fitted", "test"]
-# What holds in each null model too is weak. What only tests show is not run here where they have
-# not run on the sources that are here.
+# A claim that holds in each null model too is weak. One that only tests show is not run here if
+# they have not run on the present sources.
 VERDICTS: tuple[Judged, ...] = (
     "holds",
     "weak",
@@ -55,7 +55,7 @@ class Judgement(BaseModel):
 
     @property
     def got(self) -> str:
-        """What the model gives, in full."""
+        """The result of the model, in full."""
         if self.checks:
             return "; ".join(f"{check.text}: {check.got}" for check in self.checks)
         tests = _count(len(self.tests), "test")
@@ -72,7 +72,7 @@ class Judgement(BaseModel):
 
     @property
     def short(self) -> str:
-        """What the model gives, for a cell of a table."""
+        """The result of the model, for a cell of a table."""
         if len(self.checks) > _FEW_CHECKS:
             good = sum(check.word == "holds" for check in self.checks)
             return f"{good} of {len(self.checks)} checks"

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 # A value on an axis, as tables, labels and expressions write it.
 Value = bool | int | float | str
-# What a scenario key can be set to.
+# The value of a scenario key.
 Setting = Value | list[Any] | dict[str, Any]
 
 
@@ -65,7 +65,7 @@ class Axis(Table):
 
     @property
     def heading(self) -> str:
-        """What a column of this axis is called."""
+        """The heading of a column of this axis."""
         return self.short_label or self.label
 
     @property

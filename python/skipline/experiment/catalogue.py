@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from skipline.experiment.definition import Experiment
 
 FOLDER = "experiments"
-# What tells an experiment from the scenarios that lie beside it: it names one.
+# A file with this key is an experiment: it names a scenario beside it.
 _MARK = "scenario"
 
 
@@ -65,7 +65,7 @@ def identifiers() -> list[str]:
 
 
 def is_experiment(path: str) -> bool:
-    """Tell whether the TOML file at `path` is an experiment."""
+    """Return whether the TOML file at `path` is an experiment."""
     return _MARK in toml_model.top_level(resources.read_text(path), path)
 
 

@@ -26,7 +26,7 @@ class GroupError(BaseModel):
 
 
 class ErrorVerdict(BaseModel):
-    """How a check came out: it holds when each group of points keeps the limit.
+    """The verdict on a check: it holds when each group of points keeps the limit.
 
     `value` is the error over both groups together. A group without numbers is not listed.
     """

@@ -66,7 +66,7 @@ class ClaimCheck(Table):
 
     @property
     def expectation(self) -> str:
-        """What is expected, for people."""
+        """The expectation as text."""
         if self.expected is not None:
             number = f"{_number(self.expected)}{_unit(self.unit)}"
             if self.factor is not None:
@@ -113,7 +113,7 @@ class Claim(Table):
 
 
 class ClaimCheckVerdict(BaseModel):
-    """How one check came out.
+    """The verdict on one check.
 
     `refuted_by` is a null model in which it fails; a check without one holds there too: alone it
     would be weak. It is None where no null model was tried.
@@ -171,7 +171,7 @@ class NullVerdict(BaseModel):
 
 
 class ClaimVerdict(BaseModel):
-    """How a claim came out in one experiment: it holds when all its checks do.
+    """The verdict on a claim in one experiment: it holds when all its checks do.
 
     `nulls` were tried for claims that do not fail.
     """

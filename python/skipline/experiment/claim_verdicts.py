@@ -117,7 +117,7 @@ def _run(
 def _in_world(
     entry: Entry, claim: Claim, readings: Readings, world: nulls.World
 ) -> list[bool] | None:
-    """Tell which checks hold in a world of a null model."""
+    """Return which checks hold in a world of a null model."""
     try:
         return [check.holds for check in _checks(entry, claim, readings.in_world(world))]
     except (InputError, ZeroDivisionError):

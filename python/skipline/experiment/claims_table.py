@@ -22,7 +22,7 @@ _KEYS = {
 
 
 class ClaimRow(NamedTuple):
-    """What a source claims, and the tolerance that a check of it may have."""
+    """A claim of a source, and the tolerance that a check of it may have."""
 
     id: str
     source: str

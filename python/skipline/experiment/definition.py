@@ -55,7 +55,7 @@ class ComparedMetric(Table):
 
     @property
     def heading(self) -> str:
-        """What a column of this metric is called."""
+        """The heading of a column of this metric."""
         return self.short_label or self.label
 
 

@@ -84,7 +84,7 @@ def _steps(values: ExpressionValue, name: str) -> list[float]:
 
 def _rises(values: ExpressionValue, by: ExpressionValue = 0.0) -> bool:
     steps = _steps(values, "rises")
-    # What is flat from end to end does not rise, however much noise a step may have.
+    # A series that is flat from end to end does not rise, however much noise a step may have.
     return sum(steps) > 0 and all(step >= number(by) for step in steps)
 
 

@@ -32,7 +32,7 @@ REPORT_FILE = "report.html"
 
 
 class Summary(BaseModel):
-    """What is not in the table: definition, verdicts, provenance."""
+    """The outcome of an experiment beside its table: definition, verdicts, provenance."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -73,7 +73,7 @@ class Outcome:
 
     @property
     def unsettled(self) -> str:
-        """Say of how many runs the metrics are still of their beginning; empty if of none."""
+        """A sentence on the runs that have not settled; empty if there are none."""
         count = self.summary.unsettled_runs
         if not count:
             return ""

@@ -99,7 +99,7 @@ def combinations(experiment: Experiment) -> list[dict[str, Value]]:
 
 
 def matches(axes: Mapping[str, Value], patterns: Sequence[Mapping[str, Value]]) -> bool:
-    """Tell whether one of `patterns` fits; a key that a pattern leaves out means all values."""
+    """Return whether one of `patterns` fits; a key that a pattern leaves out means all values."""
     return any(all(axes[key] == value for key, value in p.items()) for p in patterns)
 
 

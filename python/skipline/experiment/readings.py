@@ -1,4 +1,4 @@
-"""What the expressions of claims read: results, published numbers, facts of the platform."""
+"""Values that the expressions of claims read: results, published numbers, facts of the platform."""
 
 import ast
 import copy
@@ -102,7 +102,7 @@ class Readings:
 
     @property
     def runs(self) -> int:
-        """How many runs with different seeds each point has."""
+        """The number of runs with different seeds of each point."""
         return min(len(done.results) for done in self._finished)
 
     def of_run(self, run: int) -> "Readings":

@@ -27,7 +27,7 @@ class Measured(BaseModel):
 
 
 class Published:
-    """What the reference of an experiment says about its points: table and stated numbers."""
+    """The measured numbers of an experiment's points: from a table, or stated."""
 
     def __init__(self, experiment: Experiment, path: str | None) -> None:
         self._experiment = experiment
@@ -151,7 +151,7 @@ class ReferenceTable:
         return self._parse(found[0]) if found else None
 
     def absent(self, axes: Mapping[str, Value], metric: str) -> str:
-        """Say that a row is missing."""
+        """Return the message that a row is missing."""
         point = ", ".join(f"{column} = {value}" for column, value in self._wanted(axes))
         hint = "" if metric in self.metrics else did_you_mean(metric, self.metrics)
         return f"{self._path}: no row with metric '{metric}' at {point}{hint}"

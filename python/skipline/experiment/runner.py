@@ -40,7 +40,7 @@ class Ran(NamedTuple):
 
     @property
     def reused(self) -> int:
-        """How many of the experiment's own points were kept from before."""
+        """The number of the experiment's own points that were kept from an earlier run."""
         own = (index for index, done in enumerate(self.finished) if not done.point.null)
         return sum(index not in self.simulated for index in own)
 

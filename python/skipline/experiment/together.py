@@ -1,4 +1,4 @@
-"""What several experiments say about one set of parameters: their common checks, all points."""
+"""Several experiments on one set of parameters: their common checks, over all points."""
 
 from collections.abc import Sequence
 

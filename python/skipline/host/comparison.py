@@ -88,7 +88,7 @@ class Comparison:
 
     @property
     def judged_by_level(self) -> dict[str, int]:
-        """How many sizes judge each level; none where its edges are too near to each other."""
+        """The number of sizes that judge each level; 0 if its edges are too near to each other."""
         levels = [*(edge.cache for edge in self.edges), "memory"]
         counts = dict.fromkeys(levels, 0)
         for size in self.judged:
@@ -98,7 +98,7 @@ class Comparison:
 
     @property
     def within(self) -> int:
-        """How many of them are within the tolerance."""
+        """The number of judged sizes within the tolerance."""
         return sum(abs(size.error) <= TOLERANCE for size in self.judged)
 
     @property

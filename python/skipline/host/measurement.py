@@ -1,4 +1,4 @@
-"""What `skipline-host calibrate` measured, as it wrote it."""
+"""The measurement file of `skipline-host calibrate`."""
 
 import math
 from pathlib import Path

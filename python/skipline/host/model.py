@@ -1,4 +1,4 @@
-"""What the binary says, typed. Fields that are not listed here are kept out, not refused."""
+"""The output of the binary, typed. Fields that are not listed here are ignored, not refused."""
 
 from typing import Annotated, Literal
 
@@ -37,7 +37,7 @@ class Cpu(_HostModel):
 
 
 class Generation(_HostModel):
-    """What is known about the CPU's generation."""
+    """Facts about the CPU's generation."""
 
     name: str
     io_path: str
@@ -97,7 +97,7 @@ class Device(_HostModel):
 
 
 class Ddio(_HostModel):
-    """What a root port's switch says."""
+    """The state of a root port's DDIO switch."""
 
     state: Literal["on", "off", "no-response", "unread"]
 
@@ -148,7 +148,7 @@ class Change(_HostModel):
 
 
 class Plan(_HostModel):
-    """What would be written."""
+    """The writes of a change."""
 
     command: str
     changes: list[Change]
@@ -156,7 +156,7 @@ class Plan(_HostModel):
 
 
 class Applied(_HostModel):
-    """What became of a change; `holds` where it reads back as something else.
+    """The outcome of a change; `holds` has the value if it reads back as something else.
 
     `kept`: nothing was to be written, another change loses this value.
     """
@@ -201,7 +201,7 @@ class Report(_HostModel):
 
 
 class Restored(_HostModel):
-    """What became of a journalled change."""
+    """The outcome of restoring a journalled change."""
 
     place: str
     result: Literal[
@@ -212,7 +212,7 @@ class Restored(_HostModel):
 
 
 class RestoreReport(_HostModel):
-    """What `restore` prints; after a dry run what it would do."""
+    """The output of `restore`; of a dry run, its plan."""
 
     dry_run: bool
     restored: list[Restored]
@@ -269,7 +269,7 @@ class EngineSample(_HostModel):
 
 
 class Occupancy(_HostModel):
-    """What a control group, or a monitoring group in it, holds of a cache."""
+    """The occupancy of a cache by a control group, or by a monitoring group in it."""
 
     group: str
     domain: int

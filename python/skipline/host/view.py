@@ -17,14 +17,14 @@ def size_text(size_bytes: float) -> str:
 
 
 def use_text(size: Size) -> str:
-    """Say what a size is used for."""
+    """Return the use of a size."""
     if size.role == "fit":
         return "fitted"
     return f"edge of {size.near_edge_of}" if size.near_edge_of else "judged"
 
 
 def verdict(comparison: Comparison) -> str:
-    """Say in one sentence how well the kept sizes are met."""
+    """Return a sentence on how well the kept sizes are met."""
     judged, within, worst = len(comparison.judged), comparison.within, comparison.worst
     if worst is None:
         return "No size was kept aside outside the edges: nothing is judged."
@@ -35,7 +35,7 @@ def verdict(comparison: Comparison) -> str:
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """Say what was used for what, and what the measurement holds beside the caches."""
+    """Describe the use of each size, and effects in the measurement beside the caches."""
     measurement = comparison.measurement
     fitted = [size for size in comparison.sizes if size.role == "fit"]
     near = [size for size in comparison.sizes if size.role == "kept" and size.near_edge_of]

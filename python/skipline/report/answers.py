@@ -14,7 +14,7 @@ from skipline.result_view import readable
 _LEAST_SHARE_PERCENT = 0.01
 _SSD = (("ssd_read_gbytes_per_s", "read from"), ("ssd_write_gbytes_per_s", "written to"))
 
-# What needs a word comes first.
+# Verdicts that need a sentence come first.
 _RANK = {"fails": 0, "undecided": 1, "holds": 2}
 
 
@@ -28,7 +28,7 @@ def of_run(result: Result) -> str:
 
 
 def _traffic(result: Result) -> str:
-    """Say what came and what left, or how much work was done."""
+    """Return how much arrived and left, or how much work was done."""
     offered, sent = _number(result, "offered_gbps"), _number(result, "throughput_gbps")
     if offered:
         done, verb = ("throughput_gbps", "leave again") if sent else ("received_gbps", "arrive")
@@ -82,7 +82,7 @@ def _text(result: Result, name: str) -> str:
 
 
 def of_experiment(outcome: Outcome) -> str:
-    """Say how many claims hold, which do not, and the main number."""
+    """Return how many claims hold, which do not, and the main number."""
     summary = outcome.summary
     parts = []
     if summary.claims:
@@ -114,7 +114,7 @@ def _claims(claims: Sequence[ClaimVerdict]) -> str:
 
 
 def _error(verdict: ErrorVerdict) -> str:
-    """Say how far off the model is: where it could have failed, if there is such a point."""
+    """Return the model's error: over predicted points, if there are any."""
     group = verdict.group("predicted") or verdict.group("fitted")
     if group is None:
         return ""
@@ -127,7 +127,7 @@ def _error(verdict: ErrorVerdict) -> str:
 
 
 def _first_number(claims: Sequence[ClaimVerdict]) -> str:
-    """Say what the first check with a number gives, of those that fail if one does."""
+    """Return the result of the first check with a number, of failing ones if there are any."""
     numbers = [(c.id, check) for c in claims for check in c.checks if check.value is not None]
     for claim, check in sorted(numbers, key=lambda number: _RANK[number[1].word]):
         return f"{claim}, {check.text}: {got_text(check)}, expected {check.expected}"
@@ -148,7 +148,7 @@ def _range(outcome: Outcome) -> str:
 
 
 def of_evidence(evidence: Evidence) -> str:
-    """Say how many of all claims hold, and how many of each source."""
+    """Return how many of all claims hold, and how many of each source."""
     counts = {name: counted for name, counted in evidence.counts.items() if name != "all"}
     whole = evidence.counts["all"]
     failing = [judgement.row.id for judgement in evidence.failing]

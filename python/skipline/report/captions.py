@@ -29,7 +29,7 @@ def _axis(axis: Axis) -> str:
 
 
 def _marks(outcome: Outcome, rows: Sequence[Simulated]) -> str:
-    """Say what is measured, predicted and fitted, and by whom."""
+    """Describe which marks are measured, predicted and fitted, and the sources."""
     runs = {row.measured_runs for row in rows if isinstance(row, Comparison)}
     parts = []
     if any(runs):

@@ -1,4 +1,4 @@
-"""How a reader finds a claim on the page of all: contents, search, filters (find_claims.js)."""
+"""Contents, search and filters of the page of all claims (find_claims.js)."""
 
 from collections.abc import Iterable, Sequence
 

@@ -13,7 +13,7 @@ class Colour(NamedTuple):
     dark: str
 
 
-# What text is written in; each can be read on GROUNDS (WCAG AA: contrast of 4.5 or more).
+# Colours of text; each can be read on GROUNDS (WCAG AA: contrast of 4.5 or more).
 TEXTS = {
     "ink": Colour("#1b1f24", "#e6eaef"),
     "soft": Colour("#57606a", "#a6b0bb"),
@@ -25,7 +25,7 @@ GROUNDS = {
     "paper": Colour("#ffffff", "#14181d"),
     "ground": Colour("#f3f5f8", "#1d232a"),
 }
-# What figures and controls are drawn in, after Okabe and Ito where colours tell categories apart;
+# Colours of figures and controls, after Okabe and Ito where colours distinguish categories;
 # each can be seen on GROUNDS (contrast of 3 or more).
 MARKS = {
     "edge": Colour("#7a838d", "#7d8894"),

@@ -18,7 +18,7 @@ _MOST_PAIRS = 10
 _TICKS = 4
 _SIMULATED = "Simulated, by this run."
 _BAND = "shaded: 95 % interval"
-# What comes, what is taken in, what leaves, from top to bottom.
+# Offered, received and sent rate, from top to bottom.
 _LOADS = {"offered_gbps": "offered", "received_gbps": "received", "throughput_gbps": "sent"}
 
 

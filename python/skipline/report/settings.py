@@ -13,9 +13,9 @@ from skipline.report.document import Document, details, escape
 from skipline.result import Result
 from skipline.settings import toml_literal
 
-# What the head of the page says.
+# Keys that the head of the page shows.
 _SHOWN_ABOVE = {"title", "question", "name"}
-# What the defaults depend on has none itself.
+# Keys on which defaults depend have no default themselves.
 _ALWAYS = ("platform", "application")
 _TENANT = "tenant"
 

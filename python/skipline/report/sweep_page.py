@@ -19,7 +19,7 @@ _TWO = 2
 
 
 class Choice(NamedTuple):
-    """What the page shows: the sweep, its metrics, the axes of the heat maps."""
+    """Content of the page: the sweep, its metrics, the axes of the heat maps."""
 
     sweep: int | None = None
     metrics: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ IN_MEMORY = ":memory:"
 _HEAD = b"DUCK"
 _HEAD_AT = 8
 _HOLDER = re.compile(r"PID (\d+)")
-# What a point takes on the disk while it is written, and what an empty store takes.
+# Bytes that a point takes on the disk while it is written, and those of an empty store.
 _BYTES_OF_POINT, _BYTES_OF_STORE = 16 << 10, 4 << 20
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
@@ -44,7 +44,7 @@ def open_store(path: str, *, write: bool) -> "DuckDBPyConnection":
 
 
 def exists(path: str) -> bool:
-    """Tell whether there is a file that has something in it."""
+    """Return whether there is a file that has something in it."""
     return Path(path).is_file() and Path(path).stat().st_size > 0
 
 
@@ -91,7 +91,7 @@ def require_room(path: str, points: int) -> None:
 
 
 def is_store(file: Path) -> bool:
-    """Tell whether a file is one of DuckDB's."""
+    """Return whether a file is one of DuckDB's."""
     with file.open("rb") as opened:
         return opened.read(_HEAD_AT + len(_HEAD))[_HEAD_AT:] == _HEAD
 

@@ -1,4 +1,4 @@
-"""What workers send to the writer: points with their numbers, as Arrow record batches."""
+"""Rows that workers send to the writer: points with their numbers, as Arrow record batches."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal

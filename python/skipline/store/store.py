@@ -182,7 +182,7 @@ class Store:
 
     def _require(self, names: list[str], number: int) -> None:
         known = self.units(number)
-        # What a version declares may be missing in these points.
+        # A metric that this version declares may be missing in these points.
         metrics = {*declared.declared(), *(name.split(".")[0] for name in known)}
         for name in names:
             if name not in known and name.rpartition(":")[2].split(".")[0] not in metrics:

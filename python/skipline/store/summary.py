@@ -10,7 +10,7 @@ from skipline.store.store import Store
 if TYPE_CHECKING:
     import polars as pl
 
-# What is better more of, and what less of, by the beginning of a metric's name.
+# Beginnings of names of metrics that are better the larger, and the smaller, they are.
 _MORE = ("throughput", "tx_mpps", "rx_mpps", "pcie_write_hit_rate", "pcie_read_hit_rate", "iops")
 _LESS = ("latency_ns", "dram_", "rx_dropped", "llc_misses", "pause_frames", "cxl_", "upi_")
 _FIRST = ("throughput_gbps", "latency_ns.p99", "pcie_write_hit_rate", "dram_write_gbytes_per_s")
@@ -32,7 +32,7 @@ class Summary(NamedTuple):
 
 
 def more_is_better(metric: str) -> bool | None:
-    """Tell whether more of a metric is better; None where that is not known."""
+    """Return whether more of a metric is better; None where that is not known."""
     name = metric.rpartition(":")[2]
     if name.startswith(_MORE):
         return True
@@ -72,7 +72,7 @@ def _command(scenario: str | None, settings: str | None, seed: int) -> str:
 
 
 def pareto(frame: "pl.DataFrame", metrics: Sequence[str]) -> list[bool]:
-    """Tell which rows no other row beats: in no metric worse, and in one better.
+    """Return which rows no other row beats: in no metric worse, and in one better.
 
     Metrics of which it is not known what is better do not count.
     """

@@ -21,7 +21,7 @@ _OF_FAILED = "status <> 'done'"
 
 
 class Changed(NamedTuple):
-    """How many sweeps and points were added, or are gone."""
+    """The numbers of sweeps and points that were added or removed."""
 
     sweeps: int
     points: int

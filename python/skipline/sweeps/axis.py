@@ -48,7 +48,7 @@ class Axis(NamedTuple):
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """The name of the axis in messages."""
         return ",".join(self.keys)
 
 

@@ -1,4 +1,4 @@
-"""What a sweep asks: scenario, axes, settings of all points, seeds; also as a TOML file."""
+"""Definition of a sweep: scenario, axes, settings of all points, seeds; also as a TOML file."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from skipline.sweeps.axis import Axis
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What tells a sweep file from a scenario: it names one under this key.
+# A file with this key is a sweep: the key names a scenario.
 MARK = "sweep"
 _KEYS = ("sweep", "title", "axis", "axis_file", "set", "random", "sobol", "repeats", "seed")
 
@@ -80,7 +80,7 @@ def _require_once(keys: list[str]) -> None:
 
 
 def is_sweep(path: str) -> bool:
-    """Tell whether the TOML file at `path` is a sweep."""
+    """Return whether the TOML file at `path` is a sweep."""
     return MARK in toml_model.top_level(resources.read_text(path), path)
 
 

@@ -1,4 +1,4 @@
-"""Which combinations of the axes become points: all of them, or a sample."""
+"""Chooses the combinations of the axes that become points: all of them, or a sample."""
 
 import csv
 import io

@@ -42,7 +42,7 @@ class Dispatcher:
         return not (self._waiting or self._again or self._running)
 
     def add_slots(self, slots: int) -> None:
-        """Tell that so many more chunks are simulated at a time, or fewer."""
+        """Change the number of chunks that are simulated at a time, by `slots`."""
         self._slots = max(1, self._slots + slots)
 
     def take(self) -> ChunkPoints | None:

@@ -87,7 +87,7 @@ def run(definition: Definition, store: str, options: Options, progress: Progress
 def run_into(
     writer: Writer, definition: Definition, options: Options, progress: Progress
 ) -> Summary:
-    """As `run`, with a store that is open."""
+    """Simulate like `run`, with a store that is open."""
     planned = plan(
         definition,
         writer.known_members,

@@ -1,4 +1,4 @@
-"""Which engine simulates, and the command that starts a process of it."""
+"""Engines that simulate a sweep, and the commands that start their processes."""
 
 import socket
 import sys
@@ -21,7 +21,7 @@ class Engine(NamedTuple):
 
     @property
     def processes(self) -> int:
-        """How many processes this one starts."""
+        """The number of processes that this engine starts."""
         return self.jobs if self.name == "local" else 1
 
     def command(self, descriptor: int) -> list[str]:

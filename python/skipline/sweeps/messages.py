@@ -1,4 +1,4 @@
-"""What worker processes tell the writer."""
+"""Messages of worker processes to the writer."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ class Ready(NamedTuple):
 
 
 class ChunkProgress(NamedTuple):
-    """How many points of a chunk are done, with the share of the one in progress."""
+    """The number of points of a chunk that are done, with the share of the one in progress."""
 
     number: int
     done: float

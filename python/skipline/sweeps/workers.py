@@ -85,7 +85,7 @@ class Workers:
             process.end(kill=self._engine.name == "local")
 
     def free(self) -> bool:
-        """Tell whether a chunk could be sent."""
+        """Return whether a chunk could be sent."""
         return any(len(process.chunks) < process.slots for process in self._processes)
 
     def send(self, work: Chunk) -> None:
