@@ -180,7 +180,7 @@ impl WayController for Iat {
         self.ways()
     }
 
-    fn held_at(&mut self, io: u32) {
+    fn keep_io_ways(&mut self, io: u32) {
         self.io = io.clamp(self.config.bounds.0, self.config.bounds.1);
     }
 }

@@ -55,12 +55,12 @@ pub struct Ways {
     pub tenants: Vec<WayMask>,
 }
 
-/// Decides after each period.
+/// A rule that decides on LLC ways after each period.
 pub trait WayController: std::fmt::Debug + Send {
     /// The ways to set for the next period, given the counters of the last one. Deterministic: the same
     /// periods give the same ways.
     fn decide(&mut self, seen: &PeriodCounters) -> Ways;
 
-    /// Learns that its last decision was not made: the ways are still these.
-    fn held_at(&mut self, io: u32);
+    /// Tells the controller that its last decision was not carried out: devices still have `io` ways.
+    fn keep_io_ways(&mut self, io: u32);
 }

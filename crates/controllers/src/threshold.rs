@@ -72,7 +72,7 @@ impl WayController for Threshold {
         Ways { io: self.ways, tenants: Vec::new() }
     }
 
-    fn held_at(&mut self, io: u32) {
+    fn keep_io_ways(&mut self, io: u32) {
         // A way that was not taken back cannot have been missed.
         if io > self.ways {
             self.has_shrunk = false;
@@ -145,7 +145,7 @@ mod tests {
     fn a_way_that_was_not_taken_back_does_not_make_it_more_patient() {
         let mut controller = controller();
         assert_eq!(after(&mut controller, &[0, 0]), 1);
-        controller.held_at(2);
+        controller.keep_io_ways(2);
         assert_eq!(after(&mut controller, &[9]), 3);
         assert_eq!(after(&mut controller, &[0, 0]), 2, "as patient as at first");
     }
@@ -154,7 +154,7 @@ mod tests {
     fn a_change_that_was_not_made_is_asked_for_again() {
         let mut controller = controller();
         assert_eq!(after(&mut controller, &[50]), 3);
-        controller.held_at(2);
+        controller.keep_io_ways(2);
         assert_eq!(after(&mut controller, &[50]), 3);
     }
 }

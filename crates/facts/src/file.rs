@@ -9,7 +9,7 @@ use toml::{Table, Value};
 const REMEMBERED: usize = 256;
 
 /// Files by path and text that were parsed before.
-type Parsed = HashMap<(String, String), Arc<FactFile>>;
+type ParsedFiles = HashMap<(String, String), Arc<FactFile>>;
 
 /// Keys of a file, or of one of its tables, that control inheritance.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +49,7 @@ impl FactFile {
     /// As [`FactFile::parse`]; a text that was parsed before is not parsed again: each point of a sweep
     /// inherits from the same files.
     pub(crate) fn parse_once(path: &str, text: &str) -> Result<Arc<Self>, FactsError> {
-        static KNOWN: Mutex<Option<Parsed>> = Mutex::new(None);
+        static KNOWN: Mutex<Option<ParsedFiles>> = Mutex::new(None);
         let asked = (path.to_string(), text.to_string());
         let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = known().get_or_insert_default().get(&asked) {

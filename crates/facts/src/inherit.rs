@@ -57,7 +57,7 @@ pub fn resolve(
     find: &Find<'_>,
 ) -> Result<Resolved, FactsError> {
     let file = FactFile::parse_once(path, text)?;
-    let mut reader = Reader { find, files: vec![path.into()], chain: vec![path.into()] };
+    let mut reader = FactReader { find, files: vec![path.into()], chain: vec![path.into()] };
     let mut tables = reader.inherited(kind, &file)?;
     reader.add_software(kind, &file, &mut tables)?;
     let restated = restated(&file, &tables);
@@ -70,14 +70,14 @@ pub fn resolve(
     Ok(Resolved { document, files: reader.files, restated, is_part: file.is_part })
 }
 
-struct Reader<'f> {
+struct FactReader<'f> {
     find: &'f Find<'f>,
     files: Vec<String>,
     /// Files that are being read, from the requested one down to the current one.
     chain: Vec<String>,
 }
 
-impl Reader<'_> {
+impl FactReader<'_> {
     /// All facts that a file inherits.
     fn inherited(&mut self, kind: Kind, file: &FactFile) -> Result<Tables, FactsError> {
         let mut tables = Tables::new();

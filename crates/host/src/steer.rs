@@ -175,7 +175,7 @@ impl<'a> WaySteering<'a> {
                 }
             };
             if matches!(became, SteeringOutcome::WouldSet | SteeringOutcome::TooOften) {
-                socket.controller.held_at(ways);
+                socket.controller.keep_io_ways(ways);
             }
             let per_s = |lines: u64| lines as f64 / seen.period_s;
             steps.push(SteeringStep {

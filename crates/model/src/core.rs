@@ -42,7 +42,7 @@ impl Core {
         Self { limit, ..self }
     }
 
-    /// The core's number.
+    /// Number of the core in the machine.
     #[must_use]
     pub fn id(&self) -> CoreId {
         self.id

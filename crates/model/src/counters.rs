@@ -152,7 +152,7 @@ pub struct ProbeCounts {
 }
 
 impl ProbeCounts {
-    /// Counts a probe.
+    /// Counts a probe: whether a device placed a line, and whether the process detected one.
     pub fn count(&mut self, has_io: bool, detected: bool) {
         *match (has_io, detected) {
             (true, true) => &mut self.true_positives,

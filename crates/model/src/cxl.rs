@@ -46,7 +46,7 @@ struct LineTimes {
     without_data: Picos,
 }
 
-/// A card.
+/// A CXL memory card with the state of its link and memory.
 #[derive(Clone, Debug)]
 pub struct Cxl {
     config: CxlConfig,
@@ -85,7 +85,7 @@ impl Cxl {
         }
     }
 
-    /// The parameters.
+    /// Latencies and bandwidths of the card.
     #[must_use]
     pub fn config(&self) -> &CxlConfig {
         &self.config

@@ -186,7 +186,7 @@ impl Dram {
         sum
     }
 
-    /// The parameters.
+    /// Geometry, timing and policies of the memory.
     #[must_use]
     pub fn config(&self) -> &DramConfig {
         &self.config

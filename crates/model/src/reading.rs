@@ -89,7 +89,7 @@ impl<A: Reading, B: Reading> Reading for (A, B) {
     }
 }
 
-/// Unknown if either reading is.
+/// An unknown reading makes differences and sums unknown.
 impl<T: Reading> Reading for Option<T> {
     fn since(&self, earlier: &Self) -> Self {
         Some(self.as_ref()?.since(earlier.as_ref()?))

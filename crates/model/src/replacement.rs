@@ -23,7 +23,7 @@ pub use qlru_name::{InvalidQlru, QlruSpec};
 pub use rrip::RrpvBits;
 
 use nru::Nru;
-use order::Order;
+use order::UseOrder;
 use qlru::Qlru;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -66,8 +66,8 @@ pub struct Replacer {
 
 #[derive(Clone, Debug)]
 enum PolicyState {
-    Lru(Order),
-    Fifo(Order),
+    Lru(UseOrder),
+    Fifo(UseOrder),
     TreePlru(Trees),
     Nru(Nru),
     Random,
@@ -82,8 +82,8 @@ impl Replacer {
         let ways = tags.ways();
         let all_ways = WayMask(u32::MAX >> (32 - ways));
         let state = match policy {
-            Replacement::Lru => PolicyState::Lru(Order::new(sets, ways)),
-            Replacement::Fifo => PolicyState::Fifo(Order::new(sets, ways)),
+            Replacement::Lru => PolicyState::Lru(UseOrder::new(sets, ways)),
+            Replacement::Fifo => PolicyState::Fifo(UseOrder::new(sets, ways)),
             Replacement::TreePlru => PolicyState::TreePlru(Trees::new(sets, ways)),
             Replacement::Nru => PolicyState::Nru(Nru::new(sets, all_ways)),
             Replacement::Random => PolicyState::Random,

@@ -13,7 +13,7 @@ use hdrhistogram::Histogram;
 use std::fmt::Debug;
 use units::Picos;
 
-/// When software continues.
+/// Result of a step of software: when it continues, and whether it works or polls until then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// It works until this time and continues then.

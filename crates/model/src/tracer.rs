@@ -119,7 +119,7 @@ pub struct Event {
 pub trait Tracer {
     /// Whether events are recorded.
     const WATCHING: bool;
-    /// Takes an event.
+    /// Records an operation on a line, in the order of simulation.
     fn record(&mut self, event: Event);
     /// Packet `sequence` occupies the lines `first .. first + lines` from now on.
     fn packet_arrives(&mut self, sequence: u64, first: LineAddr, lines: u64);
@@ -138,7 +138,7 @@ pub trait Tracer {
     }
 }
 
-/// No trace.
+/// The tracer that records nothing and compiles to nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTrace;
 

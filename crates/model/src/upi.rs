@@ -88,7 +88,7 @@ impl Upi {
         }
     }
 
-    /// The parameters.
+    /// Parameters of the links.
     #[must_use]
     pub fn config(&self) -> &UpiConfig {
         &self.config

@@ -64,7 +64,7 @@ pub struct TraceReader {
     input: TraceInput,
     format: TraceFormat,
     lines: LineCount,
-    state: ReaderState,
+    state: TraceReaderState,
     progress: Option<Progress>,
 }
 
@@ -89,7 +89,7 @@ impl Read for CountingFile {
 }
 
 #[derive(PartialEq, Eq)]
-enum ReaderState {
+enum TraceReaderState {
     Opened,
     Reading,
     Ended,
@@ -141,7 +141,14 @@ impl TraceReader {
         match opened {
             Ok((input, format)) => {
                 let lines = LineCount::default();
-                Ok(Self { path, input, format, lines, state: ReaderState::Opened, progress: None })
+                Ok(Self {
+                    path,
+                    input,
+                    format,
+                    lines,
+                    state: TraceReaderState::Opened,
+                    progress: None,
+                })
             }
             Err(fault) => Err(TraceError { path, fault }),
         }
@@ -168,7 +175,7 @@ impl TraceReader {
     pub fn next_block(&mut self, into: &mut Vec<Reference>) -> Result<bool, TraceError> {
         into.clear();
         into.reserve(BLOCK_REFERENCES);
-        if self.state == ReaderState::Ended {
+        if self.state == TraceReaderState::Ended {
             return Ok(false);
         }
         let read = self.read_block(into);
@@ -177,7 +184,7 @@ impl TraceReader {
 
     fn next_addresses(&mut self, into: &mut Vec<u64>) -> Result<bool, TraceError> {
         into.reserve(BATCH_LOADS);
-        if self.state == ReaderState::Ended {
+        if self.state == TraceReaderState::Ended {
             return Ok(false);
         }
         let read = raw64::read_addresses(&mut self.input, into);
@@ -186,14 +193,15 @@ impl TraceReader {
 
     /// The result of an attempt to read: more, the end or a fault.
     fn ended(&mut self, read: Result<(), TraceFault>, nothing: bool) -> Result<bool, TraceError> {
-        let first = mem::replace(&mut self.state, ReaderState::Reading) == ReaderState::Opened;
+        let first =
+            mem::replace(&mut self.state, TraceReaderState::Reading) == TraceReaderState::Opened;
         let fault = match read {
             Ok(()) if !nothing => return Ok(true),
             Ok(()) if first => Some(TraceFault::Empty { format: self.format }),
             Ok(()) => None,
             Err(fault) => Some(fault),
         };
-        self.state = ReaderState::Ended;
+        self.state = TraceReaderState::Ended;
         fault.map_or(Ok(false), |fault| Err(TraceError { path: self.path.clone(), fault }))
     }
 

@@ -20,13 +20,13 @@ impl Picos {
         Self(whole(ns * 1e3 + 0.5))
     }
 
-    /// As nanoseconds.
+    /// The time in nanoseconds.
     #[must_use]
     pub fn as_ns(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
-    /// As seconds.
+    /// The time in seconds.
     #[must_use]
     pub fn as_seconds(self) -> f64 {
         self.0 as f64 / 1e12

@@ -104,13 +104,13 @@ impl DescriptorLog {
 }
 
 impl LoggedPages {
-    /// All pages.
+    /// Number of pages.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.runs.values().sum()
     }
 
-    /// Gives them memory.
+    /// Allocates memory for the pages.
     #[must_use]
     pub fn place(self, memory: &mut HostMemory) -> PlacedPages {
         let page_bytes = self.page_lines * LINE_BYTES;

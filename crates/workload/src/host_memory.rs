@@ -27,7 +27,7 @@ pub enum PagePlacement {
     Contiguous,
 }
 
-/// Allocates pages.
+/// Allocator of the pages of a machine's memory.
 #[derive(Debug)]
 pub struct HostMemory {
     page: Bytes,

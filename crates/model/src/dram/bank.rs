@@ -49,7 +49,7 @@ pub(super) enum Row {
 }
 
 impl Row {
-    /// Number of kinds.
+    /// Number of states.
     pub(super) const KINDS: usize = 3;
 }
 

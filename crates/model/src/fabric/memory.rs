@@ -31,7 +31,7 @@ impl MemoryConfig {
     }
 }
 
-/// A NUMA node.
+/// Parameters of a NUMA node.
 #[derive(Clone, Debug)]
 pub enum NodeConfig {
     /// Channels of a socket.
@@ -74,7 +74,7 @@ struct Node {
     kind: NodeKind,
 }
 
-/// All memory.
+/// Memory of all nodes, with the links between sockets.
 #[derive(Clone, Debug)]
 pub struct Memory {
     nodes: Vec<Node>,
@@ -107,7 +107,8 @@ impl Memory {
 
     /// The same nodes where accesses take no time and leave no trace.
     pub(super) fn untimed(&self) -> Self {
-        let untimed = |node: &Node| Node { socket: node.socket, kind: NodeKind::Untimed };
+        let untimed =
+            |node: &Node| Node { socket: node.socket, kind: NodeKind::Untimed };
         Self {
             nodes: self.nodes.iter().map(untimed).collect(),
             node_shift: self.node_shift,

@@ -89,18 +89,18 @@ impl<T: Tracer> Fabric<T> {
         line: LineAddr,
         full: bool,
     ) -> WriteOutcome {
-        let part = &mut self.sockets[request.socket];
-        if part.llc.find(set, line).is_some() {
+        let socket = &mut self.sockets[request.socket];
+        if socket.llc.find(set, line).is_some() {
             return self.write_into_llc(request, set, line, full, mask);
         }
-        let devices = part.devices();
+        let devices = socket.devices();
         let within = if placement.replaces_read_first {
-            part.all_but_unread(set, mask, devices)
+            socket.all_but_unread(set, mask, devices)
         } else {
             mask
         };
-        let way = part.llc.choose(set, within);
-        let pushes_out_unread = part.llc.unread_ways(set, WayMask(1 << way), devices).0 != 0;
+        let way = socket.llc.choose(set, within);
+        let pushes_out_unread = socket.llc.unread_ways(set, WayMask(1 << way), devices).0 != 0;
         if pushes_out_unread && placement.on_unread == OnUnread::Bypass {
             return self.write_to_memory(request, set, line, full);
         }

@@ -98,7 +98,7 @@ impl LineReader {
     }
 }
 
-/// A root port.
+/// A root port with its attachment, IOMMU, buffer, policy and counters.
 #[derive(Clone, Debug)]
 pub struct RootPort {
     pub(super) attachment: Attachment,

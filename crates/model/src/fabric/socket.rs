@@ -27,7 +27,7 @@ pub struct SocketConfig {
     pub iio: IioConfig,
 }
 
-/// The snoop filter.
+/// Parameters of a snoop filter.
 #[derive(Clone, Copy, Debug)]
 pub struct DirectoryConfig {
     /// Directory-only ways besides the LLC's tracked ways.
@@ -44,7 +44,7 @@ fn newest_ways(llc: &LlcConfig) -> WayMask {
     WayMask(ways.fold(0, |mask, way| mask | 1 << way))
 }
 
-/// A processor.
+/// A processor: its cores' caches, LLC, snoop filter and integrated I/O block.
 #[derive(Clone, Debug)]
 pub(super) struct Socket {
     pub cores: ById<SocketCore, PrivateCaches>,

@@ -16,7 +16,7 @@ use units::{LineAddr, SetIndex, SocketCore, WayMask};
 pub struct Sharers(u64);
 
 impl Sharers {
-    /// No core.
+    /// The empty set.
     pub const NONE: Self = Self(0);
 
     /// The note of a line that no core holds.
@@ -31,14 +31,14 @@ impl Sharers {
         Self(1 << core.0)
     }
 
-    /// With `core` added.
+    /// The set with `core` added.
     #[inline]
     #[must_use]
     pub fn with(self, core: SocketCore) -> Self {
         Self(self.0 | 1 << core.0)
     }
 
-    /// With `core` removed.
+    /// The set with `core` removed.
     #[inline]
     #[must_use]
     pub fn without(self, core: SocketCore) -> Self {

@@ -46,7 +46,7 @@ impl LineInfo {
     }
 }
 
-/// An evicted line.
+/// A line that the LLC evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evicted {
     /// The evicted line.

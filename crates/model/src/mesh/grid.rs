@@ -123,7 +123,7 @@ fn check_count(key: &'static str, values: &[f64], needed: u8) -> Result<(), Topo
     if given == needed { Ok(()) } else { Err(TopologyError::Count { key, given, needed }) }
 }
 
-/// A checked mesh.
+/// A mesh whose tiles and latencies have been checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mesh {
     config: MeshConfig,

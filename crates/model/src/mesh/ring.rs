@@ -25,7 +25,7 @@ pub struct RingConfig {
     pub odd_extra_uncore_cycles: f64,
 }
 
-/// A checked ring.
+/// A ring whose stops and latencies have been checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RingInterconnect {
     config: RingConfig,

@@ -14,7 +14,7 @@ const FOLLOWED_PAGES: usize = 32;
 /// Prefetches that are remembered (Intel: 16 entries between L2 and the LLC).
 const LATEST: usize = 16;
 
-/// The enabled prefetchers.
+/// Parameters of the prefetchers of an L2; by default both are off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrefetcherConfig {
     /// Fetch the other line of the pair.

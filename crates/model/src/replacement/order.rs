@@ -19,14 +19,14 @@ const MOST_WAYS: usize = 32;
 
 /// The order of the ways of every set.
 #[derive(Clone, Debug)]
-pub(super) enum Order {
+pub(super) enum UseOrder {
     /// Way numbers, newest first. Numbers that are not ways come last and stay there.
     List { lists: Table<u64>, ways: u32 },
     /// Number of newer ways, per way. Numbers that are not ways have a higher rank than all ways.
     Ranks { ranks: Table<[u8; MOST_WAYS]>, ways: u32 },
 }
 
-impl Order {
+impl UseOrder {
     /// All ways of all sets in order, the lowest the oldest.
     pub(super) fn new(sets: u32, ways: u32) -> Self {
         let newest_first = (0..fit(MOST_WAYS)).map(|i| if i < ways { ways - 1 - i } else { i });
@@ -180,7 +180,7 @@ mod tests {
             uses in prop::collection::vec(prop::option::of(0u32..32), 1..200),
         ) {
             let all_ways = WayMask(u32::MAX >> (32 - ways));
-            let (mut at_once, mut in_steps) = (Order::new(1, ways), Order::new(1, ways));
+            let (mut at_once, mut in_steps) = (UseOrder::new(1, ways), UseOrder::new(1, ways));
             for used in uses {
                 prop_assert_eq!(at_once.oldest_of_all(SET), in_steps.oldest(SET, all_ways));
                 if let Some(way) = used {

@@ -21,7 +21,7 @@ pub struct RrpvBits(u8);
 impl RrpvBits {
     /// The width that the publication recommends.
     pub const TWO: Self = Self(2);
-    /// The greatest width.
+    /// Greatest width, in bits.
     pub const MOST: u8 = 4;
 
     /// `bits` if that is a width of 1 to 4 bits.
@@ -51,12 +51,12 @@ pub(super) struct Rrip {
 }
 
 impl Rrip {
-    /// SRRIP.
+    /// State of SRRIP for `sets` sets.
     pub(super) fn fixed(sets: u32, bits: RrpvBits) -> Self {
         Self { values: Ages::new(sets, bits.distant()), bits, bimodal: false }
     }
 
-    /// BRRIP.
+    /// State of BRRIP for `sets` sets.
     pub(super) fn bimodal(sets: u32, bits: RrpvBits) -> Self {
         Self { bimodal: true, ..Self::fixed(sets, bits) }
     }

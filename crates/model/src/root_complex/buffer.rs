@@ -123,13 +123,13 @@ impl RootComplexBuffer {
         })
     }
 
-    /// The parameters.
+    /// Parameters of the buffer.
     #[must_use]
     pub fn config(&self) -> &BufferConfig {
         &self.config
     }
 
-    /// The counters.
+    /// Counters of the buffer since time zero.
     #[must_use]
     pub fn counters(&self) -> BufferCounters {
         self.counters

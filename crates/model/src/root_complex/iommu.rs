@@ -204,7 +204,7 @@ impl Iommu {
         }
     }
 
-    /// The counters.
+    /// Counters of translations since time zero; zero if the IOMMU is off.
     #[must_use]
     pub fn counters(&self) -> IommuCounters {
         self.counters

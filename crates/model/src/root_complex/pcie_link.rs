@@ -100,7 +100,7 @@ impl PcieLink {
         }
     }
 
-    /// The parameters.
+    /// Parameters of the link.
     #[must_use]
     pub fn config(&self) -> &PcieLinkConfig {
         &self.config

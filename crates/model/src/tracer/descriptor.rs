@@ -67,7 +67,7 @@ impl DescriptorLines {
     }
 }
 
-/// Records one descriptor.
+/// Records the phases and the line events of one descriptor.
 #[derive(Clone, Debug)]
 pub struct WatchDescriptor {
     number: u64,
@@ -86,7 +86,7 @@ pub struct WatchDescriptor {
 }
 
 impl WatchDescriptor {
-    /// The longest trace.
+    /// Most events that a trace keeps.
     pub const MOST_EVENTS: usize = 1 << 16;
 
     /// A trace of the descriptor with this number, in the order of preparation.

@@ -18,7 +18,7 @@ const DIF_BLOCKS: [u64; 4] = [512, 520, 4096, 4104];
 /// Entries of a delta record.
 const DELTA_BYTES: u64 = 10;
 
-/// A line.
+/// A line of a log: a descriptor as JSON.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LogLine {

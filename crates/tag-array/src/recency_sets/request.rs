@@ -36,7 +36,7 @@ impl Request {
         )
     }
 
-    /// The line.
+    /// Number of the requested line.
     #[inline]
     #[must_use]
     pub fn line(self) -> u32 {

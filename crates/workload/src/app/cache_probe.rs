@@ -42,7 +42,7 @@ struct WatchedSet {
     device_lines: Vec<LineAddr>,
 }
 
-/// The next step.
+/// The next step of the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProbePhase {
     /// Measures how long loads from memory (pass 0) and from the caches take.

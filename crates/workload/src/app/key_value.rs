@@ -26,7 +26,7 @@ use units::{Bytes, LINE_BYTES};
 pub const HEADER_BYTES: u64 = 14 + 20 + 20 + 24;
 /// Flags before the value of an answer.
 const FLAGS_BYTES: u64 = 4;
-/// The shortest frame.
+/// Bytes of the shortest frame, without FCS.
 const SHORTEST_BYTES: u64 = 60;
 
 /// Bytes of the longest answer: a whole value.

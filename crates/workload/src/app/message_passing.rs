@@ -75,7 +75,7 @@ struct StepProgress {
     pieces: VecDeque<MessagePiece>,
 }
 
-/// A rank.
+/// A rank on its core, with its program and the state of its present step.
 #[derive(Debug)]
 pub struct MessageRank {
     config: RankConfig,

@@ -37,9 +37,9 @@ struct CopyInFlight {
 /// How far a copy is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyStep {
-    /// The core goes on with it, or waits for it.
+    /// The core goes on with the copy, or waits for it.
     Goes(Turn),
-    /// It has ended.
+    /// The copy has ended.
     Done,
 }
 

@@ -72,7 +72,7 @@ impl MempoolConfig {
     }
 }
 
-/// A buffer pool.
+/// A pool of packet buffers with the caches of its cores.
 #[derive(Debug)]
 pub struct Mempool {
     config: MempoolConfig,
@@ -186,7 +186,7 @@ impl Mempool {
         Buffer { id, data: self.object(id).step(self.config.data_offset_lines()) }
     }
 
-    /// Free buffers.
+    /// Number of free buffers, in caches or outside.
     #[must_use]
     pub fn free(&self) -> usize {
         self.fifo.len() + self.caches.iter().map(Vec::len).sum::<usize>()

@@ -38,7 +38,7 @@ use units::{Cycles, LINE_BYTES, LineAddr, Picos};
 
 /// Pages that records are allocated in before one of them is used again: more than engines keep.
 const FRESH_RECORDS: usize = 4;
-/// Pages of programs.
+/// Bytes of a page of a program.
 const PAGE_BYTES: u64 = 4096;
 
 /// How a core waits for a completion record.
@@ -122,7 +122,7 @@ pub struct EndedOffload {
 
 /// Lines that a descriptor in flight uses, and whose it is.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct OffloadSlot {
     descriptor: LineAddr,
     list: LineAddr,
     record: LineAddr,
@@ -138,7 +138,7 @@ struct Slot {
 #[derive(Debug)]
 struct Lane {
     channel: EngineQueue,
-    slots: Vec<Slot>,
+    slots: Vec<OffloadSlot>,
     free: Vec<usize>,
 }
 
@@ -178,7 +178,7 @@ impl Offloader {
     ) -> Self {
         assert!(!channels.is_empty() && depth > 0);
         let list = list_bytes(&config);
-        let mut slot = || Slot {
+        let mut slot = || OffloadSlot {
             descriptor: arena.place(DESCRIPTOR_BYTES),
             list: if list > 0 { arena.place(list) } else { LineAddr(0) },
             record: arena.place(LINE_BYTES),
@@ -194,7 +194,8 @@ impl Offloader {
             begun: Picos::ZERO,
         };
         let lane = |channel: EngineQueue| {
-            let slots: Vec<Slot> = (0..depth.min(channel.credits())).map(|_| slot()).collect();
+            let slots: Vec<OffloadSlot> =
+                (0..depth.min(channel.credits())).map(|_| slot()).collect();
             Lane { channel, free: (0..slots.len()).rev().collect(), slots }
         };
         let queues = channels.iter().map(EngineQueue::queue).collect();
@@ -380,7 +381,7 @@ impl Offloader {
     }
 
     /// Writes a descriptor, and the list of a batch, into memory.
-    fn prepare<T: Tracer>(&mut self, at: &mut OnCore<'_, T>, slot: Slot, members: usize) {
+    fn prepare<T: Tracer>(&mut self, at: &mut OnCore<'_, T>, slot: OffloadSlot, members: usize) {
         let begun = at.core.now();
         if let DescriptorOrigin::Allocated(cost) = self.config.origin {
             at.core.compute(cost);
@@ -492,7 +493,7 @@ fn list_bytes(config: &OffloaderConfig) -> u64 {
 
 /// The members as a batch, whose list and record are those of a slot; as a descriptor it has the number of
 /// the slot. One member is submitted without a batch.
-fn work_of(members: &[Descriptor], id: u64, slot: Slot) -> DsaWork {
+fn work_of(members: &[Descriptor], id: u64, slot: OffloadSlot) -> DsaWork {
     let own = Descriptor { id, record: slot.record, wants_record: true, ..members[0] };
     match members.len() {
         1 => DsaWork::One(own),

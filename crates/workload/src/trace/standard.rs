@@ -11,7 +11,7 @@ use units::LINE_BYTES;
 /// Loads of each trace.
 pub const STANDARD_LOADS: u64 = 10_000_000;
 
-/// A standard trace.
+/// One of the four standard traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StandardTrace {
     name: &'static str,
@@ -22,7 +22,7 @@ pub struct StandardTrace {
 const MIB: u64 = 1 << 20;
 
 impl StandardTrace {
-    /// All four.
+    /// All four traces.
     pub const ALL: [Self; 4] = [
         Self { name: "4mib-sequential", lines: 4 * MIB / LINE_BYTES, random: false },
         Self { name: "4mib-random", lines: 4 * MIB / LINE_BYTES, random: true },

@@ -6,7 +6,7 @@
 
 mod beyond_l1;
 
-use self::beyond_l1::Server;
+use self::beyond_l1::LevelServer;
 use super::replay::{Tally, row};
 use super::{
     AddressWindow, AddressWindowFull, BLOCK_LOADS, BLOCK_REFERENCES, Batch, Counts, Reference,
@@ -27,7 +27,7 @@ const GIVEN_TOGETHER: usize = BLOCK_LOADS;
 pub struct UntimedReplay {
     window: AddressWindow,
     l1: Level,
-    beyond_l1: Server,
+    beyond_l1: LevelServer,
     asked_of_l1: LevelRequests,
     asked_beyond: LevelRequests,
     fetches_left_out: u64,
@@ -43,9 +43,9 @@ impl UntimedReplay {
             window: AddressWindow::default(),
             l1,
             beyond_l1: if second_thread {
-                Server::apart(beyond_l1)
+                LevelServer::apart(beyond_l1)
             } else {
-                Server::here(beyond_l1)
+                LevelServer::here(beyond_l1)
             },
             asked_of_l1: LevelRequests::default(),
             asked_beyond: LevelRequests::default(),

@@ -28,7 +28,7 @@ pub struct Delay {
     pub mean_more_ns: f64,
 }
 
-/// The client.
+/// Parameters of the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PingPongClientConfig {
     /// Size of a request on the wire without FCS.

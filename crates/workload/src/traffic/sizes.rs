@@ -45,14 +45,14 @@ impl Sizes {
         }
     }
 
-    /// Mean size.
+    /// Mean size of a frame without FCS, in bytes.
     #[must_use]
     pub fn mean_bytes(self) -> f64 {
         let middle = |(share, low, high): Class| share * (low + high) as f64 / 2.0;
         self.classes().into_iter().map(middle).sum()
     }
 
-    /// The largest size.
+    /// Size of the largest frame without FCS, in bytes.
     #[must_use]
     pub fn largest_bytes(self) -> u64 {
         self.classes().into_iter().map(|(_, _, high)| high).max().unwrap_or_default()

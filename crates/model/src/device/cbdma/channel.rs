@@ -11,7 +11,7 @@ use crate::device::ring::Ring;
 use std::collections::VecDeque;
 use units::{LineAddr, Picos};
 
-/// A descriptor.
+/// A descriptor of a copy or a fill, as software writes it into the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyDescriptor {
     /// Identifier of the client, repeated in the completion.

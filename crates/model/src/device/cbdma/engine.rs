@@ -27,7 +27,7 @@ pub(super) enum ChannelEvent {
     Complete(usize),
 }
 
-/// A channel at work.
+/// State of a channel that serves its descriptors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ChannelWork {
     /// Descriptors that doorbells have told of.

@@ -83,7 +83,7 @@ pub enum Destination {
     Memory,
 }
 
-/// A work descriptor.
+/// A work descriptor: operation, operands and flags, as software writes it (64 bytes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor {
     /// Identifier of the client, repeated in the completion.
@@ -157,19 +157,19 @@ pub struct Operands {
 }
 
 impl Operands {
-    /// Bytes read.
+    /// Bytes of all operands that are read.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
         self.reads.iter().flatten().map(|operand| operand.bytes).sum()
     }
 
-    /// Bytes written.
+    /// Bytes of all operands that are written.
     #[must_use]
     pub fn bytes_written(&self) -> u64 {
         self.writes.iter().flatten().map(|operand| operand.bytes).sum()
     }
 
-    /// All operands.
+    /// All operands: those read, those written, those flushed.
     pub fn all(&self) -> impl Iterator<Item = Operand> + '_ {
         self.reads.iter().chain(&self.writes).chain([&self.flushes]).flatten().copied()
     }

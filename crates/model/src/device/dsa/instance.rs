@@ -40,7 +40,7 @@ pub(super) enum InstanceEvent {
     Record(JobId),
 }
 
-/// A work queue.
+/// State of a work queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WorkQueue {
     /// Descriptors that no engine has taken: portal, number, when seen, work.
@@ -60,13 +60,13 @@ pub(super) struct Outstanding {
 }
 
 impl Outstanding {
-    /// The next number.
+    /// Gives the next descriptor its number, which is outstanding from now on.
     fn add(&mut self) -> u64 {
         self.each.push_back(true);
         self.first + self.each.len() as u64 - 1
     }
 
-    /// The lowest number.
+    /// The lowest outstanding number; `None` if all descriptors have completed.
     pub(super) fn first(&self) -> Option<u64> {
         (!self.each.is_empty()).then_some(self.first)
     }

@@ -39,7 +39,7 @@ pub struct Phases {
     pub recorded: Picos,
 }
 
-/// A completion record.
+/// A completion record that the device has written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// Identifier from the descriptor.

@@ -18,7 +18,7 @@ use units::{Bytes, LineAddr, Picos};
 /// Bytes of a doorbell record.
 pub const DOORBELL_BYTES: u64 = 8;
 
-/// A packet buffer.
+/// A packet buffer of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
     /// Number within its pool.
@@ -64,7 +64,7 @@ pub struct RxRing {
     pub packets: VecDeque<Packet>,
 }
 
-/// One completion line.
+/// A receive completion, which reports one or more packets.
 #[derive(Clone, Copy, Debug)]
 pub struct RxCompletion {
     /// When it becomes visible to the driver.
@@ -97,7 +97,7 @@ pub struct TxRing {
     pub completed: VecDeque<(Picos, LineAddr, u32)>,
 }
 
-/// A send request.
+/// A send request for one or more packets.
 #[derive(Clone, Debug)]
 pub struct TxRequest {
     /// When the NIC learns of it.

@@ -109,7 +109,7 @@ impl NvmeController {
         self.port
     }
 
-    /// Queue pairs.
+    /// Number of queue pairs.
     pub(super) fn queue_pairs(&self) -> usize {
         self.completions.len()
     }

@@ -77,7 +77,7 @@ pub struct NvmeSubmission {
     pub command: Command,
 }
 
-/// A completion entry.
+/// A completion entry that the controller has written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NvmeCompletion {
     /// When it becomes visible to the driver.

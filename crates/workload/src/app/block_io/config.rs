@@ -3,7 +3,7 @@
 use model::reading;
 use units::{Cycles, Picos};
 
-/// Order of blocks.
+/// Order in which a job accesses blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockPattern {
     /// Any block, at random.

@@ -20,7 +20,7 @@ pub const LEAST_LARGE_BYTES: u64 = 8 << 10;
 /// Bytes of the table for each item: a pointer.
 const BUCKET_BYTES: u64 = 8;
 
-/// An item.
+/// An item of the cache, with its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
     /// Line of the item's header, before the data.
@@ -45,7 +45,7 @@ pub struct ItemMix {
     pub items: u64,
     /// Share of requests for large items.
     pub large_percent: f64,
-    /// The largest item.
+    /// Size of the largest item in bytes.
     pub most_bytes: u64,
     /// Exponent of Zipf's law.
     pub zipf: f64,
@@ -110,7 +110,7 @@ impl Items {
         Self { items: (0..mix.items).map(item).collect(), table }
     }
 
-    /// An item.
+    /// The item with this number: small ones come first.
     #[must_use]
     pub fn item(&self, number: u64) -> Item {
         self.items[usize_from(number)]

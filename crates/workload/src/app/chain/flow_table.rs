@@ -33,7 +33,7 @@ pub struct FoundFlow {
     pub is_new: bool,
 }
 
-/// The table.
+/// A table of flows with its buckets and entries in memory.
 #[derive(Debug)]
 pub struct FlowTable {
     buckets: Region,

@@ -30,7 +30,7 @@ pub struct ThreadMemory {
     pub clients: Region,
     /// Lines of the clients' memory.
     pub clients_lines: u64,
-    /// Lines that they write per request.
+    /// Lines that the clients write per request.
     pub lines_per_request: u64,
 }
 

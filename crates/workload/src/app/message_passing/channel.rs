@@ -21,7 +21,7 @@ pub enum Target {
     Direct(LineAddr),
 }
 
-/// A channel.
+/// A channel that two ranks share: its segments, and how far they are filled and emptied.
 #[derive(Debug)]
 pub struct MessageChannel {
     target: Target,

@@ -10,9 +10,9 @@ use units::{Bytes, LINE_BYTES};
 
 /// Header of a C2HData PDU.
 const PDU_HEADER_BYTES: u64 = 24;
-/// A CRC-32C.
+/// Bytes of a data digest, a CRC-32C.
 const DIGEST_BYTES: u64 = 4;
-/// Ethernet header.
+/// Bytes of an Ethernet header.
 const ETHERNET_BYTES: u64 = 14;
 /// IPv4 header, and TCP header with timestamps.
 const IP_TCP_BYTES: u64 = 20 + 32;

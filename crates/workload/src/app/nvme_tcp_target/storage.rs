@@ -40,7 +40,7 @@ struct Ssd {
     next_block: u64,
 }
 
-/// All SSDs.
+/// All SSDs of a target, with one core's queue pair on each.
 #[derive(Debug)]
 pub struct Storage {
     config: StorageConfig,

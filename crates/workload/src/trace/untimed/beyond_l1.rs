@@ -14,7 +14,7 @@ const WAITING: usize = 4;
 
 /// The thread that serves the levels beyond L1.
 #[derive(Debug)]
-pub(super) enum Server {
+pub(super) enum LevelServer {
     Here(Box<BeyondL1>),
     Apart(LevelThread),
 }
@@ -29,7 +29,7 @@ pub(super) struct LevelThread {
     thread: JoinHandle<Option<BeyondL1>>,
 }
 
-impl Server {
+impl LevelServer {
     /// The calling thread serves the levels.
     pub(super) fn here(levels: BeyondL1) -> Self {
         Self::Here(Box::new(levels))
