@@ -7,12 +7,12 @@ use crate::platform::Platform;
 use crate::scenario::{ControllerKind, Scenario};
 use controllers::{Iat, IatConfig, Threshold, ThresholdConfig, WayController};
 use units::Picos;
-use workload::control::way_steering::{WaySteering, WaySteeringConfig};
+use workload::control::way_steering::{SteeringController, SteeringControllerConfig};
 
 /// A controller and what it steers.
 #[derive(Clone, Debug)]
 pub(crate) struct SteeringPlan {
-    steered: WaySteeringConfig,
+    steered: SteeringControllerConfig,
     rule: Rule,
 }
 
@@ -24,7 +24,7 @@ enum Rule {
 
 impl SteeringPlan {
     /// One that looks at devices alone.
-    pub fn threshold(steered: WaySteeringConfig, config: ThresholdConfig) -> Self {
+    pub fn threshold(steered: SteeringControllerConfig, config: ThresholdConfig) -> Self {
         Self { steered, rule: Rule::Threshold(config) }
     }
 
@@ -46,7 +46,7 @@ impl SteeringPlan {
         };
         let numbered = (0..scenario.tenants().count()).filter(|&tenant| has_ddio(tenant));
         let ports = numbered.flat_map(|tenant| layout.ports_of(tenant)).collect();
-        let steered = |tenants| WaySteeringConfig {
+        let steered = |tenants| SteeringControllerConfig {
             ports,
             tenants,
             llc_ways: platform.llc.ways.value,
@@ -65,12 +65,12 @@ impl SteeringPlan {
     }
 
     /// The controller itself.
-    pub fn build(&self) -> WaySteering {
+    pub fn build(&self) -> SteeringController {
         let ways = self.steered.io_ways;
         let controller: Box<dyn WayController> = match &self.rule {
             Rule::Threshold(config) => Box::new(Threshold::new(*config, ways)),
             Rule::Iat(config) => Box::new(Iat::new(config.clone(), ways)),
         };
-        WaySteering::new(self.steered.clone(), controller)
+        SteeringController::new(self.steered.clone(), controller)
     }
 }

@@ -15,7 +15,7 @@ use units::{CoreId, Picos, RootPortId};
 
 /// Root ports, tenants and ways that a controller steers.
 #[derive(Clone, Debug)]
-pub struct WaySteeringConfig {
+pub struct SteeringControllerConfig {
     /// Root ports that get the ways of devices.
     pub ports: Vec<RootPortId>,
     /// Cores of each tenant, in the order in which the controller knows them; none if it does not.
@@ -30,8 +30,8 @@ pub struct WaySteeringConfig {
 
 /// A controller of LLC ways, with the last readings of the counters that it looks at.
 #[derive(Debug)]
-pub struct WaySteering {
-    config: WaySteeringConfig,
+pub struct SteeringController {
+    config: SteeringControllerConfig,
     controller: Box<dyn WayController>,
     before: Option<CounterReadings>,
 }
@@ -43,10 +43,10 @@ struct CounterReadings {
     tenants: Vec<CoreCounters>,
 }
 
-impl WaySteering {
+impl SteeringController {
     /// The controller begins at time zero, with the ways of the configuration.
     #[must_use]
-    pub fn new(config: WaySteeringConfig, controller: Box<dyn WayController>) -> Self {
+    pub fn new(config: SteeringControllerConfig, controller: Box<dyn WayController>) -> Self {
         Self { config, controller, before: None }
     }
 
@@ -91,7 +91,7 @@ impl WaySteering {
     }
 }
 
-impl<T: Tracer> model::machine::Controller<T> for WaySteering {
+impl<T: Tracer> model::machine::Controller<T> for SteeringController {
     fn step(&mut self, fabric: &mut Fabric<T>, now: Picos) -> Picos {
         let counted = self.count(fabric);
         let ways = match &self.before {

@@ -7,7 +7,7 @@ use controllers::ThresholdConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Picos, RootPortId};
-use workload::control::way_steering::WaySteeringConfig;
+use workload::control::way_steering::SteeringControllerConfig;
 
 pub(crate) const PERIOD_US: (f64, f64) = (1.0, 1e6);
 pub(crate) const MISSES_PER_US: (f64, f64) = (0.0, 1e4);
@@ -62,7 +62,7 @@ impl DynamicWaysKeys {
             shrink_below_per_s: 1e6 * self.shrink_below_misses_per_us,
             shrink_after_periods: self.shrink_after_periods,
         };
-        let steered = WaySteeringConfig {
+        let steered = SteeringControllerConfig {
             ports: vec![port],
             tenants: Vec::new(),
             llc_ways,
