@@ -4,16 +4,13 @@
 it.
 """
 
-import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from command_line import REPOSITORY
+from recipe import cargo, carried_out, existing_files
 
-PATCH = REPOSITORY / "tests" / "recipes" / "scratch-copy.patch"
+NAME = "scratch-copy"
 MOST_FILES_TOUCHED = 4
 COPIES = 1_000
 LINES_OF_A_COPY = 24
@@ -21,41 +18,14 @@ LINE_BYTES = 64
 NS_OF_A_LINE = 140
 
 
-def files_touched() -> list[str]:
-    """Existing files that the patch changes."""
-    parts = PATCH.read_text().split("diff --git ")[1:]
-    return [part.split()[0] for part in parts if "\nnew file mode " not in part.split("\n@@")[0]]
-
-
-def run(*command: str, cwd: Path, **environment: str) -> str:
-    """Run a command that must succeed; return its stdout."""
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.fixture
 def patched(tmp_path: Path) -> Path:
-    """A copy of the tree with the patch applied."""
-    for name in run("git", "ls-files", "-z", cwd=REPOSITORY).split("\0")[:-1]:
-        source = REPOSITORY / name
-        if source.is_file():
-            copy = tmp_path / name
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, copy)
-    run("git", "apply", str(PATCH), cwd=tmp_path)
-    return tmp_path
+    """Return a copy of the tree with the patch applied."""
+    return carried_out(NAME, tmp_path)
 
 
 def test_a_kind_of_device_touches_few_files_of_others() -> None:
-    touched = files_touched()
+    touched = existing_files(NAME)
     assert 0 < len(touched) <= MOST_FILES_TOUCHED, touched
 
 
@@ -65,10 +35,7 @@ def test_the_recipe_applies_to_the_tree(patched: Path) -> None:
 
 @pytest.mark.soak
 def test_the_device_copies_every_line_once(patched: Path) -> None:
-    # Crates of others are not compiled again: they do not depend on where the tree is.
-    target = os.environ.get("CARGO_TARGET_DIR", str(REPOSITORY / "target"))
-    command = ("cargo", "run", "--quiet", "--locked", "-p", "scenario", "--example", "scratch_copy")
-    printed = run(*command, cwd=patched, CARGO_TARGET_DIR=target)
+    printed = cargo("run", "-p", "scenario", "--example", "scratch_copy", cwd=patched)
     copies, lines, read, written, behind_link, gbytes_per_s = printed.split()
     assert int(copies) == COPIES
     assert int(lines) == int(read) == COPIES * LINES_OF_A_COPY
