@@ -107,8 +107,7 @@ impl Memory {
 
     /// The same nodes where accesses take no time and leave no trace.
     pub(super) fn untimed(&self) -> Self {
-        let untimed =
-            |node: &Node| Node { socket: node.socket, kind: NodeKind::Untimed };
+        let untimed = |node: &Node| Node { socket: node.socket, kind: NodeKind::Untimed };
         Self {
             nodes: self.nodes.iter().map(untimed).collect(),
             node_shift: self.node_shift,
