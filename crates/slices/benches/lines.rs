@@ -7,9 +7,10 @@ use interleaved::{Subject, report};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slices::memory::{
-    HugePages, LineAllocator, Owner, PhysicalAddressError, PhysicalAddresses, SliceMemory, locate,
+    HugePages, LineAllocator, PhysicalAddressError, PhysicalAddresses, SliceMemory, SliceOwner,
+    locate,
 };
-use slices::recovery::PageSize;
+use slices::recovery::HugePageSize;
 use slices::{SliceMap, TableFile};
 use std::hint::black_box;
 use units::SliceId;
@@ -33,7 +34,7 @@ impl PhysicalAddresses for FromZero {
     }
 }
 
-/// What a program without slices would take: a stack of free lines.
+/// The allocator of a program without slices: a stack of free lines.
 struct PlainArena {
     pages: HugePages,
     free: Vec<u32>,
@@ -65,9 +66,9 @@ fn map() -> SliceMap {
 }
 
 fn pages() -> (HugePages, FromZero) {
-    let mut pages = HugePages::map(BYTES, PageSize::TwoMiB).unwrap_or_else(|reason| {
+    let mut pages = HugePages::map(BYTES, HugePageSize::TwoMiB).unwrap_or_else(|reason| {
         println!("transparent huge pages or none: {reason}");
-        HugePages::plain(BYTES, PageSize::TwoMiB).expect("there is memory")
+        HugePages::plain(BYTES, HugePageSize::TwoMiB).expect("there is memory")
     });
     pages.bytes_mut().fill(0);
     let addresses = FromZero(pages.start());
@@ -107,9 +108,9 @@ fn write(lines: &mut [u8], start: u64, line: u64) -> u64 {
 }
 
 /// A memory with an owner of these slices.
-fn memory(slices: &[u16]) -> (SliceMemory, Owner) {
+fn memory(slices: &[u16]) -> (SliceMemory, SliceOwner) {
     let (pages, addresses) = pages();
-    let mut memory = SliceMemory::placed(&map(), pages, &addresses).expect("is covered");
+    let mut memory = SliceMemory::from_pages(&map(), pages, &addresses).expect("is covered");
     let slices: Vec<SliceId> = slices.iter().copied().map(SliceId).collect();
     let owner = memory.claim(&slices).expect("is free");
     (memory, owner)
@@ -127,7 +128,7 @@ fn compare(live: usize) {
     let choices: Vec<usize> = (0..PAIRS).map(|_| usize_from(random.next_u64()) % live).collect();
     let lines_in_use = (&choices[..], live);
     let of = |slices: &[u16], bytes, written: bool| {
-        let take = move |(memory, owner): &mut (SliceMemory, Owner)| {
+        let take = move |(memory, owner): &mut (SliceMemory, SliceOwner)| {
             let line = memory.allocate(*owner, bytes).expect("there is room");
             let start = memory.start();
             if written {
@@ -136,7 +137,7 @@ fn compare(live: usize) {
                 line
             }
         };
-        let give_back = |(memory, _): &mut (SliceMemory, Owner), line| {
+        let give_back = |(memory, _): &mut (SliceMemory, SliceOwner), line| {
             memory.free(line).expect("is handed out");
         };
         replace(lines_in_use, memory(slices), take, give_back)

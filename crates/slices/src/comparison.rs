@@ -1,13 +1,13 @@
-//! Compares a known slice function with what a machine's oracle answers: a few thousand questions
+//! Compares a known slice function with the answers of a machine's oracle: a few thousand questions
 //! instead of a recovery.
 //!
-//! Each of some random addresses that the table covers is asked about once. Where the answer is not the
-//! table's, the address is asked again until one answer leads by [`LEAD`]: an oracle that is wrong a
-//! third of the time wins such a race for the wrong slice with a probability of (1/2)^[`LEAD`] at most.
+//! The oracle is asked once about each of some random addresses that the table covers. Where the answer
+//! differs from the table, the question is repeated until one answer leads by [`LEAD`]: with an oracle that
+//! is wrong a third of the time, a wrong slice wins with a probability of (1/2)^[`LEAD`] at most.
 
 mod pattern;
 
-use crate::recovery::{Answer, HugePage, SliceOracle};
+use crate::recovery::{HugePage, OracleAnswer, SliceOracle};
 use crate::slice_map::SliceMap;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -15,67 +15,67 @@ use std::collections::BTreeMap;
 use units::narrow::{fit, usize_from};
 use units::{LINE_BYTES, SliceId};
 
-pub use pattern::Pattern;
+pub use pattern::DifferencePattern;
 
-/// By how many votes an answer has to lead.
+/// Votes by which an answer has to lead.
 const LEAD: u32 = 16;
 
 /// Questions about one address after which it counts as unclear.
 const MOST_VOTES: u32 = 256;
 
-/// Lines looked at for each that is needed, where the table covers some of the memory only.
+/// Most lines that are drawn for each that is needed: the table may cover some of the memory only.
 const TRIES: u32 = 1024;
 
-/// What is asked.
+/// Extent of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// Addresses to ask about.
+pub struct ComparisonPlan {
+    /// Number of addresses to ask about.
     pub addresses: u32,
-    /// Chooses them.
+    /// Seed of the random choice of addresses.
     pub seed: u64,
 }
 
-/// How a table and a machine compare.
+/// Result of a comparison of a table with a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Addresses where the machine says what the table says.
+    /// Addresses whose slice by the machine is the table's.
     pub agreeing: u32,
-    /// Addresses where it says something else.
+    /// Addresses whose slice by the machine is another one.
     pub differing: u32,
     /// Addresses for which no answer won.
     pub unclear: u32,
     /// Questions asked in all.
     pub questions: u64,
-    /// The machine's name of each of the table's slices, if the two are the same function with other
-    /// names. Addresses agree then if they do so by these names.
+    /// The machine's number of each of the table's slices, if the functions are the same up to the numbers
+    /// of slices. Agreement of addresses is then by these numbers.
     pub names: Option<Vec<u16>>,
-    /// The address bits that tell where they differ, as far as any do.
-    pub patterns: Vec<Pattern>,
+    /// The address bits by which differing addresses can be told from the others, if any.
+    pub patterns: Vec<DifferencePattern>,
 }
 
 impl Comparison {
-    /// Addresses asked about.
+    /// Number of addresses that were compared.
     #[must_use]
     pub fn addresses(&self) -> u32 {
         self.agreeing + self.differing + self.unclear
     }
 }
 
-/// Why nothing can be compared.
+/// Error of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ComparisonError<E: std::error::Error> {
-    /// The memory is not covered.
+    /// The table covers none of the lines that were drawn from the pages.
     #[error("the table covers none of the {lines} lines of the pages that were tried")]
     NotCovered {
-        /// Lines that were looked at.
+        /// Lines that were drawn.
         lines: u32,
     },
-    /// The oracle knows another number of slices.
+    /// Table and oracle have different numbers of slices.
     #[error("the table has {table} slices, the oracle tells {oracle} apart")]
     Slices {
-        /// Of the table.
+        /// Slices of the table.
         table: u32,
-        /// Of the oracle.
+        /// Slices of the oracle.
         oracle: u32,
     },
     /// The oracle gave up.
@@ -94,7 +94,7 @@ pub fn compare<O: SliceOracle>(
     oracle: &mut O,
     pages: &[HugePage],
     map: &SliceMap,
-    plan: Plan,
+    plan: ComparisonPlan,
 ) -> Result<Comparison, ComparisonError<O::Error>> {
     let (table, known) = (map.slices(), oracle.slices());
     if table != known {
@@ -134,7 +134,7 @@ pub fn compare<O: SliceOracle>(
 fn covered_lines<E: std::error::Error>(
     pages: &[HugePage],
     map: &SliceMap,
-    plan: Plan,
+    plan: ComparisonPlan,
 ) -> Result<Vec<(u64, SliceId)>, ComparisonError<E>> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
     let tries = plan.addresses.saturating_mul(TRIES);
@@ -148,11 +148,11 @@ fn covered_lines<E: std::error::Error>(
     if lines.is_empty() { Err(ComparisonError::NotCovered { lines: tries }) } else { Ok(lines) }
 }
 
-/// The oracle's name of each slice, if most first answers rename the table's slices one to one.
-fn names(lines: &[(u64, SliceId)], first: &[Answer], slices: usize) -> Option<Vec<SliceId>> {
+/// The oracle's number of each slice, if most first answers renumber the table's slices one to one.
+fn names(lines: &[(u64, SliceId)], first: &[OracleAnswer], slices: usize) -> Option<Vec<SliceId>> {
     let mut counts = vec![vec![0u32; slices]; slices];
     for (&(_, slice), &answer) in lines.iter().zip(first) {
-        if let Answer::Slice(answer) = answer {
+        if let OracleAnswer::Slice(answer) = answer {
             *counts[usize::from(slice.0)].get_mut(usize::from(answer.0))? += 1;
         }
     }
@@ -169,19 +169,20 @@ fn names(lines: &[(u64, SliceId)], first: &[Answer], slices: usize) -> Option<Ve
     (one_to_one && renamed).then_some(names)
 }
 
-/// The slice that wins: the expected one by its first answer, any other one by votes.
+/// Decides the slice of an address: the expected one by the first answer, any other one by votes. `None` if
+/// no slice wins.
 fn vote<E>(
-    first: Answer,
+    first: OracleAnswer,
     expected: SliceId,
-    mut ask: impl FnMut() -> Result<Answer, E>,
+    mut ask: impl FnMut() -> Result<OracleAnswer, E>,
 ) -> Result<Option<SliceId>, E> {
-    if first == Answer::Slice(expected) {
+    if first == OracleAnswer::Slice(expected) {
         return Ok(Some(expected));
     }
     let mut votes: BTreeMap<u16, u32> = BTreeMap::new();
     let mut answer = first;
     for _ in 0..MOST_VOTES {
-        if let Answer::Slice(slice) = answer {
+        if let OracleAnswer::Slice(slice) = answer {
             let own = votes.entry(slice.0).or_default();
             *own += 1;
             let own = *own;

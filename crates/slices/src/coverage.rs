@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::LineAddr;
 
-/// An origin and what may be XORed with it. A few huge pages only show the effect of the differences
-/// between their addresses, not that of every address bit.
+/// Addresses that are an origin XORed with any combination of some vectors. A few huge pages only show the
+/// effect of the differences between their addresses, not of every address bit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CoveredAddresses {
-    /// An address that is covered; bits within a line are zero.
+    /// A covered address; bits within a line are zero.
     pub origin: u64,
-    /// Every XOR of the origin with some of these is covered.
+    /// Vectors; the XOR of the origin with any combination of them is covered.
     pub span: Vec<u64>,
 }
 
@@ -21,14 +21,14 @@ pub struct CoveredAddresses {
 pub enum Coverage {
     /// All physical addresses below this one, a power of two.
     Below(u64),
-    /// Some of them.
+    /// Some physical addresses.
     Only(CoveredAddresses),
 }
 
 impl Coverage {
-    /// The origin XORed with all combinations of `span`: in short form, if it is everything below a
-    /// power of two.
-    pub(crate) fn spanned(origin: u64, span: &LinearMap) -> Self {
+    /// The coverage of the origin XORed with all combinations of `span`; [`Self::Below`], if these are all
+    /// addresses below a power of two.
+    pub(crate) fn from_span(origin: u64, span: &LinearMap) -> Self {
         let basis = span.basis();
         let highest = basis.first().map_or(0, |vector| 64 - vector.leading_zeros());
         let whole = (LINE_BIT..highest).all(|bit| span.value(1 << bit).is_some());
@@ -38,8 +38,8 @@ impl Coverage {
         }
     }
 
-    /// Bits of an address, and the values that they have in covered addresses and in no others, if
-    /// coverage can be said in this way: below a limit, or within one huge page.
+    /// Bits of an address, and the values that they have in covered addresses and in no others. `None` if
+    /// no such bits exist; they do for coverage below a limit or within one huge page.
     pub(crate) fn fixed_bits(&self) -> Option<(u64, u64)> {
         match self {
             Self::Below(limit) => Some((!(limit - 1), 0)),
@@ -80,14 +80,14 @@ pub struct CoverageLookup {
 }
 
 impl CoverageLookup {
-    /// Addresses from here on are not covered; at most 2^[`ADDRESS_BITS`].
+    /// The lowest address above all covered ones; at most 2^[`ADDRESS_BITS`].
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Parities of a line's address, linear over its bits: [`Self::wanted`] for those that are
-    /// covered below [`Self::limit`], something else for those that are not.
+    /// Parities of a line's address, linear over its bits. Below [`Self::limit`] they equal
+    /// [`Self::wanted`] exactly if the address is covered.
     #[must_use]
     pub fn parities(&self, line: LineAddr) -> u64 {
         let joined = self.checks.iter().enumerate();
@@ -111,7 +111,7 @@ impl CoverageLookup {
     }
 }
 
-/// Masks whose parity is even for every combination of `span`, and for nothing else.
+/// Masks whose parities are all even for the combinations of `span`, and for no other vector.
 fn checks(span: &[u64]) -> Vec<u64> {
     let mut echelon = LinearMap::default();
     span.iter().for_each(|&vector| {
@@ -149,7 +149,7 @@ mod tests {
         ) {
             let mut map = LinearMap::default();
             span.iter().for_each(|&vector| { map.insert(vector, 0); });
-            let lookup = Coverage::spanned(origin, &map).lookup();
+            let lookup = Coverage::from_span(origin, &map).lookup();
             let chosen = span.iter().enumerate().filter(|(index, _)| choice >> index & 1 == 1);
             let inside = chosen.fold(origin, |sum, (_, vector)| sum ^ vector);
             prop_assert!(lookup.covers(inside) && lookup.covers(inside | 63));
@@ -163,8 +163,8 @@ mod tests {
         (6..30).for_each(|bit| {
             map.insert(1 << bit, 0);
         });
-        assert_eq!(Coverage::spanned(0x1234_5000, &map), Coverage::Below(1 << 30));
-        let above = Coverage::spanned(1 << 35, &map);
+        assert_eq!(Coverage::from_span(0x1234_5000, &map), Coverage::Below(1 << 30));
+        let above = Coverage::from_span(1 << 35, &map);
         assert!(matches!(above, Coverage::Only(_)), "{above:?}");
         assert!(above.lookup().covers(1 << 35) && !above.lookup().covers(0));
     }

@@ -1,11 +1,11 @@
 //! Linear maps between bit vectors, learnt from examples: linear algebra over GF(2).
 
-/// What an example adds to a [`LinearMap`].
+/// Result of adding an example to a [`LinearMap`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Insertion {
-    /// It was independent of all before.
+pub(crate) enum VectorInsertion {
+    /// The vector was independent of all earlier examples.
     New,
-    /// It depends on earlier ones, which give it this value.
+    /// The vector depends on earlier examples, which give it this value.
     Dependent(u32),
 }
 
@@ -17,11 +17,11 @@ pub(crate) struct LinearMap {
 }
 
 impl LinearMap {
-    /// Takes in that `vector` maps to `value`, unless that is decided already.
-    pub(crate) fn insert(&mut self, vector: u64, value: u32) -> Insertion {
+    /// Adds the example that `vector` maps to `value`, unless earlier examples decide its value.
+    pub(crate) fn insert(&mut self, vector: u64, value: u32) -> VectorInsertion {
         let (rest, known) = self.reduce(vector);
         if rest == 0 {
-            return Insertion::Dependent(known);
+            return VectorInsertion::Dependent(known);
         }
         let (row, pivot) = ((rest, known ^ value), top(rest));
         for (other, other_value) in &mut self.rows {
@@ -31,16 +31,16 @@ impl LinearMap {
             }
         }
         self.rows.push(row);
-        Insertion::New
+        VectorInsertion::New
     }
 
-    /// What `vector` maps to, if it is in the span of the examples.
+    /// The value of `vector`, if it is in the span of the examples.
     pub(crate) fn value(&self, vector: u64) -> Option<u32> {
         let (rest, value) = self.reduce(vector);
         (rest == 0).then_some(value)
     }
 
-    /// What `vector` maps to; bits that the examples leave open map to zero.
+    /// The value of `vector`; bits that the examples leave open map to zero.
     pub(crate) fn extended(&self, vector: u64) -> u32 {
         let pivot_set = |row: &&(u64, u32)| vector >> top(row.0) & 1 == 1;
         self.rows.iter().filter(pivot_set).fold(0, |sum, row| sum ^ row.1)
@@ -53,7 +53,8 @@ impl LinearMap {
         basis
     }
 
-    /// What is left of `vector` without the pivots of the rows, and the value of what was taken.
+    /// Eliminates the pivots of the rows from `vector`; returns the rest, and the value of the rows that were
+    /// added.
     fn reduce(&self, vector: u64) -> (u64, u32) {
         self.rows.iter().fold((vector, 0), |(rest, value), row| {
             if vector >> top(row.0) & 1 == 1 {
@@ -90,8 +91,8 @@ mod tests {
             for &vector in &examples {
                 let expected = map.value(vector);
                 match map.insert(vector, apply(vector)) {
-                    Insertion::New => prop_assert_eq!(expected, None),
-                    Insertion::Dependent(value) => prop_assert_eq!(value, apply(vector)),
+                    VectorInsertion::New => prop_assert_eq!(expected, None),
+                    VectorInsertion::Dependent(value) => prop_assert_eq!(value, apply(vector)),
                 }
             }
             let sum = (examples.iter().enumerate())

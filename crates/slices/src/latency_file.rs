@@ -20,39 +20,40 @@ use units::{Cycles, SliceId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LatencyKind {
-    /// Loads timed on the part.
+    /// Loads timed on the machine.
     Measured,
-    /// What a model of the part says: distances on its ring or mesh.
+    /// Distances on the ring or mesh of a model of the CPU.
     Modelled,
 }
 
 /// Latencies and their origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyFile {
-    /// Which part they belong to.
+    /// The CPU model.
     pub part: String,
-    /// Who measured or modelled them, and how.
+    /// Source: author, method and machine of the measurement or model.
     pub source: String,
-    /// Whether they are measured.
+    /// Whether the latencies are measured or modelled.
     pub kind: LatencyKind,
-    /// The latencies.
+    /// The latencies, in core cycles.
     pub latencies: Latencies,
 }
 
-/// Why a text is no latency file.
+/// Error of a text that is not a latency file.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LatencyFileError {
-    /// The text is no TOML, or a key is missing, unknown or of the wrong type.
+    /// The text is not valid TOML, or a key is missing, unknown or of the wrong type.
     #[error("{0}")]
     Syntax(String),
-    /// The numbers are no latencies.
+    /// The numbers are not latencies.
     #[error("`cycles`: {0}")]
     Cycles(#[from] LatenciesError),
 }
 
+/// The keys of a latency file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WrittenLatencies {
     part: String,
     source: String,
     kind: LatencyKind,
@@ -63,9 +64,9 @@ impl LatencyFile {
     /// Reads a latency file.
     ///
     /// # Errors
-    /// If the text is damaged, a key is unknown or missing, or the numbers are no latencies.
+    /// If the text is not valid TOML, a key is unknown or missing, or the numbers are not latencies.
     pub fn read(text: &str) -> Result<Self, LatencyFileError> {
-        let written: Written =
+        let written: WrittenLatencies =
             toml::from_str(text).map_err(|error| LatencyFileError::Syntax(error.to_string()))?;
         let rows = written.cycles.iter().map(|row| row.iter().copied().map(Cycles).collect());
         Ok(Self {
@@ -78,7 +79,7 @@ impl LatencyFile {
 }
 
 impl LatencyFile {
-    /// The file that states this, for [`Self::read`].
+    /// The text of the file, which [`Self::read`] reads back.
     #[must_use]
     pub fn write(&self) -> String {
         let quoted = |text: &str| toml::Value::String(text.into()).to_string();

@@ -1,9 +1,9 @@
-//! Slices of the last-level cache on real machines: which slice a line is in, and how that is learnt.
+//! Slices of the last-level cache of real machines: the slice function, recovered, compared and used.
 //!
 //! - [`recovery`]: learns a machine's slice function from a slice oracle (uncore counters, timing).
 //! - [`TableFile`]: the function as a file, with the addresses for which it holds and the evidence;
 //!   the simulator reads the same file.
-//! - [`comparison`]: whether a known function is that of a machine, by a few thousand questions.
+//! - [`comparison`]: compares a known function with a machine by a few thousand questions.
 //! - [`published`]: functions that others have published, by CPU model and number of slices.
 //! - [`memory`]: hands out lines of huge pages by slice.
 //! - [`nearest`]: slices by their latency from a core, and the best slice for several;
@@ -14,6 +14,7 @@
 
 pub mod comparison;
 mod coverage;
+mod evidence;
 mod gf2;
 mod latency_file;
 pub mod memory;
@@ -25,6 +26,7 @@ mod slice_map;
 pub mod table_file;
 
 pub use coverage::{Coverage, CoverageLookup, CoveredAddresses};
+pub use evidence::Evidence;
 pub use latency_file::{LatencyFile, LatencyFileError, LatencyKind};
 pub use short_form::ShortForm;
 pub use slice_map::{NotCovered, SliceMap};

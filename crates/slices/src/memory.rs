@@ -1,40 +1,40 @@
 //! Memory in chosen slices.
 //!
-//! - [`LineAllocator`] hands out the lines of huge pages by the slice that they are in. It touches no
-//!   memory: pages come with the virtual address at which their owner mapped them.
-//! - [`SliceMemory`] maps the pages, and hands out objects, lines and buffers to owners whose slices
+//! - [`LineAllocator`] allocates lines of huge pages by the slice that they are in. It touches no
+//!   memory: the caller has mapped the pages and passes their virtual addresses.
+//! - [`SliceMemory`] maps the pages, and allocates objects, lines and buffers for owners whose slices
 //!   are disjoint.
 //!
-//! Where the kernel gives no huge pages or hides physical addresses, both can hand out memory
-//! regardless of slices, and say so.
+//! If the kernel gives no huge pages or hides physical addresses, both can allocate memory regardless of
+//! slices, and report the reason.
 
 mod address_space;
 mod allocation_error;
 mod batches;
 mod buffers;
+mod fallible_list;
 mod free_lists;
 mod growth;
 mod huge_pages;
 mod lines;
-mod mapped;
+mod memory_request;
 mod nodes;
 mod objects;
-mod open;
 mod owners;
+mod page_location;
 mod pagemap;
 mod pages_unavailable;
-mod reserved;
-mod resize;
+mod reallocation;
 mod slice_memory;
 
 pub use allocation_error::AllocationError;
 pub use buffers::LINKED_BYTES;
 pub use huge_pages::HugePages;
-pub use lines::{Line, LineAllocator, LineStatistics};
-pub use mapped::{MappedPage, PlacementError, VirtualPage, locate};
+pub use lines::{AllocatedLine, LineAllocator, LineStatistics};
+pub use memory_request::{MemoryError, MemoryRequest};
 pub use nodes::{NodeError, online_nodes};
-pub use open::{MemoryError, MemoryRequest};
-pub use owners::{ClaimError, MemoryStatistics, Owner};
+pub use owners::{ClaimError, MemoryStatistics, SliceOwner};
+pub use page_location::{MappedPage, PlacementError, VirtualPage, locate};
 pub use pagemap::{OWN as OWN_PAGEMAP, PhysicalAddressError, PhysicalAddresses, ProcPagemap};
 pub use pages_unavailable::PagesUnavailable;
 pub use slice_memory::SliceMemory;

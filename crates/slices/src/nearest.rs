@@ -1,26 +1,26 @@
-//! Which slices are near which cores, from measured or modelled latencies.
+//! The nearest slices of cores, by measured or modelled latencies.
 
 use units::narrow::fit;
 use units::{Cycles, SliceId};
 
-/// Most slices of a part; a slice table can hold no more.
+/// Most slices of a socket; a slice table cannot have more.
 const MOST_SLICES: usize = 256;
 
 /// Read latencies from each core to a line in each slice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latencies {
     slices: usize,
-    /// Core by core.
+    /// Latencies of core 0 to all slices, then of core 1, and so on.
     cycles: Vec<Cycles>,
 }
 
-/// Why numbers are no latencies.
+/// Error of numbers that are not latencies.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum LatenciesError {
-    /// There are no cores or no slices.
+    /// The list has no cores or no slices.
     #[error("no latencies; needed: one for each core and slice")]
     None,
-    /// More slices than a part can have.
+    /// More slices than a socket can have.
     #[error("{0} slices; allowed: up to {MOST_SLICES}")]
     TooManySlices(usize),
     /// Cores have different numbers of slices.
@@ -28,9 +28,9 @@ pub enum LatenciesError {
     Uneven {
         /// The core.
         core: usize,
-        /// Its latencies.
+        /// Number of latencies of that core.
         given: usize,
-        /// Latencies of core 0.
+        /// Number of latencies of core 0.
         needed: usize,
     },
     /// A latency is not a positive number.
@@ -45,29 +45,29 @@ pub enum LatenciesError {
     },
 }
 
-/// What a slice for the data that several cores share should make small.
+/// The latency to minimise in the choice of a slice for data that several cores share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharedGoal {
     /// The mean latency of the cores.
     Mean,
-    /// The latency of the core that is farthest.
+    /// The latency of the farthest core.
     Farthest,
 }
 
 impl Latencies {
-    /// Latencies by core, then by slice.
+    /// Makes the table of a row for each core with a latency for each slice.
     ///
     /// # Errors
     /// If rows are missing, too long or differ in length, or a latency is not above zero.
-    pub fn new(of_cores: &[Vec<Cycles>]) -> Result<Self, LatenciesError> {
-        let needed = of_cores.first().map_or(0, Vec::len);
+    pub fn new(rows: &[Vec<Cycles>]) -> Result<Self, LatenciesError> {
+        let needed = rows.first().map_or(0, Vec::len);
         if needed == 0 {
             return Err(LatenciesError::None);
         }
         if needed > MOST_SLICES {
             return Err(LatenciesError::TooManySlices(needed));
         }
-        for (core, row) in of_cores.iter().enumerate() {
+        for (core, row) in rows.iter().enumerate() {
             if row.len() != needed {
                 return Err(LatenciesError::Uneven { core, given: row.len(), needed });
             }
@@ -76,16 +76,16 @@ impl Latencies {
                 return Err(LatenciesError::Cycles { core, slice, cycles: row[slice].0 });
             }
         }
-        Ok(Self { slices: needed, cycles: of_cores.concat() })
+        Ok(Self { slices: needed, cycles: rows.concat() })
     }
 
-    /// Cores with latencies.
+    /// Number of cores; they are numbered from 0.
     #[must_use]
     pub fn cores(&self) -> usize {
         self.cycles.len() / self.slices
     }
 
-    /// Slices of the part.
+    /// Number of slices; they are numbered from 0.
     #[must_use]
     pub fn slices(&self) -> usize {
         self.slices
@@ -97,7 +97,7 @@ impl Latencies {
     /// If there is no such core or slice.
     #[must_use]
     pub fn latency(&self, core: usize, slice: SliceId) -> Cycles {
-        self.of_core(core)[usize::from(slice.0)]
+        self.row(core)[usize::from(slice.0)]
     }
 
     /// All slices by their latency from `core`, nearest first; lower numbers first among equals.
@@ -106,16 +106,16 @@ impl Latencies {
     /// If there is no such core.
     #[must_use]
     pub fn by_distance(&self, core: usize) -> Vec<SliceId> {
-        let of_core = self.of_core(core);
+        let row = self.row(core);
         let mut slices: Vec<SliceId> = (0..fit(self.slices)).map(SliceId).collect();
         slices.sort_by(|one, other| {
-            of_core[usize::from(one.0)].0.total_cmp(&of_core[usize::from(other.0)].0)
+            row[usize::from(one.0)].0.total_cmp(&row[usize::from(other.0)].0)
         });
         slices
     }
 
-    /// The slices whose latency from `core` is at most `margin` above the nearest one's: measured
-    /// latencies have a resolution, and more slices hold more lines.
+    /// The slices whose latency from `core` is at most `margin` above that of the nearest slice, nearest
+    /// first. Measured latencies have a resolution, and more slices hold more lines.
     ///
     /// # Panics
     /// If there is no such core.
@@ -127,13 +127,13 @@ impl Latencies {
         slices
     }
 
-    /// The slice that serves `cores` best, and what it reaches; the lowest number among equals.
-    /// `None` without cores.
+    /// The slice with the smallest latency for `cores` by the goal, and that latency; the lowest slice
+    /// number among equals. `None` without cores.
     ///
     /// # Panics
     /// If there is no such core.
     #[must_use]
-    pub fn shared(&self, cores: &[usize], goal: SharedGoal) -> Option<(SliceId, Cycles)> {
+    pub fn best_shared(&self, cores: &[usize], goal: SharedGoal) -> Option<(SliceId, Cycles)> {
         let reached = |slice: SliceId| {
             let latencies = cores.iter().map(|&core| self.latency(core, slice).0);
             match goal {
@@ -145,7 +145,7 @@ impl Latencies {
         all.filter(|_| !cores.is_empty()).min_by(|one, other| one.1.0.total_cmp(&other.1.0))
     }
 
-    fn of_core(&self, core: usize) -> &[Cycles] {
+    fn row(&self, core: usize) -> &[Cycles] {
         &self.cycles[core * self.slices..][..self.slices]
     }
 }
@@ -194,9 +194,10 @@ mod tests {
     #[test]
     fn data_of_two_far_cores_belongs_between_them() {
         // Slice 6 is 49.4 and 51.3 cycles away, the own slices of the two 63.2 and 61.2.
-        let (slice, latency) = gold_6134().shared(&[0, 2], SharedGoal::Farthest).expect("cores");
+        let (slice, latency) =
+            gold_6134().best_shared(&[0, 2], SharedGoal::Farthest).expect("cores");
         assert_eq!((slice, latency), (SliceId(6), Cycles(51.3)));
-        assert_eq!(gold_6134().shared(&[], SharedGoal::Mean), None);
+        assert_eq!(gold_6134().best_shared(&[], SharedGoal::Mean), None);
     }
 
     #[test]
@@ -222,8 +223,8 @@ mod tests {
             let cores: Vec<usize> =
                 (0..rows.len()).filter(|core| choice >> core & 1 == 1).collect();
             prop_assume!(!cores.is_empty());
-            let (_, mean) = latencies.shared(&cores, SharedGoal::Mean).expect("cores");
-            let (_, worst) = latencies.shared(&cores, SharedGoal::Farthest).expect("cores");
+            let (_, mean) = latencies.best_shared(&cores, SharedGoal::Mean).expect("cores");
+            let (_, worst) = latencies.best_shared(&cores, SharedGoal::Farthest).expect("cores");
             for slice in (0..18).map(SliceId) {
                 let to = |core: usize| latencies.latency(core, slice).0;
                 let sum: f64 = cores.iter().map(|&core| to(core)).sum();

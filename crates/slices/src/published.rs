@@ -1,8 +1,8 @@
 //! Slice functions that are published, by the CPUs that have them.
 //!
 //! Source: J. D. McCalpin, TACC TR-2021-03, and its data sets (BSD-3-Clause: `data/published/LICENSE`).
-//! They were measured with uncore counters, and not for sub-NUMA clustering. Which slices of a die are in use
-//! does not matter, how many are does: a function belongs to a CPU model and a number of slices.
+//! They were measured with uncore counters, and not for sub-NUMA clustering. A function belongs to a CPU
+//! model and a number of slices; it does not depend on which slices of the die are in use.
 
 use crate::slice_map::SliceMap;
 use crate::table_file::TableFile;
@@ -13,9 +13,9 @@ use std::path::Path;
 /// A published slice function.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Published {
-    /// Its name: die and slices.
+    /// Name of the function, made of die and number of slices: `skx-18`.
     pub name: &'static str,
-    /// Slices of the part.
+    /// Number of slices.
     pub slices: u32,
     model: u32,
     steppings: RangeInclusive<u32>,
@@ -25,7 +25,7 @@ pub struct Published {
 /// A CPU as its identification instruction and the kernel name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuIdentity<'a> {
-    /// `GenuineIntel` for all that are known.
+    /// Vendor; `GenuineIntel` for all CPUs with a published function.
     pub vendor: &'a str,
     /// Display family.
     pub family: u32,
@@ -35,7 +35,7 @@ pub struct CpuIdentity<'a> {
     pub stepping: u32,
 }
 
-/// There is no published table of this name.
+/// Error of a name under which no function is published; its message lists the names.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no slice function \"{0}\" is published; there are: {list}", list = names())]
 pub struct UnknownName(pub String);
@@ -78,27 +78,26 @@ pub fn all() -> &'static [Published] {
     ALL
 }
 
-/// The published function of a name like `skx-18`.
+/// Finds the published function of a name like `skx-18`.
 ///
 /// # Errors
-/// If there is none; the message lists those that there are.
+/// If no function of that name is published; the message lists the names.
 pub fn named(name: &str) -> Result<&'static Published, UnknownName> {
     ALL.iter().find(|known| known.name == name).ok_or_else(|| UnknownName(name.into()))
 }
 
-/// The published function that stands in the place of a table's path: `published:skx-18`. `None` for
-/// paths of files.
+/// Finds the published function that a path names: `published:skx-18`. `None` for paths of files.
 ///
 /// # Errors
 /// If no function of that name is published.
 #[must_use]
-pub fn of_path(path: &Path) -> Option<Result<&'static Published, UnknownName>> {
+pub fn from_path(path: &Path) -> Option<Result<&'static Published, UnknownName>> {
     path.to_str()?.strip_prefix("published:").map(named)
 }
 
-/// The published function of a CPU whose socket has so many slices, if there is one.
+/// Finds the published function of a CPU whose socket has so many slices.
 #[must_use]
-pub fn of_cpu(cpu: CpuIdentity<'_>, slices: u32) -> Option<&'static Published> {
+pub fn find_for_cpu(cpu: CpuIdentity<'_>, slices: u32) -> Option<&'static Published> {
     ALL.iter().find(|known| known.belongs_to(cpu) && known.slices == slices)
 }
 
@@ -107,7 +106,7 @@ fn names() -> String {
 }
 
 impl Published {
-    /// The table, for all addresses of its valid range.
+    /// The function as a table file, which covers all addresses of its valid range.
     ///
     /// # Panics
     /// If a built-in table is malformed, which a test excludes.
@@ -116,19 +115,19 @@ impl Published {
         TableFile::read(self.text).expect("the built-in tables are well-formed")
     }
 
-    /// The function itself, for a simulator.
+    /// The function as a base sequence, for a simulator.
     ///
     /// # Panics
-    /// As [`Self::file`].
+    /// If a built-in table is malformed, which a test excludes.
     #[must_use]
     pub fn sequence(&self) -> BaseSequence {
         BaseSequence::new(&self.file().table).expect("the built-in tables are slice functions")
     }
 
-    /// The function, for look-ups within its coverage.
+    /// The function as a map that looks up slices of covered addresses.
     ///
     /// # Panics
-    /// As [`Self::file`].
+    /// If a built-in table is malformed, which a test excludes.
     #[must_use]
     pub fn map(&self) -> SliceMap {
         SliceMap::new(&self.file()).expect("the built-in tables are slice functions")

@@ -1,32 +1,32 @@
-//! Learns the slice function of a machine from answers that are wrong now and then.
+//! Learns the slice function of a machine from an oracle whose answers may be wrong.
 //!
-//! What is looked for: a power of two of slices chosen by XOR masks (and a constant), or a base
-//! sequence of any number of slices, rearranged in each repetition by XORing the position with a
-//! linear function of the higher address bits. The steps:
+//! The recovery finds two kinds of functions: a power of two of slices chosen by XOR masks (and a
+//! constant), and a base sequence of any number of slices, rearranged in each repetition by XORing the
+//! position with a linear function of the higher address bits. The steps:
 //!
-//! 1. *Noise* ([`noise`]): how often answers are wrong, with a bound; too often is refused.
+//! 1. *Noise* ([`noise`]): the share of wrong answers, with a bound; too high a share is refused.
 //! 2. *XOR* ([`xor`]): one address for each bit, votes, linear algebra over GF(2).
 //! 3. *Base sequence* ([`sequence`], [`offset`]): the lines of one block by votes, then for each
-//!    address bit and page by what its block is rearranged; the length doubles until all fits.
-//! 4. *Hold-out* ([`hold_out`]): fresh addresses, compared with what the table says, and one block
-//!    of the longest sequence line by line; and the first answers of all, those of step 1.
+//!    address bit and page the rearrangement of its block; the length doubles until all fits.
+//! 4. *Hold-out* ([`hold_out`]): the table is compared with fresh addresses, with one block of the
+//!    longest sequence line by line, and with the first answers of all, those of step 1.
 //!
-//! # What is promised, under which assumptions
+//! # Guarantee and assumptions
 //! Each decision is a race between answers that ends when one leads by k. If an answer is wrong with
 //! probability at most e < 1/2, each time anew, a wrong one ever leads by k with probability at most
 //! (e / (1 - e))^k, however wrong answers are spread. k makes the sum over all decisions, and the
 //! probability that the bound e itself is too low, at most [`Settings::error_probability`]: so
 //! seldom is a table wrong whose part has a function of the kinds above.
 //! Whether it has one, and whether answers are wrong each time anew, is what the hold-out tests:
-//! [`Evidence::most_unfitting_share`] bounds the share of addresses that do otherwise and went
-//! unnoticed. Whatever is not established ends as [`NotEnoughEvidence`].
+//! [`Evidence::most_unfitting_share`] bounds the share of addresses that contradict the table and went
+//! unnoticed. A function that is not established ends as [`NotEnoughEvidence`].
 //!
-//! Slice numbers are known only up to a permutation: an oracle that names slices wrongly in a
-//! consistent way looks like one with other names. With two slices, answers that are wrong more than
-//! two times out of three look right with the names swapped. So nothing is accepted above a third of
-//! wrong answers.
+//! Slice numbers are known only up to a permutation: an oracle that numbers slices wrongly in a
+//! consistent way looks like one with other numbers. With two slices, answers that are wrong more than
+//! two times out of three look right with the numbers swapped. So no function is accepted above a third
+//! of wrong answers.
 
-mod evidence;
+mod errors;
 mod hold_out;
 mod noise;
 mod offset;
@@ -36,11 +36,12 @@ mod questions;
 mod sequence;
 mod xor;
 
-pub use evidence::{Evidence, NotEnoughEvidence, RecoveryError};
-pub use oracle::{Answer, SliceOracle};
-pub use pages::{HugePage, PAGE_LIMIT, PageSize, PagesError};
+pub use errors::{NotEnoughEvidence, RecoveryError};
+pub use oracle::{OracleAnswer, SliceOracle};
+pub use pages::{HugePage, HugePageSize, PAGE_LIMIT, PagesError};
 
 use crate::coverage::Coverage;
+use crate::evidence::Evidence;
 use crate::gf2::LinearMap;
 use crate::table_file::TableFile;
 use address_map::SliceTable;
@@ -55,25 +56,26 @@ pub const LONGEST_SEQUENCE_BITS: u32 = 14;
 /// Lowest bit of an address that chooses a line.
 const LINE_BIT: u32 = LINE_BYTES.trailing_zeros();
 
-/// What is asked for.
+/// Settings of a recovery.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Which part it is, for the table.
+    /// CPU model, for the table.
     pub part: String,
-    /// Who recovers it, how, on which machine, for the table.
+    /// Source for the table: author, method and machine of the recovery.
     pub source: String,
-    /// Questions that may be asked in all, repeated ones included.
+    /// Most questions in all, repeated ones included.
     pub most_questions: u64,
-    /// Probability of accepting a wrong table, over the whole recovery.
+    /// Probability of accepting a wrong table, over the whole recovery; 1e-12 to 0.1.
     pub error_probability: f64,
-    /// Fresh addresses of the hold-out, beside one block of the longest sequence.
+    /// Fresh addresses of the hold-out, beside one block of the longest sequence; 1024 to 2^20.
     pub hold_out_addresses: u32,
-    /// Chooses the random addresses.
+    /// Seed of the random choice of addresses.
     pub seed: u64,
 }
 
 impl Settings {
-    /// Four million questions, one wrong table in a million recoveries, 2^14 fresh addresses.
+    /// The default settings: 4,000,000 questions, one wrong table in 10^6 recoveries, 2^14 fresh addresses,
+    /// seed 1.
     #[must_use]
     pub fn new(part: &str, source: &str) -> Self {
         Self {
@@ -103,18 +105,18 @@ impl Settings {
 /// A slice function that was established.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recovered {
-    /// The table, where it holds, and the evidence.
+    /// The table, its coverage, and the evidence.
     pub file: TableFile,
-    /// The masks of each bit of the slice number, if it is a plain XOR function. They hold where
-    /// the table does.
+    /// The mask of each bit of the slice number, if the function is a plain XOR function. The masks hold
+    /// for the addresses that the table covers.
     pub xor_masks: Option<Vec<u64>>,
 }
 
-/// Learns the slice function that `oracle` answers by, asking about addresses in `pages` only.
+/// Learns the slice function behind the answers of `oracle`, asking about addresses in `pages` only.
 ///
 /// # Errors
-/// If the pages or the number of slices make no sense, the oracle fails, or the evidence that it
-/// gives within the budget is not enough.
+/// If a setting, the pages or the number of slices are not allowed, the oracle fails, or the evidence
+/// within the budget is not enough.
 pub fn recover<O: SliceOracle>(
     oracle: &mut O,
     pages: &[HugePage],
@@ -137,10 +139,10 @@ pub fn recover<O: SliceOracle>(
     learner.sequence()
 }
 
-/// Most slices of a part; a table can hold no more.
+/// Most slices of a socket; a table cannot have more.
 const MOST_SLICES: u32 = 256;
 
-/// What all steps after the first need.
+/// State of a recovery after the noise was measured.
 struct Learner<'a, O> {
     questions: Questions<'a, O>,
     pages: Pages,
@@ -150,23 +152,23 @@ struct Learner<'a, O> {
     settings: &'a Settings,
 }
 
-/// A function that fits all that was asked to find it, before the hold-out.
+/// A function that fits all answers by which it was found, before the hold-out.
 struct Candidate {
     base: Vec<u16>,
     perm_masks: Vec<u64>,
     /// Differences of addresses whose effect is known.
     span: LinearMap,
-    /// Pages that did what the others foretold.
+    /// Pages whose answers were as the others predicted.
     foretold_pages: u32,
 }
 
 impl<O: SliceOracle> Learner<'_, O> {
-    /// The table of a candidate that passes the hold-out.
+    /// Compares a candidate with the hold-out and makes the table of it; `None` if it fails.
     fn accept(
         &mut self,
         candidate: Candidate,
     ) -> Result<Option<TableFile>, RecoveryError<O::Error>> {
-        let coverage = Coverage::spanned(self.pages.reference().start, &candidate.span);
+        let coverage = Coverage::from_span(self.pages.reference().start, &candidate.span);
         let highest = candidate.span.basis()[0].ilog2();
         let mut table = SliceTable {
             part: self.settings.part.clone(),
@@ -177,7 +179,7 @@ impl<O: SliceOracle> Learner<'_, O> {
             valid_bits: (LINE_BIT, highest),
         };
         if matches!(coverage, Coverage::Only(_)) {
-            // Also seen by readers of the table that ignore its coverage.
+            // For readers of the table that ignore its coverage.
             table.source.push_str("; established for the addresses of [covers] only");
         }
         let Some(result) = self.hold_out(&table)? else {

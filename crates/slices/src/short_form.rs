@@ -1,37 +1,38 @@
-//! A slice function in few instructions, for addresses that one comparison recognises.
+//! A slice function in few instructions, for coverage that one comparison checks.
 
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
-mod vectors;
+mod avx2;
 
 use address_map::BaseSequence;
 use std::sync::Arc;
 use units::narrow::{fit, low_u32, usize_from};
 use units::{LineAddr, SliceId};
 
-/// Position by four look-ups, whose bits of an address are the same ones for every function, and the
-/// slice by one more; coverage by comparing the address or some of its bits. All is in one piece,
-/// so that a look-up follows a single pointer. Random lines read 4 KiB of it, and the sequence: fewer
-/// look-ups in larger tables take longer, since callers need the first cache for themselves. The
-/// layout is C's: there look-ups are compiled into callers.
+/// Tables that find the slice of an address by five look-ups: four, on the same address bits for every
+/// function, find the position in the sequence, and one the slice of the position. The address itself or
+/// some of its bits show whether it is covered. The tables are one allocation, so that a look-up follows
+/// a single pointer. Look-ups of random lines read 4 KiB of the tables and the sequence: fewer look-ups
+/// in larger tables take longer, since callers need the L1 cache for themselves. The layout is C's: there
+/// look-ups are compiled into callers.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct ShortForm {
     /// Addresses below this one are covered.
     pub limit: u64,
-    /// Others are if these bits of them are [`Self::fixed`].
+    /// Mask of address bits: other addresses are covered if these bits equal [`Self::fixed`].
     pub compared: u64,
-    /// Values of those bits.
+    /// Values of the bits in [`Self::compared`] of covered addresses.
     pub fixed: u64,
-    /// What each value of bits 6 to 14, 15 to 23, 24 to 32 and 33 to 41 of an address adds to the
-    /// position.
+    /// Number that each value of bits 6 to 14, 15 to 23, 24 to 32 and 33 to 41 of an address adds (XOR) to
+    /// the position.
     pub parts: [[u16; 1 << PART_BITS]; PARTS],
     /// Slice of each position; as long as the longest sequence, so that any position is in it.
     pub base: [u8; 1 << 16],
-    /// The same as [`Self::parts`], for many addresses at once. C does not know of it.
+    /// The numbers of [`Self::parts`] for many addresses at once. C code does not use them.
     #[cfg(target_arch = "x86_64")]
-    halves: vectors::Halves,
+    halves: avx2::Halves,
 }
 
 /// The tables look at all bits that choose a line below 2 TiB, from the lowest one on.
@@ -46,8 +47,8 @@ const fn first_bit(part: usize) -> u32 {
 }
 
 impl ShortForm {
-    /// The form of a function that is established where [`crate::Coverage::fixed_bits`] says; of no
-    /// address at all, if it does not.
+    /// The form of a function that is established for the addresses of [`crate::Coverage::fixed_bits`];
+    /// for no address, if these are `None`.
     pub(crate) fn new(function: &BaseSequence, fixed_bits: Option<(u64, u64)>) -> Arc<Self> {
         let position = |address: u64| {
             // Covered addresses have no bits above those that functions know.
@@ -70,30 +71,31 @@ impl ShortForm {
             }),
             base,
             #[cfg(target_arch = "x86_64")]
-            halves: vectors::Halves::new(position),
+            halves: avx2::Halves::new(position),
         })
     }
 
-    /// Whether an address is among those that the function is established for.
+    /// Whether the function is established for an address.
     #[inline(always)]
     pub(crate) fn covers(&self, physical_address: u64) -> bool {
         physical_address < self.limit || physical_address & self.compared == self.fixed
     }
 
-    /// The same for all of `addresses`, without exits, so that several are compared at once.
+    /// Whether the function is established for all of `addresses`. The loop has no exits, so that several
+    /// are compared at once.
     #[inline(always)]
     pub(crate) fn covers_all(&self, addresses: &[u64]) -> bool {
         let differing = |address: &u64| (address & self.compared) ^ self.fixed;
         addresses.iter().map(differing).fold(0, |all, bits| all | bits) == 0
     }
 
-    /// The slices of covered addresses, each handed to `put` under its index.
+    /// Calls `put` with the index and the slice of each of `addresses`, which must be covered.
     #[inline(always)]
-    pub(crate) fn each_slice(&self, addresses: &[u64], mut put: impl FnMut(usize, SliceId)) {
+    pub(crate) fn for_each_slice(&self, addresses: &[u64], mut put: impl FnMut(usize, SliceId)) {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has the instructions.
-            return unsafe { self.each_slice_of_vectors(addresses, put) };
+            return unsafe { self.for_each_slice_avx2(addresses, put) };
         }
         for (index, &address) in addresses.iter().enumerate() {
             put(index, SliceId(self.slice(address).into()));

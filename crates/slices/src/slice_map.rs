@@ -1,4 +1,4 @@
-//! Look-ups in a slice table, for addresses that it covers.
+//! Look-ups of slices in a table, for the addresses that it covers.
 
 use crate::short_form::ShortForm;
 use crate::table_file::TableFile;
@@ -7,23 +7,24 @@ use std::sync::Arc;
 use units::narrow::{fit, usize_from};
 use units::{LINE_BYTES, LineAddr, SliceId};
 
-/// A slice function and the addresses that it is established for. Clones share the tables.
+/// Looks up the slice of physical addresses, and refuses addresses for which the function is not
+/// established. Clones share the tables.
 ///
 /// Everything that depends on an address is linear over its bits: the position in the sequence, and
-/// the parities that covered addresses have. So one look-up for each eight bits finds both, and the
-/// lowest bits, which choose the position alone, need none. The entries are the answers of
+/// the parities that covered addresses have. So one look-up for each eight bits finds both; the lowest
+/// bits need no look-up, since they choose the position alone. The entries are the values of
 /// [`BaseSequence`] and of the coverage. Most functions are established for addresses that one
-/// comparison recognises; those have a shorter form beside this one.
+/// comparison recognises; these also have a [`ShortForm`].
 #[derive(Clone, Debug)]
 pub struct SliceMap {
     short: Arc<ShortForm>,
-    /// Addresses from here on are not covered; at most 2^[`ADDRESS_BITS`].
+    /// The lowest address above all covered ones; at most 2^[`ADDRESS_BITS`].
     limit: u64,
     /// Lowest bit of a line address that the tables look at.
     first_bit: u32,
-    /// What each value of eight bits adds to the word, which is position and parities.
+    /// Number that each value of eight bits adds to the word of position and parities.
     tables: Arc<[Table; TABLES]>,
-    /// The same for further bits: few functions depend on as many.
+    /// Tables as [`Self::tables`] for further bits: few functions depend on as many.
     more_tables: Arc<[Table]>,
     /// Coverage parities of covered addresses.
     wanted: u64,
@@ -32,7 +33,7 @@ pub struct SliceMap {
     slices: u32,
 }
 
-/// A table is not established for this physical address.
+/// Error of a physical address for which the table is not established.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the slice table does not cover physical address {physical_address:#x}: recover it again with \
@@ -51,16 +52,18 @@ type Table = [u64; 1 << GROUP_BITS];
 /// Tables that are looked at without a loop: enough for a sequence of 2048 lines or more.
 const TABLES: usize = 3;
 
-/// Bits of a line address that a table file can speak of.
+/// Bits of a line address that a table file can describe.
 const LINE_BITS: u32 = ADDRESS_BITS - LINE_BYTES.trailing_zeros();
 
-/// Low bits of a word: what the position in the sequence is XORed with; the rest are the parities
-/// of the coverage, [`LINE_BITS`] at most.
+/// Low bits of a word: the number with which the position in the sequence is XORed. The other bits are the
+/// parities of the coverage, [`LINE_BITS`] at most.
 const POSITION_BITS: u32 = 16;
 
 impl SliceMap {
+    /// Builds the tables of a slice function and its coverage.
+    ///
     /// # Errors
-    /// If the table is no slice function.
+    /// If the table is not a slice function.
     pub fn new(file: &TableFile) -> Result<Self, SliceTableError> {
         let function = BaseSequence::new(&file.table)?;
         let coverage = file.coverage.lookup();
@@ -85,13 +88,13 @@ impl SliceMap {
         })
     }
 
-    /// The form for most addresses. It does not move while the map lives.
+    /// The form for addresses that one comparison recognises. It does not move while the map lives.
     #[must_use]
     pub fn short_form(&self) -> &ShortForm {
         &self.short
     }
 
-    /// Slices of the part.
+    /// Number of slices; they are numbered from 0.
     #[must_use]
     pub fn slices(&self) -> u32 {
         self.slices
@@ -109,38 +112,40 @@ impl SliceMap {
         self.slice_by_parities(physical_address)
     }
 
-    /// Addresses that the short form does not recognise: few, or all of a table without one.
+    /// Looks up an address that the short form does not recognise.
     fn slice_by_parities(&self, physical_address: u64) -> Result<SliceId, NotCovered> {
         let (slice, covered) = self.look_up(physical_address);
         if covered { Ok(slice) } else { Err(NotCovered { physical_address }) }
     }
 
-    /// The slices of the lines at many physical addresses; `slices` is as long as `addresses`.
+    /// Writes the slices of the lines at many physical addresses to `slices`, which is as long as
+    /// `addresses`.
     ///
     /// # Errors
-    /// Names the first address that the table is not established for; what is in `slices` means
-    /// nothing then.
+    /// If the table is not established for an address; the error has the first one, and the content of
+    /// `slices` is then undefined.
     ///
     /// # Panics
     /// If the lengths differ.
     pub fn slices_of(&self, addresses: &[u64], slices: &mut [SliceId]) -> Result<(), NotCovered> {
         assert_eq!(addresses.len(), slices.len());
-        self.each_slice(addresses, |index, slice| slices[index] = slice)
+        self.for_each_slice(addresses, |index, slice| slices[index] = slice)
     }
 
-    /// As [`Self::slices_of`], with each slice handed to `put` under the index of its address.
+    /// Looks up the slices of many physical addresses and calls `put` with the index of each address and
+    /// its slice.
     ///
     /// # Errors
-    /// As [`Self::slices_of`].
+    /// If the table is not established for an address; the error has the first one.
     #[inline]
-    pub fn each_slice(
+    pub fn for_each_slice(
         &self,
         addresses: &[u64],
         mut put: impl FnMut(usize, SliceId),
     ) -> Result<(), NotCovered> {
         // Without exits in the loops the look-ups of several addresses overlap.
         if self.short.covers_all(addresses) {
-            self.short.each_slice(addresses, put);
+            self.short.for_each_slice(addresses, put);
             return Ok(());
         }
         let mut all_covered = true;
@@ -156,7 +161,7 @@ impl SliceMap {
         first.map_or(Ok(()), |physical_address| Err(NotCovered { physical_address }))
     }
 
-    /// The slice by the rule, and whether the rule is established for the address.
+    /// The slice by the function, and whether the function is established for the address.
     #[inline]
     fn look_up(&self, physical_address: u64) -> (SliceId, bool) {
         let line = LineAddr::of_byte(physical_address).0;

@@ -1,4 +1,4 @@
-//! A part's slice function as a file: made by the recovery, or given by the user.
+//! The slice function of a CPU model as a file: made by the recovery, or written by the user.
 //!
 //! ```toml
 //! part = "Xeon Gold 6140"
@@ -14,67 +14,68 @@
 //! ```
 
 use crate::coverage::{Coverage, CoveredAddresses};
-use crate::recovery::Evidence;
+use crate::evidence::Evidence;
 use address_map::{ADDRESS_BITS, BaseSequence, SliceTable, SliceTableError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::fmt::Write;
 use units::LINE_BYTES;
 
-/// Lines of the longest sequence that can be used; runs are not spelt out beyond it.
+/// Lines of the longest sequence that can be used; longer `base_runs` are refused.
 const MOST_LINES: u64 = 1 << address_map::MOST_MASKS;
 
 /// A slice function, the addresses for which it holds, and the evidence for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableFile {
-    /// The function itself. Its validity range ends at the highest bit that is known at all.
+    /// The function. Its validity range ends at the highest address bit whose effect is known.
     pub table: SliceTable,
-    /// The addresses that it is established for.
+    /// The addresses for which the function is established.
     pub coverage: Coverage,
-    /// How it was found; tables from elsewhere have none.
+    /// The evidence of the recovery; `None` for tables from other sources.
     pub evidence: Option<Evidence>,
 }
 
-/// The file as it is written.
+/// The keys of a table file.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WrittenTable {
-    /// Which part it belongs to.
+    /// The CPU model that has this slice function.
     part: String,
-    /// Its source.
+    /// Source of the table.
     source: String,
-    /// Slices of the part.
+    /// Number of slices.
     slices: u32,
-    /// Lowest and highest physical address bit for which it was established.
+    /// Lowest and highest physical address bit for which the function was established, inclusive.
     valid_bits: (u32, u32),
-    /// Physical address bits whose parity is bit i of what a position is XORed with.
+    /// Masks of physical address bits: the parity under mask i is bit i of the number with which a
+    /// position in `base` is XORed.
     perm_masks: Vec<u64>,
     /// Slice of each of the first lines of memory.
     base: Option<Vec<u16>>,
-    /// The same as pairs: slice, how many lines in a row.
+    /// The same as `base` in pairs: a slice, and the number of lines in a row that are in it.
     base_runs: Option<Vec<(u16, u32)>>,
-    /// The addresses of the valid range that it is established for, if not all.
+    /// The addresses of the valid range for which the function is established, if not all.
     covers: Option<CoveredAddresses>,
-    /// How it was found.
+    /// Evidence of the recovery.
     evidence: Option<Evidence>,
 }
 
-/// Which key of a table file is wrong, and why.
+/// A wrong key of a table file, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}`: {reason}")]
 pub struct WrongKey {
-    /// The key.
+    /// Name of the key.
     pub key: String,
-    /// What is wrong with it, and what is allowed.
+    /// The fault, and what is allowed.
     pub reason: String,
 }
 
-/// Why a text is no table file.
+/// Error of a text that is not a table file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableFileError {
-    /// The text is no TOML.
+    /// The text is not valid TOML.
     #[error("{0}")]
     Syntax(String),
-    /// A key means nothing here.
+    /// A key is not one of a table file's.
     #[error("unknown key `{0}`")]
     UnknownKey(String),
     /// A value is missing or wrong.
@@ -86,7 +87,7 @@ impl TableFile {
     /// Reads a table file.
     ///
     /// # Errors
-    /// If the text is damaged, a key is unknown or missing, or the table is no slice function.
+    /// If the text is not valid TOML, a key is unknown or missing, or the table is not a slice function.
     pub fn read(text: &str) -> Result<Self, TableFileError> {
         let document: toml::Table = text
             .parse()
@@ -107,7 +108,7 @@ impl TableFile {
         Ok(written.check()?)
     }
 
-    /// The file that states this, for [`Self::read`].
+    /// The text of the file, which [`Self::read`] reads back.
     #[must_use]
     pub fn write(&self) -> String {
         let mut text = write(&self.table);
@@ -127,10 +128,10 @@ impl TableFile {
 }
 
 impl WrittenTable {
-    /// What the file states, if that is a slice function.
+    /// Checks the keys and makes the table of them.
     ///
     /// # Errors
-    /// Names the key that is wrong.
+    /// If a key is missing or its value is not allowed; the error has its name.
     pub fn check(self) -> Result<TableFile, WrongKey> {
         let (base_key, base) = match (self.base, self.base_runs) {
             (Some(base), None) => ("base", base),
@@ -158,7 +159,7 @@ impl WrittenTable {
     }
 }
 
-/// The file that states `table` alone.
+/// The text of a table file with `table` alone: without coverage or evidence.
 #[must_use]
 pub fn write(table: &SliceTable) -> String {
     let quoted = |text: &str| toml::Value::String(text.into()).to_string();
@@ -206,7 +207,7 @@ fn spell_out(runs: &[(u16, u32)]) -> Result<Vec<u16>, WrongKey> {
     Ok(runs.iter().flat_map(run).collect())
 }
 
-/// The key of the file that a fault is about.
+/// The key of the file that has the fault.
 fn key_of<'k>(fault: &SliceTableError, base_key: &'k str) -> &'k str {
     match fault {
         SliceTableError::Length(_)

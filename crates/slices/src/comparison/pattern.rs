@@ -1,31 +1,31 @@
-//! Which address bits tell where a table and a machine differ.
+//! Address bits on which it depends whether a table and a machine differ.
 
 use address_map::ADDRESS_BITS;
 use units::LINE_BYTES;
 
-/// The addresses in which one bit is set, or one of two but not both, differ more often than others.
+/// One or two address bits: addresses with odd parity of these bits (one is set, but not both) differ more
+/// often than others.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pattern {
-    /// One or two address bits.
+pub struct DifferencePattern {
+    /// The address bits.
     pub bits: Vec<u32>,
-    /// Share of the addresses with odd parity of these bits that differ.
+    /// Share of differing addresses among those with odd parity of the bits, from 0 to 1.
     pub share_odd: f64,
-    /// The same with even parity.
+    /// Share of differing addresses among those with even parity of the bits, from 0 to 1.
     pub share_even: f64,
 }
 
-/// Differences between the shares that say something: a mask that lacks a bit makes nearly all
-/// addresses with that bit differ.
+/// Least difference of the two shares: if a mask lacks a bit, nearly all addresses with that bit differ.
 const CLEAR: f64 = 0.5;
 
-/// Differing addresses without which chance could make a pattern.
+/// Fewest differing addresses: with fewer, chance could make a pattern.
 const FEWEST: usize = 16;
 
-/// Patterns are looked for one after another, each in what the ones before leave.
+/// Most patterns. Each is searched in the addresses that the earlier patterns leave.
 const MOST_PATTERNS: usize = 4;
 
-/// What is known of each address is whether it differs.
-pub(super) fn patterns(mut judged: Vec<(u64, bool)>) -> Vec<Pattern> {
+/// Finds the patterns in addresses, each with whether it differs.
+pub(super) fn patterns(mut judged: Vec<(u64, bool)>) -> Vec<DifferencePattern> {
     let mut found = Vec::new();
     while found.len() < MOST_PATTERNS
         && judged.iter().filter(|(_, differs)| *differs).count() >= FEWEST
@@ -35,14 +35,14 @@ pub(super) fn patterns(mut judged: Vec<(u64, bool)>) -> Vec<Pattern> {
             .into_iter()
             .map(|mask| (mask, shares(&judged, mask)))
             .filter(|(_, [odd, even])| odd - even > CLEAR)
-            // A single bit before a pair that says the same by chance.
+            // A single bit is preferred to a pair that has the same shares by chance.
             .max_by(|(one, [o1, e1]), (other, [o2, e2])| {
                 let by_share = (o1 - e1).total_cmp(&(o2 - e2));
                 by_share.then(other.count_ones().cmp(&one.count_ones()))
             });
         let Some((mask, [share_odd, share_even])) = clearest else { break };
         let bits = (0..u64::BITS).filter(|bit| mask >> bit & 1 == 1).collect();
-        found.push(Pattern { bits, share_odd, share_even });
+        found.push(DifferencePattern { bits, share_odd, share_even });
         judged.retain(|(address, _)| !is_odd(*address, mask));
     }
     found
@@ -52,7 +52,7 @@ fn is_odd(address: u64, mask: u64) -> bool {
     (address & mask).count_ones() % 2 == 1
 }
 
-/// Single bits and pairs of those that are not the same in all addresses.
+/// Masks of the bits that are not the same in all addresses: each bit alone, and each pair.
 fn masks(judged: &[(u64, bool)]) -> Vec<u64> {
     let changing = judged.iter().fold(0, |all, (address, _)| all | (address ^ judged[0].0));
     let bits: Vec<u64> = (LINE_BYTES.trailing_zeros()..ADDRESS_BITS)
@@ -66,7 +66,7 @@ fn masks(judged: &[(u64, bool)]) -> Vec<u64> {
     bits.iter().copied().chain(pairs).collect()
 }
 
-/// Shares that differ among addresses of odd and even parity; an empty half has none.
+/// Shares of differing addresses among those of odd and of even parity; 0 if there are none.
 fn shares(judged: &[(u64, bool)], mask: u64) -> [f64; 2] {
     let mut counts = [[0u32; 2]; 2];
     for &(address, differs) in judged {

@@ -1,5 +1,5 @@
-//! Calls of the kernel that reserve, map and place address space: with [`super::huge_pages`] all
-//! that is unsafe in this crate.
+//! System calls that reserve, map and place address space. They and [`super::huge_pages`] are the unsafe code
+//! of this folder.
 #![allow(unsafe_code)]
 
 use libc::{c_int, c_long, c_void};
@@ -7,8 +7,8 @@ use std::io;
 use std::ops::Range;
 use units::narrow::usize_from;
 
-/// Reserves address space that begins at a multiple of `alignment`, a power of two: its first
-/// address. Nothing can be read there before it is mapped.
+/// Reserves address space that begins at a multiple of `alignment`, a power of two, and returns its first
+/// address. It cannot be accessed before it is mapped.
 pub(super) fn reserve(bytes: usize, alignment: usize) -> io::Result<usize> {
     let with_slack = bytes.checked_add(alignment).ok_or(io::ErrorKind::OutOfMemory)?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -22,7 +22,7 @@ pub(super) fn reserve(bytes: usize, alignment: usize) -> io::Result<usize> {
     Ok(aligned)
 }
 
-/// Ends a mapping.
+/// Unmaps a range and gives up its address space.
 ///
 /// # Safety
 /// Nothing refers to the range, which is of mappings of the caller.
@@ -33,30 +33,33 @@ pub(super) unsafe fn release(range: Range<usize>) {
     }
 }
 
-/// How a part of a reservation is mapped.
+/// Kind of pages in a range of a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mapping {
-    /// Huge pages of 2 to this power bytes, all of them there. Children of the process do not
+pub(super) enum PageMapping {
+    /// Huge pages of 2 to this power bytes, all of them present. Children of the process do not
     /// inherit them.
     Huge(u32),
     /// Plain pages.
     Plain,
 }
 
-/// Maps a part of a reservation, on a node if one is given. If that fails, the part is reserved as
-/// before; `None` if it is not, since the kernel gave up the reservation before it refused.
+/// Maps a range of a reservation, on a node if one is given.
+///
+/// # Errors
+/// If the kernel refuses: the range is then reserved as before. The error is `None` if it is not, since the
+/// kernel gave up the reservation before it refused.
 ///
 /// # Safety
 /// Nothing refers to the range, which is a part of a reservation of the caller.
 pub(super) unsafe fn map(
     range: &Range<usize>,
-    mapping: Mapping,
+    mapping: PageMapping,
     node: Option<u32>,
 ) -> Result<(), Option<io::Error>> {
     match mapping {
         // SAFETY: the caller vouches for it.
-        Mapping::Huge(bits) => unsafe { map_huge(range, bits, node) }?,
-        Mapping::Plain => {
+        PageMapping::Huge(bits) => unsafe { map_huge(range, bits, node) }?,
+        PageMapping::Plain => {
             let access = libc::PROT_READ | libc::PROT_WRITE;
             // SAFETY: nothing refers to the range, which is the caller's.
             let answer = unsafe { libc::mprotect(range.start as *mut c_void, range.len(), access) };
@@ -67,15 +70,15 @@ pub(super) unsafe fn map(
     }
     let placed = node.map_or(Ok(()), |node| bind(range, node)).and_then(|()| match mapping {
         // Too few pages on the node are an error here, and would end the process later.
-        Mapping::Huge(_) if node.is_some() => advise(range, libc::MADV_POPULATE_WRITE),
-        Mapping::Huge(_) => Ok(()),
+        PageMapping::Huge(_) if node.is_some() => advise(range, libc::MADV_POPULATE_WRITE),
+        PageMapping::Huge(_) => Ok(()),
         // Transparent huge pages are welcome and not needed.
-        Mapping::Plain => advise(range, libc::MADV_HUGEPAGE).or(Ok(())),
+        PageMapping::Plain => advise(range, libc::MADV_HUGEPAGE).or(Ok(())),
     });
     // Copying on write would move the parent's pages.
     let for_parent = || match mapping {
-        Mapping::Huge(_) => advise(range, libc::MADV_DONTFORK),
-        Mapping::Plain => Ok(()),
+        PageMapping::Huge(_) => advise(range, libc::MADV_DONTFORK),
+        PageMapping::Plain => Ok(()),
     };
     placed.and_then(|()| for_parent()).map_err(|error| {
         // SAFETY: as above.
@@ -106,7 +109,7 @@ unsafe fn map_huge(
         .map(drop)
 }
 
-/// Gives a part of a reservation that is mapped back to the kernel, and keeps its address space.
+/// Gives the pages of a mapped range of a reservation back to the kernel, and keeps the address space.
 ///
 /// # Safety
 /// Nothing refers to the range, which is a part of a reservation of the caller.
@@ -127,12 +130,12 @@ fn advise(range: &Range<usize>, advice: c_int) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Has the pages of a range come from one node.
+/// Makes the kernel take the pages of a range from one node.
 fn bind(range: &Range<usize>, node: u32) -> io::Result<()> {
     let mut nodes = [0u64; 16];
     let word = nodes.get_mut((node / u64::BITS) as usize).ok_or(io::ErrorKind::InvalidInput)?;
     *word = 1 << (node % u64::BITS);
-    // The kernel reads one bit less than it is told.
+    // The kernel reads one bit less than the number that it is passed.
     let bits = usize_from(u64::from(u64::BITS)) * nodes.len() + 1;
     // SAFETY: the mask is as long as is said; a policy changes nothing in memory.
     let answer = unsafe {
@@ -142,8 +145,8 @@ fn bind(range: &Range<usize>, node: u32) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The node of the page at an address; `None` where the kernel has no nodes.
-pub(super) fn node_of(address: u64) -> io::Result<Option<u32>> {
+/// The node of the page at an address; `None` if the kernel has no nodes.
+pub(super) fn page_node(address: u64) -> io::Result<Option<u32>> {
     let page = address as *const c_void;
     let mut status: c_int = 0;
     let no_nodes: *const c_int = std::ptr::null();

@@ -1,19 +1,19 @@
-//! Many lines at once.
+//! Allocation of many lines at once.
 
 use super::allocation_error::AllocationError;
-use super::owners::Owner;
+use super::owners::SliceOwner;
 use super::slice_memory::SliceMemory;
 use units::LINE_BYTES;
 
 impl SliceMemory {
-    /// So many whole lines in the owner's slices, all or none; each is handed to `put` under its index.
-    /// Each is given back by [`Self::free`] or [`Self::free_many`].
+    /// Allocates so many whole lines in the owner's slices, all or none, and calls `put` with the index and
+    /// the virtual address of each. Each is freed by [`Self::free`] or [`Self::free_many`].
     ///
     /// # Errors
     /// As [`Self::allocate`].
     pub fn allocate_many(
         &mut self,
-        owner: Owner,
+        owner: SliceOwner,
         lines: usize,
         mut put: impl FnMut(usize, u64),
     ) -> Result<(), AllocationError> {
@@ -27,17 +27,17 @@ impl SliceMemory {
         }
         let lines = match lines {
             0 => Vec::new(),
-            // More than there can be stays more than there can be.
+            // A saturated size is still larger than any memory, so that the request fails.
             lines => self.allocate_scattered(owner, (lines as u64).saturating_mul(LINE_BYTES))?,
         };
         lines.into_iter().enumerate().for_each(|(index, line)| put(index, line));
         Ok(())
     }
 
-    /// Takes objects and lines back.
+    /// Frees objects and lines.
     ///
     /// # Errors
-    /// If nothing that is handed out begins at one of the addresses; those before it are taken back.
+    /// If no allocated object begins at one of the addresses; those before it are freed.
     pub fn free_many(&mut self, objects: &[u64]) -> Result<(), AllocationError> {
         let mut rest = objects;
         while let Some(&first) = rest.first() {

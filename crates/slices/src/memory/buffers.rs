@@ -3,7 +3,7 @@
 
 use super::allocation_error::AllocationError;
 use super::objects::ObjectSize;
-use super::owners::{Holding, Owner};
+use super::owners::{Holding, SliceOwner};
 use super::slice_memory::SliceMemory;
 use units::LINE_BYTES;
 use units::narrow::{fit, usize_from};
@@ -12,27 +12,27 @@ use units::narrow::{fit, usize_from};
 pub const LINKED_BYTES: u64 = LINE_BYTES - 8;
 
 impl SliceMemory {
-    /// A buffer of at least `bytes` as lines of the owner's slices, wherever they are; all or
-    /// nothing. Each is given back by [`Self::free`].
+    /// Allocates a buffer of at least `bytes` as lines anywhere in the owner's slices, all or none, and
+    /// returns their virtual addresses. Each is freed by [`Self::free`].
     ///
     /// # Errors
     /// If the owner's slices are full, or there is no memory for the list.
     pub fn allocate_scattered(
         &mut self,
-        owner: Owner,
+        owner: SliceOwner,
         bytes: u64,
     ) -> Result<Vec<u64>, AllocationError> {
         self.allocate_lines(owner, bytes, LINE_BYTES)
     }
 
-    /// Lines for `bytes`, of which each holds `of_line`.
+    /// Allocates lines for `bytes`, with `line_payload` bytes of the buffer in each.
     fn allocate_lines(
         &mut self,
-        owner: Owner,
+        owner: SliceOwner,
         bytes: u64,
-        of_line: u64,
+        line_payload: u64,
     ) -> Result<Vec<u64>, AllocationError> {
-        let wanted = usize_from(bytes.div_ceil(of_line).max(1));
+        let wanted = usize_from(bytes.div_ceil(line_payload).max(1));
         let free = self.free_lines(owner)?;
         if wanted > free && !self.make_room(owner, wanted) {
             return Err(AllocationError::Exhausted { wanted, free });
@@ -40,7 +40,7 @@ impl SliceMemory {
         let mut lines = Vec::new();
         lines.try_reserve_exact(wanted)?;
         for line in 0..wanted as u64 {
-            let spare = LINE_BYTES - of_line.min(bytes - line * of_line);
+            let spare = LINE_BYTES - line_payload.min(bytes - line * line_payload);
             lines.push(match spare {
                 0 => self.allocate(owner, LINE_BYTES)?,
                 _ => self.allocate_noted(owner, ObjectSize::LINE, fit(usize_from(spare)))?,
@@ -49,20 +49,24 @@ impl SliceMemory {
         Ok(lines)
     }
 
-    /// Lines that the owner can still get.
-    pub(super) fn free_lines(&self, owner: Owner) -> Result<usize, AllocationError> {
+    /// Number of lines that the owner can still allocate without growth.
+    pub(super) fn free_lines(&self, owner: SliceOwner) -> Result<usize, AllocationError> {
         let holding = self.owners.get(usize::from(owner.0)).and_then(Option::as_ref);
         let holding = holding.ok_or(AllocationError::NoOwner)?;
         Ok(self.lines.free_lines(&holding.slices))
     }
 
-    /// A buffer for at least `bytes` as a chain of lines: the first eight bytes of each are the
-    /// virtual address of the next one, or 0, and the other [`LINKED_BYTES`] are the buffer's. The
-    /// address of the first one.
+    /// Allocates a buffer for at least `bytes` as a chain of lines, and returns the virtual address of the
+    /// first. The first eight bytes of each line are the virtual address of the next one, or 0; the other
+    /// [`LINKED_BYTES`] are the buffer's.
     ///
     /// # Errors
     /// If the owner's slices are full, or there is no memory for a list of the lines.
-    pub fn allocate_linked(&mut self, owner: Owner, bytes: u64) -> Result<u64, AllocationError> {
+    pub fn allocate_linked(
+        &mut self,
+        owner: SliceOwner,
+        bytes: u64,
+    ) -> Result<u64, AllocationError> {
         let lines = self.allocate_lines(owner, bytes, LINKED_BYTES)?;
         let mut next = 0u64;
         for &line in lines.iter().rev() {
@@ -72,11 +76,11 @@ impl SliceMemory {
         Ok(next)
     }
 
-    /// The lines of a linked buffer by its first one, as its links say now.
+    /// The lines of a linked buffer by its first line: follows the links.
     ///
     /// # Errors
-    /// If a link was overwritten: it leads to no line that is handed out to the same owner, or in a
-    /// circle. If there is no memory for the list.
+    /// If a link was overwritten, so that it leads in a circle or to anything but an allocated line of the
+    /// same owner. If there is no memory for the list.
     pub fn linked_lines(&self, first: u64) -> Result<Vec<u64>, AllocationError> {
         let mut lines = Vec::new();
         let mut next = first;
@@ -93,7 +97,7 @@ impl SliceMemory {
         Ok(lines)
     }
 
-    /// The owner of a line that is handed out.
+    /// The owner of an allocated line.
     fn owner_of(&self, line: u64) -> Option<usize> {
         let line = self.lines.line_at(line)?;
         let Some(slice) = line.slice else { return Some(self.uses[line.id as usize].owner.into()) };
@@ -102,10 +106,10 @@ impl SliceMemory {
         self.owners.iter().position(has)
     }
 
-    /// Takes a linked buffer back by its first line.
+    /// Frees a linked buffer by its first line.
     ///
     /// # Errors
-    /// As [`Self::linked_lines`]; nothing is taken back then.
+    /// As [`Self::linked_lines`]; no line is freed then.
     pub fn free_linked(&mut self, first: u64) -> Result<(), AllocationError> {
         self.linked_lines(first)?.into_iter().try_for_each(|line| self.free(line))
     }

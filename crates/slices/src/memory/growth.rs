@@ -1,10 +1,10 @@
-//! Pages that a memory takes when its slices are full, and gives back when no line of them is in use.
+//! Growth of a memory whose slices are full, and return of pages without an allocated line to the kernel.
 
-use super::mapped::{PlacementError, VirtualPage, locate};
+use super::memory_request::MemoryError;
 use super::nodes::common_node;
 use super::objects::{LineUse, ObjectSize};
-use super::open::MemoryError;
-use super::owners::Owner;
+use super::owners::SliceOwner;
+use super::page_location::{PlacementError, VirtualPage, locate};
 use super::pagemap::{OWN, PhysicalAddresses, ProcPagemap};
 use super::pages_unavailable::PagesUnavailable;
 use super::slice_memory::SliceMemory;
@@ -14,20 +14,20 @@ use units::LINE_BYTES;
 use units::narrow::{fit, usize_from};
 
 impl SliceMemory {
-    /// At least `bytes` more, in whole pages; all or nothing.
+    /// Maps at least `bytes` more, in whole pages, all or none.
     ///
     /// # Errors
-    /// As when a memory is opened; also if it may not grow so far, or is the caller's.
+    /// As [`Self::open`]; also if the memory would exceed its largest size, or is the caller's.
     pub fn grow(&mut self, bytes: usize) -> Result<(), MemoryError> {
-        if self.plain_because().is_some() {
+        if self.plain_reason().is_some() {
             let pages = self.more_pages(bytes)?;
-            return self.taken_in(&pages, |memory| memory.add_plain(&pages));
+            return self.add_or_unmap(&pages, |memory| memory.add_plain(&pages));
         }
         let pagemap = ProcPagemap::open(Path::new(OWN)).map_err(PlacementError::from)?;
         self.grow_with(bytes, &pagemap)
     }
 
-    /// The same with physical addresses as told.
+    /// Maps at least `bytes` more, in whole pages, all or none, with physical addresses from `addresses`.
     ///
     /// # Errors
     /// As [`Self::grow`].
@@ -37,7 +37,7 @@ impl SliceMemory {
         addresses: &impl PhysicalAddresses,
     ) -> Result<(), MemoryError> {
         let pages = self.more_pages(bytes)?;
-        self.taken_in(&pages, |memory| memory.add_placed(&pages, addresses))
+        self.add_or_unmap(&pages, |memory| memory.add_placed(&pages, addresses))
     }
 
     fn more_pages(&mut self, bytes: usize) -> Result<Vec<usize>, MemoryError> {
@@ -50,8 +50,8 @@ impl SliceMemory {
         })
     }
 
-    /// Gives the pages back if they cannot be taken in.
-    fn taken_in(
+    /// Adds mapped pages by `take`; unmaps them if that fails.
+    fn add_or_unmap(
         &mut self,
         pages: &[usize],
         take: impl FnOnce(&mut Self) -> Result<(), PlacementError>,
@@ -91,7 +91,7 @@ impl SliceMemory {
         Ok(())
     }
 
-    /// Takes in lines by their lists, page after page; all or none.
+    /// Adds the lines of pages, with the list of each line, page after page; all or none.
     fn add_lines(&mut self, pages: &[usize], lists: &[u8]) -> Result<(), TryReserveError> {
         let lines = self.lines_of_page();
         let end = pages.last().map_or(0, |&last| (last + 1) * lines as usize);
@@ -106,16 +106,16 @@ impl SliceMemory {
         1 << (self.pages.size().bits() - LINE_BYTES.trailing_zeros())
     }
 
-    /// Whether the owner has `wanted` free lines, if need be after growth.
+    /// Whether the owner has `wanted` free lines; the memory grows if it has fewer.
     #[cold]
-    pub(super) fn make_room(&mut self, owner: Owner, wanted: usize) -> bool {
-        // What all pages would not suffice for takes none.
+    pub(super) fn make_room(&mut self, owner: SliceOwner, wanted: usize) -> bool {
+        // A request that all pages together could not satisfy must not map any.
         let addable = self.pages.left().saturating_mul(self.lines_of_page() as usize);
         if self.free_lines(owner).is_ok_and(|free| free.saturating_add(addable) < wanted) {
             return false;
         }
         while self.free_lines(owner).is_ok_and(|free| free < wanted) {
-            // By half of what there is, so that lists of all lines are copied seldom.
+            // Growth by half of the present size, so that lists of all lines are seldom copied.
             let most = (self.pages.count() / 2).max(1).min(self.pages.left());
             let grown = (most > 0).then(|| self.grow(most << self.pages.size().bits()));
             match grown {
@@ -128,13 +128,13 @@ impl SliceMemory {
         true
     }
 
-    /// Gives pages of which no line is handed out back to the kernel, the last ones first, and keeps
-    /// `keep_bytes`: the number of them. None of a caller's pages.
+    /// Gives pages without an allocated line back to the kernel, the last ones first, keeps at least
+    /// `keep_bytes`, and returns the number of pages. Pages of the caller are never given back.
     ///
     /// # Errors
     /// If there is no memory for shorter lists; no page is given back then.
     pub fn give_back(&mut self, keep_bytes: usize) -> Result<usize, TryReserveError> {
-        if self.pages.are_of_caller() {
+        if self.pages.is_caller_memory() {
             return Ok(0);
         }
         let lines = self.lines_of_page();

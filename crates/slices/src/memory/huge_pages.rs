@@ -1,11 +1,11 @@
-//! Huge pages of this process, plain pages where there are none, and pages of the caller's.
+//! Huge pages of this process, plain pages in their place, and pages that the caller has mapped.
 #![allow(unsafe_code)]
 
-use super::address_space::{self, Mapping};
-use super::mapped::VirtualPage;
+use super::address_space::{self, PageMapping};
+use super::fallible_list::try_collect;
+use super::page_location::VirtualPage;
 use super::pages_unavailable::PagesUnavailable;
-use super::reserved::collected;
-use crate::recovery::PageSize;
+use crate::recovery::HugePageSize;
 use std::collections::TryReserveError;
 use std::io;
 use std::iter::repeat_n;
@@ -15,18 +15,18 @@ use std::ops::Range;
 #[derive(Debug)]
 pub struct HugePages {
     start: usize,
-    size: PageSize,
+    size: HugePageSize,
     states: Vec<PageState>,
     /// Bytes up to the first page that is not mapped.
     prefix: usize,
-    origin: Origin,
+    origin: PageOrigin,
 }
 
-/// Whose pages they are.
+/// Origin of the pages: this object maps and unmaps them, or the caller does.
 #[derive(Debug)]
-enum Origin {
-    Mapped(Mapping, Option<u32>),
-    OfCaller,
+enum PageOrigin {
+    Mapped(PageMapping, Option<u32>),
+    Caller,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,70 +38,74 @@ enum PageState {
 }
 
 impl HugePages {
-    /// At least `bytes` of touched huge pages (`MAP_HUGETLB`).
+    /// Maps at least `bytes` of huge pages (`MAP_HUGETLB`) and touches them.
     ///
     /// # Errors
     /// If the kernel has too few.
-    pub fn map(bytes: usize, size: PageSize) -> Result<Self, PagesUnavailable> {
+    pub fn map(bytes: usize, size: HugePageSize) -> Result<Self, PagesUnavailable> {
         Self::map_on(bytes, bytes, size, None)
     }
 
-    /// The same on a node, if one is given, with address space for as many as `most_bytes` in all.
+    /// Maps at least `bytes` of huge pages on a node, if one is given, and reserves address space for
+    /// `most_bytes` in all.
     ///
     /// # Errors
     /// As [`Self::map`].
     pub fn map_on(
         bytes: usize,
         most_bytes: usize,
-        size: PageSize,
+        size: HugePageSize,
         node: Option<u32>,
     ) -> Result<Self, PagesUnavailable> {
-        let pages = pages_of(bytes, size);
-        let reserved = Self::reserve(most_bytes.max(bytes), size, Mapping::Huge(size.bits()), node);
+        let pages = page_count(bytes, size);
+        let reserved =
+            Self::reserve(most_bytes.max(bytes), size, PageMapping::Huge(size.bits()), node);
         let mapped = reserved.and_then(|mut all| all.map_more(pages).map(|_| all));
         mapped.map_err(|error| PagesUnavailable::new(pages, size, node, error))
     }
 
-    /// As much memory in plain pages, whose lines may be anywhere.
+    /// Maps at least `bytes` of plain pages, whose lines may be in any slice.
     ///
     /// # Errors
     /// If there is too little memory.
-    pub fn plain(bytes: usize, size: PageSize) -> io::Result<Self> {
+    pub fn plain(bytes: usize, size: HugePageSize) -> io::Result<Self> {
         Self::plain_on(bytes, bytes, size, None)
     }
 
-    /// The same on a node, if one is given, with address space for as much as `most_bytes` in all.
+    /// Maps at least `bytes` of plain pages on a node, if one is given, and reserves address space for
+    /// `most_bytes` in all.
     ///
     /// # Errors
     /// As [`Self::plain`].
     pub fn plain_on(
         bytes: usize,
         most_bytes: usize,
-        size: PageSize,
+        size: HugePageSize,
         node: Option<u32>,
     ) -> io::Result<Self> {
-        let mut all = Self::reserve(most_bytes.max(bytes), size, Mapping::Plain, node)?;
-        all.map_more(pages_of(bytes, size))?;
+        let mut all = Self::reserve(most_bytes.max(bytes), size, PageMapping::Plain, node)?;
+        all.map_more(page_count(bytes, size))?;
         Ok(all)
     }
 
-    /// Memory that the caller has mapped and unmaps later: whole pages.
+    /// Whole pages that the caller has mapped and unmaps later. `None` if `start` or `bytes` is not a
+    /// multiple of the page size, or there is no memory for the list of pages.
     ///
     /// # Safety
-    /// The memory is there, readable and writable, as long as the pages, and nothing else refers to
-    /// it but what they hand out.
-    pub unsafe fn of_caller(start: u64, bytes: u64, size: PageSize) -> Option<Self> {
+    /// The memory is mapped, readable and writable as long as this object lives, and is accessed through
+    /// this object only.
+    pub unsafe fn from_caller(start: u64, bytes: u64, size: HugePageSize) -> Option<Self> {
         let page_bytes = 1 << size.bits();
         let whole = start.is_multiple_of(page_bytes) && bytes.is_multiple_of(page_bytes);
         let pages =
             usize::try_from(bytes >> size.bits()).ok().filter(|&pages| pages > 0 && whole)?;
-        let states = collected(repeat_n(PageState::Mapped, pages)).ok()?;
+        let states = try_collect(repeat_n(PageState::Mapped, pages)).ok()?;
         let mut all = Self {
             start: usize::try_from(start).ok()?,
             size,
             states,
             prefix: 0,
-            origin: Origin::OfCaller,
+            origin: PageOrigin::Caller,
         };
         all.note_prefix();
         Some(all)
@@ -109,24 +113,24 @@ impl HugePages {
 
     fn reserve(
         bytes: usize,
-        size: PageSize,
-        mapping: Mapping,
+        size: HugePageSize,
+        mapping: PageMapping,
         node: Option<u32>,
     ) -> io::Result<Self> {
-        let pages = pages_of(bytes, size);
-        let states = collected(repeat_n(PageState::Reserved, pages));
+        let pages = page_count(bytes, size);
+        let states = try_collect(repeat_n(PageState::Reserved, pages));
         let states = states.map_err(|_| io::ErrorKind::OutOfMemory)?;
         let bytes = pages.checked_mul(1 << size.bits()).ok_or(io::ErrorKind::OutOfMemory)?;
         let start = address_space::reserve(bytes, 1 << size.bits())?;
-        Ok(Self { start, size, states, prefix: 0, origin: Origin::Mapped(mapping, node) })
+        Ok(Self { start, size, states, prefix: 0, origin: PageOrigin::Mapped(mapping, node) })
     }
 
-    /// Maps so many pages more, all or none: their numbers.
+    /// Maps so many pages more, all or none, and returns their numbers.
     ///
     /// # Errors
-    /// What the kernel answers; also if no address space is left for them.
+    /// If the kernel refuses, or no address space is left for them.
     pub(super) fn map_more(&mut self, pages: usize) -> io::Result<Vec<usize>> {
-        let Origin::Mapped(mapping, node) = self.origin else {
+        let PageOrigin::Mapped(mapping, node) = self.origin else {
             return Err(io::ErrorKind::OutOfMemory.into());
         };
         let reserved = self.states.iter().enumerate();
@@ -157,7 +161,7 @@ impl HugePages {
         first..first + (run.len() << self.size.bits())
     }
 
-    /// Gives a page back to the kernel and keeps its address space.
+    /// Gives a page back to the kernel; its address space stays reserved.
     pub(super) fn unmap(&mut self, page: usize) {
         let range = self.range(&[page]);
         // SAFETY: the page is mapped by this object, whose callers have no reference to it.
@@ -166,17 +170,17 @@ impl HugePages {
         self.note_prefix();
     }
 
-    /// Whether more pages may be mapped, or some given back: not those of a caller.
-    pub(super) fn are_of_caller(&self) -> bool {
-        matches!(self.origin, Origin::OfCaller)
+    /// Whether the caller has mapped the pages, so that this object neither maps nor unmaps any.
+    pub(super) fn is_caller_memory(&self) -> bool {
+        matches!(self.origin, PageOrigin::Caller)
     }
 
-    /// Pages that there is address space for beside those that are mapped.
+    /// Number of reserved pages that are not mapped.
     pub(super) fn left(&self) -> usize {
         self.states.iter().filter(|&&state| state == PageState::Reserved).count()
     }
 
-    /// Pages that are mapped.
+    /// Number of mapped pages.
     pub(super) fn count(&self) -> usize {
         self.states.iter().filter(|&&state| state == PageState::Mapped).count()
     }
@@ -186,7 +190,7 @@ impl HugePages {
     }
 
     /// Size of each page.
-    pub(super) fn size(&self) -> PageSize {
+    pub(super) fn size(&self) -> HugePageSize {
         self.size
     }
 
@@ -195,7 +199,7 @@ impl HugePages {
         VirtualPage { start: self.start() + ((page as u64) << self.size.bits()), size: self.size }
     }
 
-    /// The mapped pages by their virtual addresses.
+    /// The mapped pages in virtual memory.
     ///
     /// # Errors
     /// If there is no memory for the list.
@@ -207,7 +211,7 @@ impl HugePages {
         Ok(pages)
     }
 
-    /// Virtual address of the first byte.
+    /// Virtual address of the first page.
     #[inline]
     #[must_use]
     pub fn start(&self) -> u64 {
@@ -218,7 +222,7 @@ impl HugePages {
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: as in `part`; the pages of the prefix are mapped.
+        // SAFETY: as in `range_bytes`; the pages of the prefix are mapped.
         unsafe { std::slice::from_raw_parts(self.start as *const u8, self.prefix) }
     }
 
@@ -226,7 +230,7 @@ impl HugePages {
     #[inline]
     #[must_use]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `part_mut`; the pages of the prefix are mapped.
+        // SAFETY: as in `range_bytes_mut`; the pages of the prefix are mapped.
         unsafe { std::slice::from_raw_parts_mut(self.start as *mut u8, self.prefix) }
     }
 
@@ -235,23 +239,23 @@ impl HugePages {
         self.prefix = pages.count() << self.size.bits();
     }
 
-    /// Some bytes by their offsets, if all are mapped.
-    pub(super) fn part(&self, range: Range<usize>) -> Option<&[u8]> {
-        let first = self.mapped(&range)?;
+    /// The bytes of a range of offsets; `None` unless all are mapped.
+    pub(super) fn range_bytes(&self, range: Range<usize>) -> Option<&[u8]> {
+        let first = self.mapped_address(&range)?;
         // SAFETY: the bytes are mapped as long as `self` has the pages, and initialised by the kernel
         // or the caller; while the result lives `self` cannot change them.
         Some(unsafe { std::slice::from_raw_parts(first as *const u8, range.len()) })
     }
 
-    /// The same to write to.
-    pub(super) fn part_mut(&mut self, range: Range<usize>) -> Option<&mut [u8]> {
-        let first = self.mapped(&range)?;
+    /// The bytes of a range of offsets, for writing; `None` unless all are mapped.
+    pub(super) fn range_bytes_mut(&mut self, range: Range<usize>) -> Option<&mut [u8]> {
+        let first = self.mapped_address(&range)?;
         // SAFETY: as above; `self` is borrowed for as long as the result lives.
         Some(unsafe { std::slice::from_raw_parts_mut(first as *mut u8, range.len()) })
     }
 
-    /// Address of the first of these bytes, if all are mapped.
-    fn mapped(&self, range: &Range<usize>) -> Option<usize> {
+    /// Address of the first byte of a range of offsets; `None` unless all are mapped.
+    fn mapped_address(&self, range: &Range<usize>) -> Option<usize> {
         let pages = range.start >> self.size.bits()..range.end.div_ceil(1 << self.size.bits());
         let states = self.states.get(pages)?;
         states.iter().all(|&state| state == PageState::Mapped).then(|| self.start + range.start)
@@ -260,7 +264,7 @@ impl HugePages {
 
 impl Drop for HugePages {
     fn drop(&mut self) {
-        if self.are_of_caller() {
+        if self.is_caller_memory() {
             return;
         }
         let ours: Vec<usize> =
@@ -272,6 +276,6 @@ impl Drop for HugePages {
     }
 }
 
-fn pages_of(bytes: usize, size: PageSize) -> usize {
+fn page_count(bytes: usize, size: HugePageSize) -> usize {
     bytes.div_ceil(1 << size.bits()).max(1)
 }

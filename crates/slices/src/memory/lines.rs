@@ -1,4 +1,4 @@
-//! Lines of huge pages, handed out by the slice that they are in.
+//! Allocator of lines of huge pages by slice.
 
 mod batches;
 mod pages;
@@ -7,48 +7,48 @@ mod statistics;
 pub use statistics::LineStatistics;
 
 use super::allocation_error::AllocationError;
+use super::fallible_list::try_collect;
 use super::free_lists::FreeLists;
-use super::mapped::{MappedPage, PlacementError, VirtualPage, locate};
+use super::page_location::{MappedPage, PlacementError, VirtualPage, locate};
 use super::pagemap::{PhysicalAddressError, PhysicalAddresses};
-use super::reserved::collected;
 use crate::slice_map::SliceMap;
 use std::collections::TryReserveError;
 use std::iter::repeat_n;
 use units::narrow::{fit, usize_from};
 use units::{LINE_BYTES, SliceId};
 
-/// A line that was handed out.
+/// An allocated line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct AllocatedLine {
     /// Virtual address of its first byte.
     pub virtual_address: u64,
-    /// The slice that it is in; `None` if the allocator does not know.
+    /// Slice of the line; `None` if the allocator does not know slices.
     pub slice: Option<SliceId>,
-    /// Its number: below [`LineStatistics::total`].
+    /// Number of the line: below [`LineStatistics::total`].
     pub(super) id: u32,
 }
 
-/// Flags of a line: it is handed out; it is noted, that is, [`super::SliceMemory`] keeps its use.
+/// Flags of a line: it is allocated; it is noted, that is, [`super::SliceMemory`] keeps its use.
 const ALLOCATED: u64 = 0b01;
 const NOTED: u64 = 0b10;
 
-/// Lines whose flags share a word.
+/// Number of lines whose flags share a word.
 const LINES_OF_WORD: u32 = u64::BITS / 2;
 
-/// Hands out lines by slice.
+/// Allocates lines by slice.
 #[derive(Debug)]
 pub struct LineAllocator {
-    /// Lines that follow each other in virtual memory: number and virtual address of each run's
-    /// first one.
+    /// Runs of lines that follow each other in virtual memory: number and virtual address of the first
+    /// line of each run.
     runs: Vec<(u32, u64)>,
-    /// Free lines of each slice, the next one to hand out last; one list if slices are not known.
+    /// Free lines of each slice, the next one to allocate last; one list if slices are not known.
     free: FreeLists,
-    /// The list of each line: parts have 256 slices at most.
+    /// The list of each line: a socket has 256 slices at most.
     lists: Vec<u8>,
-    /// Flags of each line. Apart from the lists and dense, so that they stay in the cache.
+    /// Flags of each line; separate from the lists and dense, so that they stay in the cache.
     flags: Vec<u64>,
     lines_of_slices: Vec<u64>,
-    /// Why slices are not known, if so.
+    /// The reason why slices are not known; `None` if they are.
     plain: Option<String>,
 }
 
@@ -61,7 +61,7 @@ impl LineAllocator {
     /// # Panics
     /// If there are 2^32 lines or more (256 GiB).
     pub fn new(map: &SliceMap, pages: &[MappedPage]) -> Result<Self, PlacementError> {
-        let virtual_pages = collected(pages.iter().map(MappedPage::virtual_page))?;
+        let virtual_pages = try_collect(pages.iter().map(MappedPage::virtual_page))?;
         let mut allocator = Self::empty(&virtual_pages, map.slices() as usize)?;
         let mut lists = allocator.lists.iter_mut();
         for mapped in pages {
@@ -74,11 +74,11 @@ impl LineAllocator {
         Ok(allocator)
     }
 
-    /// Sorts the lines of `pages` by slice if the kernel tells where they are, else a plain
-    /// allocator whose [`Self::plain_because`] says why.
+    /// Sorts the lines of `pages` by slice if the kernel reports physical addresses; otherwise makes a plain
+    /// allocator, which keeps the reason as [`Self::plain_reason`].
     ///
     /// # Errors
-    /// If the memory is not there or no huge page, or the table does not cover it: placement would
+    /// If the memory is not present or not of huge pages, or the table does not cover it: placement would
     /// be wrong. If there is no memory for lists of the lines.
     ///
     /// # Panics
@@ -97,7 +97,7 @@ impl LineAllocator {
         }
     }
 
-    /// Lines regardless of slices, for the `reason` given: what is left without privileges.
+    /// Makes an allocator of lines regardless of slices, which needs no privileges, and keeps the `reason`.
     ///
     /// # Errors
     /// If there is no memory for lists of the lines.
@@ -127,33 +127,33 @@ impl LineAllocator {
         Ok(Self {
             runs,
             free: FreeLists::full(&[], lists)?,
-            lists: collected(repeat_n(0, total as usize))?,
-            flags: collected(repeat_n(0, total.div_ceil(LINES_OF_WORD) as usize))?,
+            lists: try_collect(repeat_n(0, total as usize))?,
+            flags: try_collect(repeat_n(0, total.div_ceil(LINES_OF_WORD) as usize))?,
             lines_of_slices: Vec::new(),
             plain: None,
         })
     }
 
-    /// Puts each line into its list, so that lower numbers go out first.
+    /// Puts each line into its list, so that lower numbers are allocated first.
     fn free_all(&mut self) -> Result<(), TryReserveError> {
         self.free = FreeLists::full(&self.lists, self.free.lists())?;
         self.lines_of_slices = self.free_of_slices();
         Ok(())
     }
 
-    /// Why lines are handed out regardless of slices; `None` if they are not.
+    /// The reason why lines are allocated regardless of slices; `None` if they are allocated by slice.
     #[must_use]
-    pub fn plain_because(&self) -> Option<&str> {
+    pub fn plain_reason(&self) -> Option<&str> {
         self.plain.as_deref()
     }
 
-    /// Lines of each slice, free or not; a single number if slices are not known.
+    /// Number of lines of each slice, free or not; a single number if slices are not known.
     #[must_use]
     pub fn lines_of_slices(&self) -> &[u64] {
         &self.lines_of_slices
     }
 
-    /// How the memory is used.
+    /// Counts of total, allocated and free lines.
     #[must_use]
     pub fn statistics(&self) -> LineStatistics {
         let free_of_slices = self.free_of_slices();
@@ -166,18 +166,18 @@ impl LineAllocator {
         (0..self.free.lists()).map(|list| self.free.length(list).into()).collect()
     }
 
-    /// One line in one of `slices`: in the one with most free lines, the first among equals. An
-    /// isolation set is a set of slices that only one owner asks for.
+    /// Allocates a line in one of `slices`: in the one with most free lines, the first among equals. A plain
+    /// allocator ignores `slices`. For isolation, allocate for only one owner in each slice.
     ///
     /// # Errors
-    /// If those slices have no free line, or one does not exist. A plain allocator ignores `slices`.
-    pub fn allocate(&mut self, slices: &[SliceId]) -> Result<Line, AllocationError> {
+    /// If those slices have no free line, or one does not exist.
+    pub fn allocate(&mut self, slices: &[SliceId]) -> Result<AllocatedLine, AllocationError> {
         slices.iter().try_for_each(|&slice| self.list(slice).map(drop))?;
         let id = self.take(slices).ok_or(AllocationError::Exhausted { wanted: 1, free: 0 })?;
         Ok(self.line(id))
     }
 
-    /// The same by number, for slices that exist.
+    /// Allocates a line in one of `slices`, which exist, and returns its number.
     #[inline]
     pub(super) fn take(&mut self, slices: &[SliceId]) -> Option<u32> {
         let list = match slices {
@@ -188,7 +188,7 @@ impl LineAllocator {
         self.take_from(list)
     }
 
-    /// The same from one list.
+    /// Allocates a line of one list and returns its number.
     #[inline(always)]
     pub(super) fn take_from(&mut self, list: usize) -> Option<u32> {
         let id = self.free.pop(list)?;
@@ -196,7 +196,7 @@ impl LineAllocator {
         Some(id)
     }
 
-    /// Takes a line back, if it is handed out and not noted.
+    /// Frees a line, if it is allocated and not noted; returns whether it was.
     #[inline(always)]
     pub(super) fn give_back_whole(&mut self, id: u32) -> bool {
         let (word, flags) = ((id / LINES_OF_WORD) as usize, ALLOCATED << shift(id));
@@ -211,21 +211,21 @@ impl LineAllocator {
         }
     }
 
-    /// Takes a line that is handed out back.
+    /// Frees an allocated line.
     #[inline]
     pub(super) fn give_back(&mut self, id: u32) {
         self.flags[(id / LINES_OF_WORD) as usize] &= !((ALLOCATED | NOTED) << shift(id));
         self.free.push(usize::from(self.lists[id as usize]), id);
     }
 
-    /// Whether a line is handed out, and whether it is noted.
+    /// Whether an allocated line is noted; `None` if the line is not allocated.
     #[inline]
     pub(super) fn state(&self, id: u32) -> Option<bool> {
         let flags = self.flags.get((id / LINES_OF_WORD) as usize)? >> shift(id);
         (flags & ALLOCATED != 0).then_some(flags & NOTED != 0)
     }
 
-    /// Notes a line that is handed out.
+    /// Marks an allocated line as noted.
     pub(super) fn note(&mut self, id: u32) {
         self.set_flags(id, NOTED);
     }
@@ -235,7 +235,7 @@ impl LineAllocator {
         self.flags[(id / LINES_OF_WORD) as usize] |= flags << shift(id);
     }
 
-    /// A buffer of at least `bytes` as lines in `slices`, wherever they are; all of it or nothing.
+    /// Allocates a buffer of at least `bytes` as lines anywhere in `slices`, all or none.
     ///
     /// # Errors
     /// As [`Self::allocate`], or if there is no memory for the list.
@@ -243,7 +243,7 @@ impl LineAllocator {
         &mut self,
         bytes: u64,
         slices: &[SliceId],
-    ) -> Result<Vec<Line>, AllocationError> {
+    ) -> Result<Vec<AllocatedLine>, AllocationError> {
         let wanted = usize_from(bytes.div_ceil(LINE_BYTES));
         slices.iter().try_for_each(|&slice| self.list(slice).map(drop))?;
         let free = self.free_lines(slices);
@@ -258,12 +258,12 @@ impl LineAllocator {
         Ok(lines)
     }
 
-    /// Bytes of the lists beside the lines.
+    /// Size of the allocator's own lists in bytes.
     pub(super) fn list_bytes(&self) -> u64 {
         self.free.bytes() + (size_of_val(&self.lists[..]) + size_of_val(&self.flags[..])) as u64
     }
 
-    /// Free lines of those slices; of all if slices are not known.
+    /// Number of free lines of those slices; of all lines if slices are not known.
     pub(super) fn free_lines(&self, slices: &[SliceId]) -> usize {
         if self.plain.is_some() {
             return self.free.length(0) as usize;
@@ -274,11 +274,11 @@ impl LineAllocator {
         lists.iter().map(|&list| self.free.length(usize::from(list)) as usize).sum()
     }
 
-    /// Takes a line back.
+    /// Frees a line.
     ///
     /// # Errors
-    /// If it is not handed out.
-    pub fn free(&mut self, line: Line) -> Result<(), AllocationError> {
+    /// If the line is not allocated.
+    pub fn free(&mut self, line: AllocatedLine) -> Result<(), AllocationError> {
         if self.state(line.id).is_none() || self.virtual_address(line.id) != line.virtual_address {
             return Err(AllocationError::NotAllocated(line.virtual_address));
         }
@@ -286,9 +286,9 @@ impl LineAllocator {
         Ok(())
     }
 
-    /// The line that holds the byte at a virtual address, if it is handed out.
+    /// The line that contains the byte at a virtual address; `None` if it is not allocated.
     #[must_use]
-    pub fn line_at(&self, virtual_address: u64) -> Option<Line> {
+    pub fn line_at(&self, virtual_address: u64) -> Option<AllocatedLine> {
         // Runs are few, and in no order of virtual addresses.
         let id = self.runs.iter().enumerate().find_map(|(index, &(first, start))| {
             let end = self.runs.get(index + 1).map_or(self.lists.len() as u64, |run| run.0.into());
@@ -298,13 +298,13 @@ impl LineAllocator {
         self.state(id).map(|_| self.line(id))
     }
 
-    fn line(&self, id: u32) -> Line {
+    fn line(&self, id: u32) -> AllocatedLine {
         let slice = SliceId(self.lists[id as usize].into());
         let slice = self.plain.is_none().then_some(slice);
-        Line { virtual_address: self.virtual_address(id), slice, id }
+        AllocatedLine { virtual_address: self.virtual_address(id), slice, id }
     }
 
-    /// The list of a slice, which is the only one if slices are not known.
+    /// The list of a slice; list 0, the only one, if slices are not known.
     fn list(&self, slice: SliceId) -> Result<usize, AllocationError> {
         if self.plain.is_some() {
             return Ok(0);
@@ -314,7 +314,7 @@ impl LineAllocator {
         exists.then_some(usize::from(slice)).ok_or(AllocationError::NoSlice { slice, slices })
     }
 
-    /// The slice with most free lines, the first among equals.
+    /// The list of the slice with most free lines, the first among equals.
     fn fullest(&self, slices: &[SliceId]) -> Option<usize> {
         let lists = slices.iter().map(|slice| usize::from(slice.0)).rev();
         lists.max_by_key(|&list| self.free.length(list))

@@ -1,36 +1,36 @@
-//! Nodes of memory. The slices that a table numbers are those of one socket, and only lines of that
-//! socket's own memory are in them.
+//! NUMA nodes of memory. A table numbers the slices of one socket, and only lines of that socket's own
+//! memory are in these slices.
 
-use super::mapped::VirtualPage;
+use super::page_location::VirtualPage;
 use super::pagemap::PhysicalAddresses;
 use std::io;
 use std::path::Path;
 
-/// Why memory is not, or cannot be told to be, on the node wanted.
+/// Error of memory that is not on the requested node, or may not be.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
     /// The machine has no such node.
     #[error("no node {node}; online: {online}")]
     NotOnline {
-        /// The node asked for.
+        /// The requested node.
         node: u32,
-        /// Those that there are, as the kernel lists them.
+        /// The nodes that are online, as the kernel lists them.
         online: String,
     },
-    /// A page is elsewhere.
+    /// A page is on another node.
     #[error(
         "the page at virtual address {virtual_address:#x} is on node {node}, wanted: {wanted}; slice \
          numbers belong to a socket: open a memory for each"
     )]
     OtherNode {
-        /// The page.
+        /// Virtual address of the page.
         virtual_address: u64,
-        /// Its node.
+        /// Node of the page.
         node: u32,
-        /// The node that was asked for, or that of the first page.
+        /// The requested node, or the node of the first page.
         wanted: u32,
     },
-    /// The kernel does not say.
+    /// The kernel does not report the node of a page.
     #[error("the kernel does not say which node the page at virtual address {0:#x} is on")]
     Unknown(u64, #[source] Option<io::Error>),
 }
@@ -38,8 +38,8 @@ pub enum NodeError {
 /// The kernel's list of nodes.
 const ONLINE: &str = "/sys/devices/system/node/online";
 
-/// The nodes that are online, below the root of a file system, and the kernel's text. `None` if it
-/// has no nodes.
+/// Reads the nodes that are online, below the root of a file system; the text is the kernel's list. `None`
+/// if the kernel has no nodes.
 #[must_use]
 pub fn online_nodes(root: &Path) -> Option<(Vec<u32>, String)> {
     let text = std::fs::read_to_string(root.join(&ONLINE[1..])).ok()?;
@@ -51,7 +51,7 @@ pub fn online_nodes(root: &Path) -> Option<(Vec<u32>, String)> {
     Some((nodes, text.trim().into()))
 }
 
-/// Refuses a node that the machine does not have.
+/// Checks that a node is online; succeeds if the kernel does not list nodes.
 pub(super) fn check_online(node: u32) -> Result<(), NodeError> {
     match online_nodes(Path::new("/")) {
         Some((nodes, online)) if !nodes.contains(&node) => {
@@ -61,8 +61,8 @@ pub(super) fn check_online(node: u32) -> Result<(), NodeError> {
     }
 }
 
-/// The node that all pages are on: the one `wanted`, or that of the first. `None` where no node is
-/// wanted and the kernel has none.
+/// The node that all pages are on: the `wanted` one, or that of the first page. `None` if no node is
+/// wanted and the kernel has no nodes.
 pub(super) fn common_node(
     pages: &[VirtualPage],
     wanted: Option<u32>,

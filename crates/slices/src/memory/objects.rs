@@ -1,4 +1,4 @@
-//! Lines cut into objects that are smaller than a line.
+//! Lines that are divided into objects smaller than a line.
 
 use units::LINE_BYTES;
 use units::narrow::{fit, low_u8};
@@ -9,7 +9,7 @@ pub(super) struct ObjectSize {
     bits: u8,
 }
 
-/// Number of sizes below a whole line.
+/// Number of object sizes below a whole line.
 pub(super) const CUT_SIZES: usize = 3;
 
 const SMALLEST_BITS: u8 = 3;
@@ -17,8 +17,8 @@ const SMALLEST_BITS: u8 = 3;
 impl ObjectSize {
     pub const LINE: Self = Self { bits: SMALLEST_BITS + low_u8(CUT_SIZES as u64) };
 
-    /// The size for so many bytes, if they fit a line.
-    pub fn holding(bytes: u64) -> Option<Self> {
+    /// The smallest object size for so many bytes; `None` if they do not fit a line.
+    pub fn fitting(bytes: u64) -> Option<Self> {
         if bytes > LINE_BYTES {
             return None;
         }
@@ -30,7 +30,7 @@ impl ObjectSize {
         1 << self.bits
     }
 
-    /// Number of the size among those that share a line.
+    /// Index of the size among those that share a line; `None` for a whole line.
     pub fn cut(self) -> Option<usize> {
         (self != Self::LINE).then_some(usize::from(self.bits - SMALLEST_BITS))
     }
@@ -40,16 +40,16 @@ impl ObjectSize {
     }
 }
 
-/// What a line is used for; means nothing while the line is free.
+/// Use of a noted line; undefined while the line is free.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineUse {
     pub owner: u16,
     pub size: ObjectSize,
-    /// Bit i: object i of the line is handed out.
+    /// Bit i: object i of the line is allocated.
     used: u8,
-    /// Bytes of each object that were not asked for, in as many bits as half of its bytes.
+    /// Bytes of each object beyond the requested size, in as many bits as half of the object's bytes.
     spare: u32,
-    /// Its index in the list of its owner's lines with a free slot.
+    /// Index of the line in the list of its owner's lines with a free slot.
     pub index: u32,
 }
 
@@ -58,8 +58,8 @@ impl LineUse {
         Self { owner, size, used: 0, spare: 0, index: 0 }
     }
 
-    /// Hands out the first free object, of which `spare` bytes were not asked for: its offset in the
-    /// line in bytes.
+    /// Allocates the first free object, which is `spare` bytes larger than requested, and returns its
+    /// offset in the line in bytes.
     pub fn take(&mut self, spare: u32) -> u32 {
         let slot = self.used.trailing_ones();
         debug_assert!(slot < self.size.slots(), "the line has room");
@@ -70,14 +70,15 @@ impl LineUse {
         offset
     }
 
-    /// Takes back the object at this offset: its spare bytes; `None` if none is handed out there.
+    /// Frees the object at this offset and returns its spare bytes; `None` if no allocated object begins
+    /// there.
     pub fn give_back(&mut self, offset: u32) -> Option<u32> {
         self.object_at(offset)?;
         self.used &= !(1 << (offset / self.size.bytes()));
         Some(self.resize(offset, 0))
     }
 
-    /// Sets the spare bytes of the object at this offset; those that it had.
+    /// Sets the spare bytes of the object at this offset and returns the old number.
     pub fn resize(&mut self, offset: u32, spare: u32) -> u32 {
         let mask = u32::MAX >> (u32::BITS - self.size.bytes() / 2);
         let before = self.spare >> (offset / 2) & mask;
@@ -85,13 +86,13 @@ impl LineUse {
         before
     }
 
-    /// The size of the object that is handed out and begins there.
+    /// The size of the allocated object that begins at this offset.
     pub fn object_at(&self, offset: u32) -> Option<ObjectSize> {
         let begins = offset.is_multiple_of(self.size.bytes());
         (begins && self.used >> (offset / self.size.bytes()) & 1 == 1).then_some(self.size)
     }
 
-    /// Objects that are handed out.
+    /// Number of allocated objects.
     pub fn objects(&self) -> u32 {
         self.used.count_ones()
     }
@@ -111,16 +112,16 @@ mod tests {
 
     #[test]
     fn sizes_are_the_next_power_of_two_from_8_to_a_line() {
-        let sizes = [0, 1, 8, 9, 16, 17, 32, 33, 64].map(ObjectSize::holding);
+        let sizes = [0, 1, 8, 9, 16, 17, 32, 33, 64].map(ObjectSize::fitting);
         let sizes = sizes.map(|size| size.expect("fits").bytes());
         assert_eq!(sizes, [8, 8, 8, 16, 16, 32, 32, 64, 64]);
-        assert_eq!([65, u64::MAX].map(ObjectSize::holding), [None; 2]);
+        assert_eq!([65, u64::MAX].map(ObjectSize::fitting), [None; 2]);
     }
 
     #[test]
     fn each_object_has_its_own_spare_bytes() {
         for bytes in [0, 9, 17, 33] {
-            let size = ObjectSize::holding(bytes).expect("fits");
+            let size = ObjectSize::fitting(bytes).expect("fits");
             let mut line = LineUse::new(0, size);
             let spares: Vec<u32> = (0..size.slots()).map(|slot| size.bytes() - slot).collect();
             let offsets: Vec<u32> = spares.iter().map(|&spare| line.take(spare)).collect();

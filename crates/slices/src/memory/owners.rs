@@ -1,30 +1,30 @@
-//! Who has which slices of a memory, and how it is used.
+//! Owners of the slices of a memory, and their use of it.
 
 use super::objects::{CUT_SIZES, LineUse};
 use super::slice_memory::{NO_LIST, SliceMemory};
 use units::narrow::fit;
 use units::{LINE_BYTES, SliceId};
 
-/// Handle of an owner, which has claimed slices of a [`SliceMemory`].
+/// Number of an owner, which has claimed slices of a [`SliceMemory`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Owner(pub u16);
+pub struct SliceOwner(pub u16);
 
-/// What an owner has.
+/// The slices of an owner, and its objects in them.
 #[derive(Debug)]
 pub(super) struct Holding {
     pub slices: Vec<SliceId>,
-    /// Lines in parts; all lines where slices are not known.
+    /// Number of lines that are divided into objects; of all allocated lines if slices are not known.
     pub noted_lines: u64,
-    /// Objects in them.
+    /// Number of objects in these lines.
     pub objects: u64,
-    /// Bytes of these objects that were not asked for.
+    /// Bytes of these objects beyond the requested sizes.
     pub spare_bytes: u64,
     /// Lines with a free slot, by the size of their objects.
     pub with_room: [Vec<u32>; CUT_SIZES],
 }
 
 impl Holding {
-    /// Notes that a line has a free slot.
+    /// Adds a line to those with a free slot.
     pub fn open(&mut self, uses: &mut [LineUse], id: u32) {
         let line = &mut uses[id as usize];
         self.noted_lines += u64::from(line.is_empty());
@@ -34,7 +34,7 @@ impl Holding {
         }
     }
 
-    /// Notes that a line has no free slot any more, or is given back.
+    /// Removes a line from those with a free slot: it is full or freed.
     pub fn close(&mut self, uses: &mut [LineUse], id: u32) {
         let LineUse { size, index, .. } = uses[id as usize];
         if let Some(cut) = size.cut() {
@@ -46,18 +46,18 @@ impl Holding {
     }
 }
 
-/// Why slices cannot be claimed or released.
+/// Error of an attempt to claim or release slices.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClaimError {
-    /// An owner without slices could never get memory.
+    /// The list of slices is empty; such an owner could never allocate memory.
     #[error("no slices; needed: one or more")]
     Nothing,
-    /// The part has no such slice.
+    /// The slice does not exist.
     #[error("no slice {slice}; allowed: 0 to {}", slices - 1)]
     NoSlice {
-        /// The slice asked for.
+        /// The slice.
         slice: u16,
-        /// Slices of the part.
+        /// Number of slices.
         slices: u32,
     },
     /// Another owner has one of the slices.
@@ -65,39 +65,39 @@ pub enum ClaimError {
     Taken {
         /// The slice.
         slice: u16,
-        /// Its owner.
+        /// Number of its owner.
         owner: u16,
     },
-    /// Owners' numbers have run out.
+    /// All numbers of owners are used up.
     #[error("{} owners; allowed: no more", u16::MAX)]
     TooMany,
-    /// The owner has none.
+    /// The owner does not exist in this memory, or has released its slices.
     #[error("no such owner; it has released its slices, or is another memory's")]
     NoOwner,
-    /// What the owner got is not given back.
+    /// Lines of the owner are still allocated.
     #[error("{0} lines of the owner are handed out; free them before")]
     InUse(u64),
 }
 
-/// How a memory is used, in lines.
+/// Counts of the lines and objects of a memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryStatistics {
-    /// All lines.
+    /// Number of all lines.
     pub lines: u64,
-    /// Lines in slices that an owner has claimed.
+    /// Number of lines in slices that an owner has claimed.
     pub claimed_lines: u64,
-    /// Lines that are handed out, whole or in parts.
+    /// Number of allocated lines, whole or divided into objects.
     pub used_lines: u64,
-    /// Objects that are handed out; a line of a buffer counts as one.
+    /// Number of allocated objects; each line of a buffer counts as one.
     pub objects: u64,
-    /// Bytes of used lines that were not asked for: free places, sizes rounded up, links.
+    /// Bytes of used lines beyond the requested sizes: free slots, sizes rounded up, links.
     pub unused_bytes_of_used_lines: u64,
-    /// Bytes of the lists beside the lines.
+    /// Size of the lists beside the lines, in bytes.
     pub list_bytes: u64,
 }
 
 impl MemoryStatistics {
-    /// Share of the memory that no owner can ever use: lines in slices without an owner.
+    /// Share of the lines, from 0 to 1, that are in slices without an owner, so that no owner can use them.
     #[must_use]
     pub fn unclaimed_share(&self) -> f64 {
         1.0 - self.claimed_lines as f64 / self.lines as f64
@@ -105,18 +105,18 @@ impl MemoryStatistics {
 }
 
 impl SliceMemory {
-    /// Gives slices to a new owner.
+    /// Makes a new owner of the slices.
     ///
     /// # Errors
-    /// If there is none, a slice does not exist, or another owner has it.
-    pub fn claim(&mut self, slices: &[SliceId]) -> Result<Owner, ClaimError> {
+    /// If the list is empty, a slice does not exist, or another owner has it.
+    pub fn claim(&mut self, slices: &[SliceId]) -> Result<SliceOwner, ClaimError> {
         let mut slices = slices.to_vec();
         slices.sort_unstable_by_key(|slice| slice.0);
         slices.dedup();
         let last = slices.last().ok_or(ClaimError::Nothing)?.0;
-        let of_part = self.map.slices();
-        if u32::from(last) >= of_part {
-            return Err(ClaimError::NoSlice { slice: last, slices: of_part });
+        let slice_count = self.map.slices();
+        if u32::from(last) >= slice_count {
+            return Err(ClaimError::NoSlice { slice: last, slices: slice_count });
         }
         for (owner, holding) in self.owners.iter().enumerate() {
             let theirs =
@@ -125,7 +125,7 @@ impl SliceMemory {
                 return Err(ClaimError::Taken { slice: slice.0, owner: fit(owner) });
             }
         }
-        // Numbers are not used again: what is left of a former owner cannot become another's.
+        // Numbers are not used again: objects of a former owner cannot become another's.
         let number = u16::try_from(self.owners.len()).map_err(|_| ClaimError::TooMany)?;
         let with_room = Default::default();
         self.only_list.push(match slices[..] {
@@ -139,14 +139,14 @@ impl SliceMemory {
             spare_bytes: 0,
             with_room,
         }));
-        Ok(Owner(number))
+        Ok(SliceOwner(number))
     }
 
-    /// Takes an owner's slices back.
+    /// Releases an owner's slices.
     ///
     /// # Errors
-    /// If something that it got is still handed out.
-    pub fn release(&mut self, owner: Owner) -> Result<(), ClaimError> {
+    /// If lines of the owner are still allocated, or there is no such owner.
+    pub fn release(&mut self, owner: SliceOwner) -> Result<(), ClaimError> {
         let index = usize::from(owner.0);
         let holding = self.owners.get(index).and_then(Option::as_ref).ok_or(ClaimError::NoOwner)?;
         match self.used_lines(holding) {
@@ -159,43 +159,44 @@ impl SliceMemory {
         }
     }
 
-    /// Lines that are handed out to an owner.
+    /// Number of lines that an owner has allocated.
     fn used_lines(&self, holding: &Holding) -> u64 {
-        match self.plain_because() {
+        match self.plain_reason() {
             Some(_) => holding.noted_lines,
             None => self.claimed_lines(holding) - self.lines.free_lines(&holding.slices) as u64,
         }
     }
 
-    /// Lines in an owner's slices: all, where those are not known.
+    /// Number of lines in an owner's slices; of all lines if slices are not known.
     fn claimed_lines(&self, holding: &Holding) -> u64 {
-        let of_slices = self.lines.lines_of_slices();
-        match self.plain_because() {
-            Some(_) => of_slices[0],
-            None => holding.slices.iter().map(|slice| of_slices[usize::from(slice.0)]).sum(),
+        let counts = self.lines.lines_of_slices();
+        match self.plain_reason() {
+            Some(_) => counts[0],
+            None => holding.slices.iter().map(|slice| counts[usize::from(slice.0)]).sum(),
         }
     }
 
-    /// How the memory is used.
+    /// Counts over all owners.
     #[must_use]
     pub fn statistics(&self) -> MemoryStatistics {
         let mut all = self.without_owners();
-        for of_one in self.owners.iter().flatten().map(|holding| self.use_of(holding)) {
-            all.claimed_lines = all.lines.min(all.claimed_lines + of_one.claimed_lines);
-            all.used_lines += of_one.used_lines;
-            all.objects += of_one.objects;
-            all.unused_bytes_of_used_lines += of_one.unused_bytes_of_used_lines;
+        for one in self.owners.iter().flatten().map(|holding| self.holding_statistics(holding)) {
+            all.claimed_lines = all.lines.min(all.claimed_lines + one.claimed_lines);
+            all.used_lines += one.used_lines;
+            all.objects += one.objects;
+            all.unused_bytes_of_used_lines += one.unused_bytes_of_used_lines;
         }
         all
     }
 
-    /// How an owner uses the memory: lines of its slices, and what it got.
+    /// Counts of one owner: claimed and used lines, and objects. [`MemoryStatistics::lines`] and
+    /// [`MemoryStatistics::list_bytes`] are those of the whole memory.
     ///
     /// # Errors
     /// If there is no such owner.
-    pub fn owner_statistics(&self, owner: Owner) -> Result<MemoryStatistics, ClaimError> {
+    pub fn owner_statistics(&self, owner: SliceOwner) -> Result<MemoryStatistics, ClaimError> {
         let holding = self.owners.get(usize::from(owner.0)).and_then(Option::as_ref);
-        Ok(self.use_of(holding.ok_or(ClaimError::NoOwner)?))
+        Ok(self.holding_statistics(holding.ok_or(ClaimError::NoOwner)?))
     }
 
     fn without_owners(&self) -> MemoryStatistics {
@@ -204,7 +205,7 @@ impl SliceMemory {
         MemoryStatistics { lines, list_bytes, ..MemoryStatistics::default() }
     }
 
-    fn use_of(&self, holding: &Holding) -> MemoryStatistics {
+    fn holding_statistics(&self, holding: &Holding) -> MemoryStatistics {
         let used_lines = self.used_lines(holding);
         let unused = |&id: &u32| {
             let line = &self.uses[id as usize];

@@ -1,41 +1,41 @@
-//! Physical addresses of the process's memory: /proc/self/pagemap.
+//! Physical addresses of the process's memory, from /proc/self/pagemap.
 
-use super::address_space::node_of;
+use super::address_space::page_node;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Tells the physical address of mapped memory.
+/// Finds physical addresses of mapped memory.
 pub trait PhysicalAddresses {
     /// The physical address of the byte at a virtual address.
     ///
     /// # Errors
-    /// If the byte is not mapped, or the kernel does not say.
+    /// If the byte is not mapped, or the kernel hides the address.
     fn physical_address(&self, virtual_address: u64) -> Result<u64, PhysicalAddressError>;
 
-    /// The node that the byte is on; `None` if there are no nodes, or that is not asked for.
+    /// The NUMA node of the byte; `None` if there are no nodes, or the implementation does not know them.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// If the kernel refuses.
     fn node(&self, _virtual_address: u64) -> io::Result<Option<u32>> {
         Ok(None)
     }
 }
 
-/// Why a physical address is not known.
+/// Error of a physical address that cannot be found.
 #[derive(Debug, thiserror::Error)]
 pub enum PhysicalAddressError {
-    /// The file cannot be read.
+    /// The page map cannot be read.
     #[error("{}: cannot be read", path.display())]
     Unreadable {
-        /// Which file.
+        /// Path of the page map.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// Nothing is mapped there, or it is swapped out.
+    /// No page is mapped there, or it is swapped out.
     #[error("virtual address {0:#x} is not in memory; touch it before asking")]
     NotPresent(u64),
     /// The kernel shows page numbers to privileged processes only.
@@ -54,10 +54,10 @@ pub struct ProcPagemap {
     file: File,
 }
 
-/// The page map of this process.
+/// Path of the page map of this process.
 pub const OWN: &str = "/proc/self/pagemap";
 
-/// Granule of the page map on x86.
+/// Bytes of memory for each entry of the page map on x86.
 const GRANULE_BYTES: u64 = 4096;
 
 impl ProcPagemap {
@@ -73,7 +73,7 @@ impl ProcPagemap {
 
 impl PhysicalAddresses for ProcPagemap {
     fn node(&self, virtual_address: u64) -> io::Result<Option<u32>> {
-        node_of(virtual_address)
+        page_node(virtual_address)
     }
 
     fn physical_address(&self, virtual_address: u64) -> Result<u64, PhysicalAddressError> {

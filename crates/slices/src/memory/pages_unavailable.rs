@@ -1,35 +1,35 @@
-//! Why there are no huge pages, and what to do about it.
+//! The error of missing huge pages, with the remedy.
 
-use crate::recovery::PageSize;
+use crate::recovery::HugePageSize;
 use std::io;
 
-/// The kernel gave no huge pages.
+/// Error of a request for more huge pages than the kernel has free.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{pages} huge pages of {kib} KiB wanted, {free} free{of_node}: {answer}; set up more: \
      echo N > {folder}/hugepages-{kib}kB/nr_hugepages"
 )]
 pub struct PagesUnavailable {
-    /// Pages that were asked for.
+    /// Number of pages that were requested.
     pub pages: usize,
-    /// Size of one.
+    /// Size of a page in KiB.
     pub kib: usize,
-    /// Free ones, as the kernel says, or that it does not.
+    /// Number of free pages as the kernel reports it, or `none` if it does not.
     pub free: String,
-    /// On which node, if one was asked for.
+    /// The node for the message (" on node 1"); empty if none was requested.
     pub of_node: String,
-    /// What the kernel answered.
-    pub answer: Answer,
+    /// The kernel's error.
+    pub answer: KernelAnswer,
     folder: String,
 }
 
-/// What the kernel answered.
+/// The error with which the kernel answered.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Answer(io::Error);
+pub struct KernelAnswer(io::Error);
 
-impl Answer {
-    /// The errno.
+impl KernelAnswer {
+    /// The error number, if it is one of the system.
     #[must_use]
     pub fn errno(&self) -> Option<i32> {
         self.0.raw_os_error()
@@ -37,8 +37,13 @@ impl Answer {
 }
 
 impl PagesUnavailable {
-    /// What the kernel answered about so many pages, and what it says about free ones.
-    pub(super) fn new(pages: usize, size: PageSize, node: Option<u32>, error: io::Error) -> Self {
+    /// The error for so many pages; reads the number of free pages from sysfs.
+    pub(super) fn new(
+        pages: usize,
+        size: HugePageSize,
+        node: Option<u32>,
+        error: io::Error,
+    ) -> Self {
         let kib = 1usize << (size.bits() - 10);
         let folder = match node {
             None => "/sys/kernel/mm/hugepages".into(),
@@ -47,6 +52,6 @@ impl PagesUnavailable {
         let free = format!("{folder}/hugepages-{kib}kB/free_hugepages");
         let free = std::fs::read_to_string(free).map_or("none".into(), |text| text.trim().into());
         let of_node = node.map_or(String::new(), |node| format!(" on node {node}"));
-        Self { pages, kib, free, of_node, answer: Answer(error), folder }
+        Self { pages, kib, free, of_node, answer: KernelAnswer(error), folder }
     }
 }

@@ -1,20 +1,20 @@
-//! Memory whose owners have slices of their own.
+//! Memory whose owners have disjoint sets of slices.
 
 use super::allocation_error::AllocationError;
+use super::fallible_list::try_collect;
 use super::huge_pages::HugePages;
 use super::lines::LineAllocator;
-use super::mapped::{MappedPage, PlacementError, locate};
 use super::objects::{LineUse, ObjectSize};
-use super::owners::{Holding, Owner};
+use super::owners::{Holding, SliceOwner};
+use super::page_location::{MappedPage, PlacementError, locate};
 use super::pagemap::{OWN, ProcPagemap};
-use super::reserved::collected;
 use crate::slice_map::SliceMap;
 use std::path::Path;
 use units::narrow::{fit, usize_from};
 use units::{LINE_BYTES, SliceId};
 
-/// Huge pages whose lines belong to owners: each owner claims slices, no two the same one, and gets
-/// objects, scattered and linked buffers in them.
+/// Huge pages whose lines belong to owners. Each owner claims slices, which no other owner has, and allocates
+/// objects, scattered buffers and linked buffers in them.
 #[derive(Debug)]
 pub struct SliceMemory {
     pub(super) pages: HugePages,
@@ -24,56 +24,56 @@ pub struct SliceMemory {
     /// The node that all pages are on, if the kernel has nodes.
     pub(super) node: Option<u32>,
     pub(super) lines: LineAllocator,
-    /// By number of the line, for those that are noted: lines in parts.
+    /// Use of each noted line, by its number: noted lines are divided into objects.
     pub(super) uses: Vec<LineUse>,
-    /// Whether whole lines are noted, too: where slices do not say whose they are.
+    /// Whether whole lines are noted too: if slices are not known, they do not show the owner of a line.
     pub(super) notes_all: bool,
     pub(super) owners: Vec<Option<Holding>>,
-    /// For each owner of a single slice that slice, [`NO_LIST`] for the others and where slices are
-    /// not known: what the fast path reads of an owner.
+    /// The slice of each owner of a single slice; [`NO_LIST`] for other owners, and if slices are not known.
+    /// The fast path reads only this of an owner.
     pub(super) only_list: Vec<u16>,
 }
 
-/// No number of a list: there are 256 at most.
+/// A number that no list has: there are 256 at most.
 pub(super) const NO_LIST: u16 = u16::MAX;
 
 impl SliceMemory {
-    /// Why memory is handed out regardless of slices; `None` if it is not.
+    /// The reason why memory is allocated regardless of slices; `None` if it is allocated by slice.
     #[must_use]
-    pub fn plain_because(&self) -> Option<&str> {
-        self.lines.plain_because()
+    pub fn plain_reason(&self) -> Option<&str> {
+        self.lines.plain_reason()
     }
 
-    /// Whether the caller has brought the pages.
+    /// Whether the caller has mapped the pages, and unmaps them.
     #[must_use]
-    pub fn is_of_caller(&self) -> bool {
-        self.pages.are_of_caller()
+    pub fn is_caller_memory(&self) -> bool {
+        self.pages.is_caller_memory()
     }
 
-    /// Asks the kernel once more where the pages are.
+    /// Reads the physical addresses of the pages again and compares them with those at the start.
     ///
     /// # Errors
-    /// If one was moved, or the kernel does not say any more.
+    /// If a page was moved, or the kernel no longer reports addresses.
     pub fn verify(&self) -> Result<(), PlacementError> {
-        let pages = collected(self.located.iter().map(MappedPage::virtual_page))?;
+        let pages = try_collect(self.located.iter().map(MappedPage::virtual_page))?;
         let now = locate(&pages, &ProcPagemap::open(Path::new(OWN))?)?;
         let moved = now.iter().zip(&self.located).find(|(now, then)| now != then);
         moved.map_or(Ok(()), |(now, _)| Err(PlacementError::Moved(now.virtual_start)))
     }
 
-    /// An object of at most a line in the owner's slices; its virtual address. It is aligned to its
-    /// size, rounded up to 8, 16, 32 or 64 bytes. Objects of one size share lines.
+    /// Allocates an object of at most a line in the owner's slices and returns its virtual address. The
+    /// object is aligned to its size, rounded up to 8, 16, 32 or 64 bytes. Objects of one size share lines.
     ///
     /// # Errors
-    /// If it is larger than a line, or the owner's slices are full.
+    /// If the object is larger than a line, or the owner's slices are full.
     #[inline]
-    pub fn allocate(&mut self, owner: Owner, bytes: u64) -> Result<u64, AllocationError> {
+    pub fn allocate(&mut self, owner: SliceOwner, bytes: u64) -> Result<u64, AllocationError> {
         if bytes == LINE_BYTES
             && let Some(line) = self.take_line(owner)
         {
             return Ok(line);
         }
-        let size = ObjectSize::holding(bytes).ok_or(AllocationError::TooLarge(bytes))?;
+        let size = ObjectSize::fitting(bytes).ok_or(AllocationError::TooLarge(bytes))?;
         let spare = size.bytes() - fit::<u32, _>(usize_from(bytes));
         match self.allocate_noted(owner, size, spare) {
             Err(AllocationError::Exhausted { .. }) if self.make_room(owner, 1) => {
@@ -83,10 +83,11 @@ impl SliceMemory {
         }
     }
 
-    /// A whole line that is not noted, if there is one: the fast path of [`Self::allocate`].
+    /// Allocates a whole line without a note of its use: the fast path of [`Self::allocate`]. `None` if the
+    /// slow path is needed.
     #[inline(always)]
     #[must_use]
-    pub fn take_line(&mut self, owner: Owner) -> Option<u64> {
+    pub fn take_line(&mut self, owner: SliceOwner) -> Option<u64> {
         let list = *self.only_list.get(usize::from(owner.0))?;
         let id = match self.lines.take_from(list.into()) {
             Some(id) => id,
@@ -95,17 +96,17 @@ impl SliceMemory {
         Some(self.pages.start() + u64::from(id) * LINE_BYTES)
     }
 
-    /// The same for an owner of several slices, or of one that is empty.
+    /// [`Self::take_line`] for an owner of several slices, or of one that has no free line.
     #[inline(never)]
-    fn take_line_of_several(&mut self, owner: Owner) -> Option<u32> {
+    fn take_line_of_several(&mut self, owner: SliceOwner) -> Option<u32> {
         let holding = self.owners.get(usize::from(owner.0))?.as_ref()?;
         if self.notes_all { None } else { self.lines.take(&holding.slices) }
     }
 
-    /// An object whose line is noted, with its bytes that were not asked for, or why there is none.
+    /// Allocates an object in a noted line; `spare` is the number of its bytes beyond the requested size.
     pub(super) fn allocate_noted(
         &mut self,
-        owner: Owner,
+        owner: SliceOwner,
         size: ObjectSize,
         spare: u32,
     ) -> Result<u64, AllocationError> {
@@ -132,16 +133,17 @@ impl SliceMemory {
         Ok(self.pages.start() + u64::from(id) * LINE_BYTES + u64::from(offset))
     }
 
-    /// Takes an object back.
+    /// Frees an object.
     ///
     /// # Errors
-    /// If none that is handed out begins at the address.
+    /// If no allocated object begins at the address.
     #[inline]
     pub fn free(&mut self, virtual_address: u64) -> Result<(), AllocationError> {
         if self.free_line(virtual_address) { Ok(()) } else { self.free_noted(virtual_address) }
     }
 
-    /// Takes a line back that is not noted, if there is one: the fast path of [`Self::free`].
+    /// Frees a line that is not noted: the fast path of [`Self::free`]. Returns false if the slow path is
+    /// needed.
     #[inline(always)]
     #[must_use]
     pub fn free_line(&mut self, virtual_address: u64) -> bool {
@@ -151,7 +153,7 @@ impl SliceMemory {
         }
     }
 
-    /// Takes an object back whose line is noted, or says that there is none.
+    /// Frees an object in a noted line.
     fn free_noted(&mut self, virtual_address: u64) -> Result<(), AllocationError> {
         let not_allocated = AllocationError::NotAllocated(virtual_address);
         let found =
@@ -176,7 +178,8 @@ impl SliceMemory {
         Ok(())
     }
 
-    /// Number of the line that would hold a byte, and the offset of the byte in it.
+    /// Number of the line at a virtual address, and the offset of the byte in it; `None` if the address is
+    /// outside of the memory's range.
     #[inline(always)]
     fn split(&self, virtual_address: u64) -> Option<(u32, u32)> {
         let offset = virtual_address.checked_sub(self.pages.start())?;
@@ -184,25 +187,26 @@ impl SliceMemory {
         Some((line, (offset % LINE_BYTES) as u32))
     }
 
-    /// The slice of the line at an address that is handed out; `None` if it is not, or slices are
+    /// The slice of the allocated line at an address; `None` if the line is not allocated, or slices are
     /// not known.
     #[must_use]
     pub fn slice_of(&self, virtual_address: u64) -> Option<SliceId> {
         self.lines.line_at(virtual_address)?.slice
     }
 
-    /// The first bytes of an object, if one that is handed out begins there and is as long.
+    /// The first bytes of an object; `None` if no allocated object of that length begins at the address.
     #[must_use]
     pub fn bytes(&self, object: u64, bytes: usize) -> Option<&[u8]> {
         let range = self.byte_range(object, bytes)?;
-        self.pages.part(range)
+        self.pages.range_bytes(range)
     }
 
-    /// The same to write to.
+    /// The first bytes of an object, for writing; `None` if no allocated object of that length begins at the
+    /// address.
     #[must_use]
     pub fn bytes_mut(&mut self, object: u64, bytes: usize) -> Option<&mut [u8]> {
         let range = self.byte_range(object, bytes)?;
-        self.pages.part_mut(range)
+        self.pages.range_bytes_mut(range)
     }
 
     /// Virtual address of the first line of [`Self::as_lines_mut`].
@@ -211,8 +215,8 @@ impl SliceMemory {
         self.pages.start()
     }
 
-    /// All lines up to the first page that is not mapped, regardless of owners: for programs that distribute the lines that they were
-    /// given, each line to one thread.
+    /// All lines up to the first page that is not mapped, regardless of owners: for programs that distribute
+    /// their allocated lines over threads, each line to one thread.
     #[must_use]
     pub fn as_lines_mut(&mut self) -> &mut [[u8; usize_from(LINE_BYTES)]] {
         self.pages.bytes_mut().as_chunks_mut().0
@@ -220,12 +224,12 @@ impl SliceMemory {
 
     fn byte_range(&self, object: u64, bytes: usize) -> Option<std::ops::Range<usize>> {
         let start = usize_from(object.checked_sub(self.pages.start())?);
-        let size = self.place(object)?;
+        let size = self.slot_size(object)?;
         (bytes <= size.bytes() as usize).then_some(start..start + bytes)
     }
 
-    /// The size of the place of the object that begins at an address, if one is handed out there.
-    pub(super) fn place(&self, object: u64) -> Option<ObjectSize> {
+    /// The slot size of the allocated object that begins at an address.
+    pub(super) fn slot_size(&self, object: u64) -> Option<ObjectSize> {
         let (id, offset) = self.split(object)?;
         match self.lines.state(id)? {
             true => self.uses[id as usize].object_at(offset),
@@ -233,8 +237,8 @@ impl SliceMemory {
         }
     }
 
-    /// Whether an object that is handed out can have so many bytes where it is, in a place of that
-    /// size; if so, it has.
+    /// Sets the size of an allocated object within its slot, whose size the caller has compared. Returns
+    /// whether that was possible.
     pub(super) fn resize_in_place(&mut self, object: u64, bytes: u64) -> bool {
         let Some((id, offset)) = self.split(object) else { return false };
         if self.lines.state(id) != Some(true) {

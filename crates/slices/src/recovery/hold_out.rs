@@ -1,6 +1,6 @@
-//! Fresh addresses, compared with what a table says.
+//! The hold-out: a comparison of a table with fresh addresses.
 
-use super::evidence::{NotEnoughEvidence, RecoveryError};
+use super::errors::{NotEnoughEvidence, RecoveryError};
 use super::oracle::SliceOracle;
 use super::questions::Race;
 use super::{LINE_BIT, LONGEST_SEQUENCE_BITS, Learner};
@@ -8,20 +8,20 @@ use address_map::{BaseSequence, SliceTable};
 use units::LineAddr;
 use units::narrow::fit;
 
-/// A hold-out that a table passed.
+/// Counts of a hold-out that a table has passed.
 pub(super) struct HoldOut {
-    /// Addresses compared.
+    /// Addresses that were compared.
     pub(super) addresses: u64,
-    /// Those that were drawn at random.
+    /// Addresses of these that were drawn at random.
     pub(super) random_addresses: u32,
-    /// Those whose first answer contradicted the table.
+    /// Random addresses whose first answer contradicted the table.
     pub(super) asked_again: u64,
 }
 
 impl<O: SliceOracle> Learner<'_, O> {
     /// Compares the table with the answers about random lines of all pages and about every line of
-    /// one block of the longest sequence. An answer that contradicts it is put to the vote; the
-    /// first one that is confirmed ends the comparison with `None`.
+    /// one block of the longest sequence. An answer that contradicts the table is put to the vote; the
+    /// first contradiction that a vote confirms ends the comparison with `None`.
     pub(super) fn hold_out(
         &mut self,
         table: &SliceTable,
@@ -52,8 +52,8 @@ impl<O: SliceOracle> Learner<'_, O> {
         Ok(Some(HoldOut { addresses, random_addresses, asked_again }))
     }
 
-    /// Compares the table with what the first questions found. All later answers may agree with each
-    /// other and with a table of slices that had other names before.
+    /// Compares the table with the answers to the first questions. All later answers may agree with each
+    /// other and with a table of slices that had other numbers before.
     fn check_pilot(&self, expected: impl Fn(u64) -> u16) -> Result<(), NotEnoughEvidence> {
         let decided = self.noise.lead(self.pilot.len() as f64);
         for (address, tally) in &self.pilot {
@@ -66,10 +66,10 @@ impl<O: SliceOracle> Learner<'_, O> {
         Ok(())
     }
 
-    /// Whether all lines of a block of the longest sequence, in a random page, are where expected.
-    /// Of a longer sequence, single lines may differ from what a shorter one says: each line is
-    /// asked about until one that differs is overlooked with no more than the error probability of
-    /// a step. If all agree, all other blocks are rearrangements that the shorter one has too.
+    /// Whether all lines of a block of the longest sequence, in a random page, are in the expected slices.
+    /// If the true sequence is longer than the table's, single lines may differ: the oracle is asked about
+    /// each line until the probability of overlooking one that differs is below the error probability of
+    /// a step. If all agree, all other blocks are rearrangements that the shorter sequence has too.
     fn block_fits(
         &mut self,
         expected: impl Fn(u64) -> u16,

@@ -1,21 +1,21 @@
-//! How often answers are wrong, and how long a race between answers has to be.
+//! The share of wrong answers, and the lead that a race between answers needs.
 
-use super::evidence::{NotEnoughEvidence, RecoveryError};
+use super::errors::{NotEnoughEvidence, RecoveryError};
 use super::oracle::SliceOracle;
 use super::pages::Pages;
-use super::questions::{Questions, Tally};
+use super::questions::{AnswerTally, Questions};
 use statrs::distribution::{Beta, ContinuousCDF};
 use units::narrow::{fit, whole};
 
-/// Addresses that are asked over and over, and how often each.
+/// Addresses of the pilot: the oracle is asked [`PILOT_ROUNDS`] times about each.
 const PILOT_ADDRESSES: usize = 64;
 const PILOT_ROUNDS: usize = 64;
 
-/// Noise above which nothing is accepted: of two slices, answers that are wrong more than two times
-/// out of three look like right ones of an oracle that swaps the slices.
+/// Share of wrong answers above which no function is accepted: with two slices, answers that are wrong more
+/// than two times out of three look like right ones of an oracle that swaps the slices.
 const MOST_NOISE: f64 = 1.0 / 3.0;
 
-/// Noise that is assumed at least: a few hundred right answers exclude no less.
+/// Least share of wrong answers that is assumed: a few hundred right answers do not exclude it.
 const LEAST_NOISE: f64 = 0.01;
 
 /// Steps of the recovery among which the error probability is shared out evenly: the bound on the
@@ -25,9 +25,9 @@ const STEPS: f64 = 4.0;
 /// A bound on the share of wrong answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NoiseBound {
-    /// Share seen.
+    /// Measured share.
     pub(super) share: f64,
-    /// Share that decisions allow for: with a margin for addresses that are noisier than others.
+    /// Share that decisions allow for, with a margin for addresses that are noisier than others.
     pub(super) allowed: f64,
     /// Error probability of a whole step.
     step_error: f64,
@@ -49,15 +49,15 @@ impl NoiseBound {
         Ok(Self { share, allowed, step_error })
     }
 
-    /// By how much an answer must lead so that, over all `decisions` of a step, a wrong one does
+    /// The lead that an answer needs so that, over all `decisions` of a step, a wrong answer reaches it
     /// with no more than the step's error probability.
     pub(super) fn lead(&self, decisions: f64) -> u32 {
         let odds = (1.0 - self.allowed) / self.allowed;
         fit(whole(((decisions / self.step_error).ln() / odds.ln()).ceil()))
     }
 
-    /// Answers after which a race to `lead` is still open with no more than the step's error
-    /// probability, over all `decisions` (Hoeffding).
+    /// Number of answers after which a race to `lead` is over but for the step's error probability, over all
+    /// `decisions` (Hoeffding).
     pub(super) fn most_answers(&self, lead: u32, decisions: f64) -> u32 {
         let exponent = (decisions / self.step_error).ln();
         let open = |&answers: &u32| {
@@ -68,22 +68,22 @@ impl NoiseBound {
         (lead..).step_by(4).find(|answers| !open(answers)).expect("the noise is below one half")
     }
 
-    /// Whether so many wrong answers happen with less than the step's error probability where the
-    /// bound holds (Chernoff).
+    /// Whether so many wrong answers are less likely than the step's error probability if the bound holds
+    /// (Chernoff).
     pub(super) fn is_exceeded_by(&self, wrong: u64, answers: u64) -> bool {
         let share = wrong as f64 / answers as f64;
         if share <= self.allowed {
             return false;
         }
-        let term = |of: f64, to: f64| if of == 0.0 { 0.0 } else { of * (of / to).ln() };
+        let term = |p: f64, q: f64| if p == 0.0 { 0.0 } else { p * (p / q).ln() };
         let divergence = term(share, self.allowed) + term(1.0 - share, 1.0 - self.allowed);
         answers as f64 * divergence > (1.0 / self.step_error).ln()
     }
 
-    /// Upper bound on a share of addresses of which none was met among `met`, at the step's error
-    /// probability; an answer about one of them shows it unless it is wrong.
-    pub(super) fn most_unmet_share(&self, met: u32) -> f64 {
-        (1.0 / self.step_error).ln() / (f64::from(met) * (1.0 - self.allowed))
+    /// Upper bound, at the step's error probability, on the share of addresses of a kind of which none was
+    /// among `sampled` random ones. A right answer about such an address shows its kind.
+    pub(super) fn most_unseen_share(&self, sampled: u32) -> f64 {
+        (1.0 / self.step_error).ln() / (f64::from(sampled) * (1.0 - self.allowed))
     }
 
     /// The refusal for this many wrong answers.
@@ -93,11 +93,11 @@ impl NoiseBound {
     }
 }
 
-/// What the first addresses answered, by their addresses: no table is made of these answers, so that
-/// they tell whether the oracle still is what it was.
-pub(super) type Pilot = Vec<(u64, Tally)>;
+/// The first addresses with their answers. No table is made of these answers, so that they show whether the
+/// oracle has changed since.
+pub(super) type Pilot = Vec<(u64, AnswerTally)>;
 
-/// Asks about a few addresses over and over.
+/// Measures the noise: asks about a few addresses repeatedly.
 pub(super) fn measure<O: SliceOracle>(
     questions: &mut Questions<'_, O>,
     pages: &Pages,
@@ -105,13 +105,13 @@ pub(super) fn measure<O: SliceOracle>(
     questions.stage = "while the noise was measured";
     let addresses: Vec<u64> =
         (0..PILOT_ADDRESSES).map(|_| pages.random_line(&mut questions.random)).collect();
-    let mut tallies = vec![Tally::default(); addresses.len()];
+    let mut tallies = vec![AnswerTally::default(); addresses.len()];
     for _ in 0..PILOT_ROUNDS {
         for (tally, &address) in tallies.iter_mut().zip(&addresses) {
             tally.add(questions.ask(address)?);
         }
     }
-    let wrong: u32 = tallies.iter().map(Tally::against).sum();
+    let wrong: u32 = tallies.iter().map(AnswerTally::against).sum();
     let answers = (PILOT_ADDRESSES * PILOT_ROUNDS) as u64;
     let bound = NoiseBound::new(u64::from(wrong), answers, questions.error_probability)?;
     Ok((bound, addresses.into_iter().zip(tallies).collect()))

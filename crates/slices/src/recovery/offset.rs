@@ -1,20 +1,21 @@
-//! By what a block's positions are XORed, relative to a known block.
+//! The offset with which a block's positions are XORed, relative to a known block.
 
-use super::evidence::RecoveryError;
+use super::errors::RecoveryError;
 use super::oracle::SliceOracle;
 use super::{LINE_BIT, LONGEST_SEQUENCE_BITS, Learner};
 use address_map::ADDRESS_BITS;
 use rand_core::RngCore;
 use units::narrow::fit;
 
-/// Random lines before the race is decided: so many show a block that is no rearrangement.
+/// Random lines before the race is decided: so many show that a block is not a rearrangement.
 const LEAST_QUESTIONS: u64 = 64;
 
-/// Offsets that have not fallen behind, with the answers that agree with each; ordered by offset.
+/// Offsets that have not fallen behind, each with the number of answers that agree with it; ordered by
+/// offset.
 struct Field(Vec<(u32, u64)>);
 
 impl Field {
-    /// The offset that most answers agree with, and the next.
+    /// The offset with which most answers agree, and the next one.
     fn leaders(&self) -> ((u32, u64), Option<(u32, u64)>) {
         let mut leader = self.0[0];
         let mut rival = None;
@@ -31,10 +32,10 @@ impl Field {
 }
 
 impl<O: SliceOracle> Learner<'_, O> {
-    /// The offset d for which line x of the block at `start` is in slice `block[x ^ d]`; one of
-    /// them, if several make no difference. `None` if too many answers contradict every offset, or
-    /// no offset wins: each later question is a step in the race of the right offset against a
-    /// rival, so that their number is bounded if there is a right one.
+    /// Finds the offset d for which line x of the block at `start` is in slice `block[x ^ d]`; any of
+    /// them, if several are equivalent. `None` if too many answers contradict every offset, or no offset
+    /// wins: each later question is a step in the race of the right offset against a rival, so that their
+    /// number is bounded if there is a right one.
     pub(super) fn find_offset(
         &mut self,
         block: &[u16],
@@ -59,7 +60,7 @@ impl<O: SliceOracle> Learner<'_, O> {
             let random = self.questions.random.next_u32() as usize % block.len();
             let line = match rival {
                 _ if asked < LEAST_QUESTIONS => random,
-                Some(rival) => match telling_line(block, leader.0, rival.0, random) {
+                Some(rival) => match distinguishing_line(block, leader.0, rival.0, random) {
                     Some(line) => line,
                     None => {
                         field.0.retain(|entry| entry.0 != rival.0);
@@ -89,8 +90,13 @@ impl<O: SliceOracle> Learner<'_, O> {
     }
 }
 
-/// A line that two offsets put into different slices, looked for from `from` on.
-pub(super) fn telling_line(block: &[u16], one: u32, other: u32, from: usize) -> Option<usize> {
-    let tells = |line: &usize| block[line ^ one as usize] != block[line ^ other as usize];
-    (from..block.len()).chain(0..from).find(tells)
+/// Finds a line that two offsets put into different slices, from `from` on.
+pub(super) fn distinguishing_line(
+    block: &[u16],
+    one: u32,
+    other: u32,
+    from: usize,
+) -> Option<usize> {
+    let differs = |line: &usize| block[line ^ one as usize] != block[line ^ other as usize];
+    (from..block.len()).chain(0..from).find(differs)
 }

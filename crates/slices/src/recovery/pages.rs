@@ -1,4 +1,4 @@
-//! The memory that an oracle can be asked about: huge pages at arbitrary physical addresses.
+//! The memory whose lines an oracle can be asked about: huge pages at arbitrary physical addresses.
 
 use super::LINE_BIT;
 use address_map::ADDRESS_BITS;
@@ -7,15 +7,15 @@ use units::narrow::fit;
 
 /// Size of a huge page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PageSize {
+pub enum HugePageSize {
     /// 2 MiB.
     TwoMiB,
     /// 1 GiB.
     OneGiB,
 }
 
-impl PageSize {
-    /// Physical address bits within a page.
+impl HugePageSize {
+    /// Number of physical address bits within a page: log2 of its size.
     #[must_use]
     pub fn bits(self) -> u32 {
         match self {
@@ -30,43 +30,43 @@ impl PageSize {
 pub struct HugePage {
     /// Physical address of its first byte.
     pub start: u64,
-    /// Its size.
-    pub size: PageSize,
+    /// Size of the page.
+    pub size: HugePageSize,
 }
 
-/// Pages lie below this address (2 TiB), as tables hold no others: callers leave higher ones out.
+/// Limit of physical addresses (2 TiB): tables cannot contain higher ones, so callers leave higher pages out.
 pub const PAGE_LIMIT: u64 = 1 << ADDRESS_BITS;
 
-/// Why pages cannot be used.
+/// Error of pages that cannot be used for a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PagesError {
-    /// There is none.
+    /// The list of pages is empty.
     #[error("no huge pages; needed: one or more")]
     None,
     /// A page does not start at a multiple of its size.
     #[error("page {page} at {start:#x} is not aligned to its size of 2^{bits} bytes")]
     Unaligned {
-        /// Which page.
+        /// Index of the page.
         page: usize,
-        /// Where it starts.
+        /// Physical address of its first byte.
         start: u64,
         /// log2 of its size.
         bits: u32,
     },
-    /// A page is above the addresses that tables can hold.
+    /// A page is above the addresses that tables can contain.
     #[error("page {page} at {start:#x} is not below 2^{ADDRESS_BITS}")]
     TooHigh {
-        /// Which page.
+        /// Index of the page.
         page: usize,
-        /// Where it starts.
+        /// Physical address of its first byte.
         start: u64,
     },
     /// Two pages have memory in common.
     #[error("the pages at {one:#x} and {other:#x} overlap")]
     Overlap {
-        /// Where one starts.
+        /// Physical address of one page's first byte.
         one: u64,
-        /// Where the other starts.
+        /// Physical address of the other page's first byte.
         other: u64,
     },
 }

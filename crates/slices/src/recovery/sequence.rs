@@ -1,16 +1,16 @@
 //! Base sequences: the lines of one block, and how other blocks rearrange them.
 
-use super::evidence::{NotEnoughEvidence, RecoveryError};
-use super::offset::telling_line;
+use super::errors::{NotEnoughEvidence, RecoveryError};
+use super::offset::distinguishing_line;
 use super::oracle::SliceOracle;
 use super::questions::Race;
 use super::{Candidate, LINE_BIT, LONGEST_SEQUENCE_BITS, Learner, Recovered};
-use crate::gf2::{Insertion, LinearMap};
+use crate::gf2::{LinearMap, VectorInsertion};
 use address_map::ADDRESS_BITS;
 use units::narrow::fit;
 
 impl<O: SliceOracle> Learner<'_, O> {
-    /// The shortest base sequence that the answers follow.
+    /// Finds the shortest base sequence that fits the answers.
     pub(super) fn sequence(&mut self) -> Result<Recovered, RecoveryError<O::Error>> {
         let start = self.pages.reference().start;
         let race = Race::new(&self.noise, self.votes());
@@ -23,7 +23,7 @@ impl<O: SliceOracle> Learner<'_, O> {
             if self.missing_slice(&block).is_some() {
                 continue;
             }
-            let Some(candidate) = self.rearranged(&block)? else {
+            let Some(candidate) = self.find_rearrangements(&block)? else {
                 continue;
             };
             if let Some(file) = self.accept(candidate)? {
@@ -39,9 +39,12 @@ impl<O: SliceOracle> Learner<'_, O> {
         (0..fit(self.slices)).find(|slice| !block.contains(slice))
     }
 
-    /// The function with `block` as the first block of the reference page, if all others are
+    /// Finds the function with `block` as the first block of the reference page, if all other blocks are
     /// rearrangements of it that depend on the address by XOR.
-    fn rearranged(&mut self, block: &[u16]) -> Result<Option<Candidate>, RecoveryError<O::Error>> {
+    fn find_rearrangements(
+        &mut self,
+        block: &[u16],
+    ) -> Result<Option<Candidate>, RecoveryError<O::Error>> {
         self.questions.stage = "while rearrangements of the sequence were looked for";
         let reference = self.pages.reference();
         let first_above = LINE_BIT + block.len().ilog2();
@@ -57,15 +60,15 @@ impl<O: SliceOracle> Learner<'_, O> {
                 return Ok(None);
             };
             let insertion = span.insert(start ^ reference.start, offset);
-            if let Insertion::Dependent(other) = insertion {
-                if telling_line(block, offset, other, 0).is_some() {
+            if let VectorInsertion::Dependent(other) = insertion {
+                if distinguishing_line(block, offset, other, 0).is_some() {
                     return Ok(None);
                 }
                 foretold_pages += 1;
             }
         }
-        let of_reference = span.extended(reference.start) as usize;
-        let base = (0..block.len()).map(|index| block[index ^ of_reference]).collect();
+        let reference_offset = span.extended(reference.start) as usize;
+        let base = (0..block.len()).map(|index| block[index ^ reference_offset]).collect();
         let mut perm_masks = vec![0; block.len().ilog2() as usize];
         for bit in first_above..ADDRESS_BITS {
             let offset = span.extended(1 << bit);

@@ -1,23 +1,23 @@
-//! Slices chosen by XOR masks: one address for each bit decides all of them.
+//! Slices chosen by XOR masks: the slices of one address for each bit decide all others.
 
-use super::evidence::RecoveryError;
+use super::errors::RecoveryError;
 use super::oracle::SliceOracle;
 use super::questions::Race;
 use super::{Candidate, LINE_BIT, LONGEST_SEQUENCE_BITS, Learner, Recovered};
-use crate::gf2::{Insertion, LinearMap};
+use crate::gf2::{LinearMap, VectorInsertion};
 use address_map::ADDRESS_BITS;
 use units::narrow::fit;
 
 /// A slice number that depends on address bits by XOR alone.
 struct XorFunction {
-    /// What each address bit adds, from bit 0 on.
+    /// Number that each address bit adds (XOR) to the slice number, from bit 0 on.
     columns: Vec<u16>,
     /// The slice of address 0.
     constant: u16,
 }
 
 impl<O: SliceOracle> Learner<'_, O> {
-    /// The XOR function that the answers follow, if they do.
+    /// Finds the XOR function that fits the answers, if there is one.
     pub(super) fn xor(&mut self) -> Result<Option<Recovered>, RecoveryError<O::Error>> {
         self.questions.stage = "while XOR masks were looked for";
         let reference = self.pages.reference();
@@ -32,9 +32,9 @@ impl<O: SliceOracle> Learner<'_, O> {
         for (address, slice) in addresses.iter().zip(&slices).skip(1) {
             let change = u32::from(slice ^ slices[0]);
             match span.insert(address ^ reference.start, change) {
-                Insertion::Dependent(other) if other != change => return Ok(None),
-                Insertion::Dependent(_) => foretold_pages += 1,
-                Insertion::New => (),
+                VectorInsertion::Dependent(other) if other != change => return Ok(None),
+                VectorInsertion::Dependent(_) => foretold_pages += 1,
+                VectorInsertion::New => (),
             }
         }
         let function = XorFunction {
@@ -49,7 +49,7 @@ impl<O: SliceOracle> Learner<'_, O> {
         Ok(self.accept(candidate)?.map(|file| Recovered { file, xor_masks }))
     }
 
-    /// Most addresses that are voted on, over all attempts.
+    /// Most addresses on which votes decide, over all attempts.
     pub(super) fn votes(&self) -> f64 {
         f64::from((1 << LONGEST_SEQUENCE_BITS) + ADDRESS_BITS + self.pages.count())
     }
@@ -65,8 +65,7 @@ impl XorFunction {
         (self.constant == 0).then(|| (0..slice_bits).map(mask).collect())
     }
 
-    /// The same function as the shortest sequence whose positions reach all slices, and its
-    /// permutation masks.
+    /// The function as the shortest sequence whose positions reach all slices, with its permutation masks.
     fn as_sequence(&self, slices: u32) -> Option<(Vec<u16>, Vec<u64>)> {
         let slice_bits = slices.ilog2() as usize;
         let mut position_of = LinearMap::default();

@@ -4,10 +4,10 @@ use crate::emulated::{Counters, Noise, pages, table};
 use address_map::SliceFunction;
 use proptest::prelude::*;
 use slices::memory::{
-    AllocationError, Line, LineAllocator, MappedPage, PhysicalAddressError, PhysicalAddresses,
-    PlacementError, VirtualPage,
+    AllocatedLine, AllocationError, LineAllocator, MappedPage, PhysicalAddressError,
+    PhysicalAddresses, PlacementError, VirtualPage,
 };
-use slices::recovery::PageSize;
+use slices::recovery::HugePageSize;
 use slices::{Coverage, SliceMap, TableFile};
 use std::collections::BTreeSet;
 use units::SliceId;
@@ -18,7 +18,7 @@ fn machine(count: usize, limit: u64, seed: u64) -> (SliceMap, Vec<MappedPage>, C
     let table = table(SLICES, 9, 34, 1);
     let function = SliceFunction::base_sequence(&table).expect("is valid");
     let file = TableFile { table, coverage: Coverage::Below(limit), evidence: None };
-    let pages = pages(count, PageSize::TwoMiB, 34, seed);
+    let pages = pages(count, HugePageSize::TwoMiB, 34, seed);
     let counters = Counters::new(&function, SLICES, &pages, Noise::Spread(0.0));
     let mapped = pages.iter().enumerate().map(|(index, &page)| {
         // Virtual order is not physical order, and there are holes.
@@ -28,7 +28,7 @@ fn machine(count: usize, limit: u64, seed: u64) -> (SliceMap, Vec<MappedPage>, C
 }
 
 /// The physical address of a line, from what was mapped.
-fn physical(line: Line, pages: &[MappedPage]) -> u64 {
+fn physical(line: AllocatedLine, pages: &[MappedPage]) -> u64 {
     let within = |page: &&MappedPage| line.virtual_address >> 21 == page.virtual_start >> 21;
     let page = pages.iter().find(within).expect("the line is in a page");
     page.page.start + line.virtual_address - page.virtual_start
@@ -48,7 +48,7 @@ proptest! {
         let (map, pages, counters) = machine(count, 1 << 34, seed);
         let mut allocator = LineAllocator::new(&map, &pages).expect("is covered");
         let total = allocator.statistics().total;
-        let mut live: Vec<Line> = Vec::new();
+        let mut live: Vec<AllocatedLine> = Vec::new();
         let mut addresses = BTreeSet::new();
         let mut state = seed;
         for _ in 0..40_000 {
@@ -135,7 +135,7 @@ fn a_slice_that_is_not_there_is_refused() {
     assert_eq!(allocator.allocate(&[SliceId(18)]), Err(error));
 }
 
-/// What a page map says of the pages of a machine.
+/// Variants of a page map of a machine's pages.
 enum Emulated {
     Shown(Vec<MappedPage>),
     Hidden,
@@ -172,7 +172,7 @@ fn placed(
 fn physical_addresses_place_lines_and_memory_that_is_no_huge_page_is_refused() {
     let (map, pages, counters) = machine(2, 1 << 34, 6);
     let mut allocator = placed(&map, &pages, &Emulated::Shown(pages.clone())).expect("is known");
-    assert_eq!(allocator.plain_because(), None);
+    assert_eq!(allocator.plain_reason(), None);
     let line = allocator.allocate(&[SliceId(7)]).expect("there is room");
     assert_eq!(counters.slice(physical(line, &pages)), SliceId(7));
     let torn = placed(&map, &pages, &Emulated::Torn(pages.clone()));
@@ -185,7 +185,7 @@ fn physical_addresses_place_lines_and_memory_that_is_no_huge_page_is_refused() {
 fn without_physical_addresses_lines_come_from_anywhere_and_the_allocator_says_so() {
     let (map, pages, _) = machine(1, 1 << 34, 5);
     let mut allocator = placed(&map, &pages, &Emulated::Hidden).expect("falls back");
-    let reason = allocator.plain_because().expect("says so");
+    let reason = allocator.plain_reason().expect("says so");
     assert!(reason.contains("hides physical addresses"), "{reason}");
     let lines = allocator.allocate_scattered(1 << 21, &[SliceId(3)]).expect("is all of it");
     let addresses: BTreeSet<u64> = lines.iter().map(|line| line.virtual_address).collect();

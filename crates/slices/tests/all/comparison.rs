@@ -2,16 +2,16 @@
 
 use crate::emulated::{Counters, Noise, pages};
 use address_map::SliceFunction;
-use slices::comparison::{Comparison, ComparisonError, Plan, compare};
+use slices::comparison::{Comparison, ComparisonError, ComparisonPlan, compare};
 use slices::published::named;
-use slices::recovery::PageSize;
+use slices::recovery::HugePageSize;
 use slices::{SliceMap, TableFile};
 
-const PLAN: Plan = Plan { addresses: 2048, seed: 7 };
+const PLAN: ComparisonPlan = ComparisonPlan { addresses: 2048, seed: 7 };
 
 /// A machine that follows `truth`, compared with `table`.
 fn compared(truth: &TableFile, table: &TableFile, noise: Noise) -> Comparison {
-    let pages = pages(64, PageSize::TwoMiB, 37, 5);
+    let pages = pages(64, HugePageSize::TwoMiB, 37, 5);
     let function = SliceFunction::base_sequence(&truth.table).expect("is valid");
     let mut oracle = Counters::new(&function, truth.table.slices, &pages, noise);
     let map = SliceMap::new(table).expect("is valid");
@@ -82,7 +82,7 @@ fn the_same_function_under_other_names_is_told_apart() {
 
 #[test]
 fn what_cannot_be_compared_is_refused() {
-    let pages = pages(2, PageSize::TwoMiB, 37, 5);
+    let pages = pages(2, HugePageSize::TwoMiB, 37, 5);
     let truth = file("skx-18");
     let function = SliceFunction::base_sequence(&truth.table).expect("is valid");
     let mut oracle = Counters::new(&function, 18, &pages, Noise::Spread(0.0));

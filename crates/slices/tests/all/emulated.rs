@@ -3,7 +3,7 @@
 use address_map::{AddressMap, SetFunction, SliceFunction, SliceTable};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use slices::recovery::{Answer, HugePage, PageSize, SliceOracle};
+use slices::recovery::{HugePage, HugePageSize, OracleAnswer, SliceOracle};
 use std::convert::Infallible;
 use units::{LineAddr, SliceId};
 
@@ -63,7 +63,7 @@ impl SliceOracle for Counters {
         self.map.slices()
     }
 
-    fn ask(&mut self, address: u64) -> Result<Answer, Infallible> {
+    fn ask(&mut self, address: u64) -> Result<OracleAnswer, Infallible> {
         let within =
             |page: &HugePage| address >> page.size.bits() == page.start >> page.size.bits();
         assert!(self.pages.iter().any(within), "{address:#x} is in no page");
@@ -76,7 +76,7 @@ impl SliceOracle for Counters {
                 SliceId((right.0 + 1) % self.map.slices() as u16)
             }
             Noise::Busy(share) if self.happens(share) => SliceId(0),
-            Noise::Unclear(share) if self.happens(share) => return Ok(Answer::Unclear),
+            Noise::Unclear(share) if self.happens(share) => return Ok(OracleAnswer::Unclear),
             Noise::Sticky(share) => {
                 let mut of_line = Xoshiro256PlusPlus::seed_from_u64(address);
                 let other = (right.0 + 1) % self.map.slices() as u16;
@@ -89,7 +89,7 @@ impl SliceOracle for Counters {
             }
             _ => right,
         };
-        Ok(Answer::Slice(given))
+        Ok(OracleAnswer::Slice(given))
     }
 }
 
@@ -99,7 +99,7 @@ pub fn draw(random: &mut impl RngCore) -> f64 {
 }
 
 /// Huge pages at random addresses below 2^`memory_bits`.
-pub fn pages(count: usize, size: PageSize, memory_bits: u32, seed: u64) -> Vec<HugePage> {
+pub fn pages(count: usize, size: HugePageSize, memory_bits: u32, seed: u64) -> Vec<HugePage> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut starts = Vec::new();
     while starts.len() < count {

@@ -3,32 +3,32 @@
 use crate::slice_memory::{Emulated, PAGE_BYTES, function, map};
 use address_map::SliceFunction;
 use slices::memory::{
-    AllocationError, HugePages, MemoryError, MemoryRequest, NodeError, Owner, PhysicalAddressError,
-    PhysicalAddresses, PlacementError, SliceMemory, online_nodes,
+    AllocationError, HugePages, MemoryError, MemoryRequest, NodeError, PhysicalAddressError,
+    PhysicalAddresses, PlacementError, SliceMemory, SliceOwner, online_nodes,
 };
-use slices::recovery::PageSize;
+use slices::recovery::HugePageSize;
 use std::collections::BTreeSet;
 use std::io;
 use units::{LINE_BYTES, LineAddr, SliceId};
 
 fn growing(pages: usize, most: usize) -> (SliceMemory, Emulated) {
-    let pages = HugePages::plain_on(pages << 21, most << 21, PageSize::TwoMiB, None);
+    let pages = HugePages::plain_on(pages << 21, most << 21, HugePageSize::TwoMiB, None);
     let pages = pages.expect("there is memory");
     let addresses = Emulated { start: pages.start() };
-    (SliceMemory::placed(&map(1 << 34), pages, &addresses).expect("is covered"), addresses)
+    (SliceMemory::from_pages(&map(1 << 34), pages, &addresses).expect("is covered"), addresses)
 }
 
 /// All lines that the owner can still get, each checked for its slice.
 fn all_lines(
     memory: &mut SliceMemory,
     physical: &Emulated,
-    owner: Owner,
+    owner: SliceOwner,
     slice: u16,
 ) -> BTreeSet<u64> {
     let SliceFunction::BaseSequence(sequence) = function() else { unreachable!() };
     let mut lines = BTreeSet::new();
     while let Some(line) = memory.take_line(owner) {
-        assert_eq!(sequence.slice(LineAddr::of_byte(physical.of(line))), u32::from(slice));
+        assert_eq!(sequence.slice(LineAddr::of_byte(physical.translate(line))), u32::from(slice));
         assert_eq!(memory.slice_of(line), Some(SliceId(slice)));
         memory.bytes_mut(line, 64).expect("is handed out").fill(1);
         assert!(lines.insert(line), "handed out twice");
@@ -99,9 +99,9 @@ impl PhysicalAddresses for Beyond {
 
 #[test]
 fn pages_that_the_table_does_not_cover_are_not_taken_in() {
-    let pages = HugePages::plain_on(1 << 21, 2 << 21, PageSize::TwoMiB, None).expect("memory");
+    let pages = HugePages::plain_on(1 << 21, 2 << 21, HugePageSize::TwoMiB, None).expect("memory");
     let inside = Emulated { start: pages.start() };
-    let mut memory = SliceMemory::placed(&map(1 << 34), pages, &inside).expect("is covered");
+    let mut memory = SliceMemory::from_pages(&map(1 << 34), pages, &inside).expect("is covered");
     for _ in 0..2 {
         let error = memory.grow_with(1, &Beyond).expect_err("is not covered");
         let uncovered = matches!(error, MemoryError::Placement(PlacementError::NotCovered(_)));
@@ -116,7 +116,7 @@ fn plain_memory_grows_by_itself_when_it_is_full() {
     let request = MemoryRequest {
         most_bytes: 4 << 21,
         plain_allowed: true,
-        ..MemoryRequest::of(1, PageSize::TwoMiB)
+        ..MemoryRequest::in_slices(1, HugePageSize::TwoMiB)
     };
     let mut memory = SliceMemory::open(&map(1 << 34), &request).expect("there is memory");
     let all: Vec<SliceId> = (0..18).map(SliceId).collect();
@@ -126,7 +126,7 @@ fn plain_memory_grows_by_itself_when_it_is_full() {
         lines += 1;
     }
     assert!(lines >= 1 << 15 && lines % (1 << 15) == 0);
-    assert!(memory.plain_because().is_none() || lines == 4 << 15, "{lines}");
+    assert!(memory.plain_reason().is_none() || lines == 4 << 15, "{lines}");
     assert_eq!(memory.statistics().used_lines, lines);
 }
 
@@ -136,10 +136,10 @@ fn memory_of_the_caller_is_placed_and_left_to_the_caller() {
     let start = (own.as_mut_ptr() as u64).next_multiple_of(PAGE_BYTES);
     // SAFETY: `own` is used through the memory only, and outlives it.
     #[expect(unsafe_code, reason = "the caller vouches for memory that is handed over")]
-    let pages = unsafe { HugePages::of_caller(start, 2 * PAGE_BYTES, PageSize::TwoMiB) };
+    let pages = unsafe { HugePages::from_caller(start, 2 * PAGE_BYTES, HugePageSize::TwoMiB) };
     let physical = Emulated { start };
-    let mut memory =
-        SliceMemory::placed(&map(1 << 34), pages.expect("is aligned"), &physical).expect("covered");
+    let mut memory = SliceMemory::from_pages(&map(1 << 34), pages.expect("is aligned"), &physical)
+        .expect("covered");
     let owner = memory.claim(&[SliceId(9)]).expect("is free");
     let lines = all_lines(&mut memory, &physical, owner, 9);
     assert!(lines.iter().all(|line| (start..start + 2 * PAGE_BYTES).contains(line)));
@@ -153,7 +153,7 @@ fn memory_of_the_caller_is_placed_and_left_to_the_caller() {
     for (start, bytes) in [(start + 64, PAGE_BYTES), (start, 64), (start, 0)] {
         // SAFETY: it is refused.
         #[expect(unsafe_code, reason = "as above")]
-        let pages = unsafe { HugePages::of_caller(start, bytes, PageSize::TwoMiB) };
+        let pages = unsafe { HugePages::from_caller(start, bytes, HugePageSize::TwoMiB) };
         assert!(pages.is_none(), "{start:#x} {bytes}");
     }
 }
@@ -181,9 +181,9 @@ fn pages_of_several_nodes_or_of_another_one_than_wanted_are_refused_with_a_sente
         ([0, 0], Some(1), Some((0, 1))),
         ([1, 0], Some(1), Some((0, 1))),
     ] {
-        let pages = HugePages::plain(2 << 21, PageSize::TwoMiB).expect("there is memory");
+        let pages = HugePages::plain(2 << 21, HugePageSize::TwoMiB).expect("there is memory");
         let addresses = OnNodes(Emulated { start: pages.start() }, nodes);
-        let placed = SliceMemory::placed_on(&map(1 << 34), pages, &addresses, wanted);
+        let placed = SliceMemory::from_pages_on_node(&map(1 << 34), pages, &addresses, wanted);
         let found = placed.map(drop).err().map(|error| {
             let text = error.to_string();
             assert!(text.contains("slice numbers belong to a socket"), "{text}");
@@ -198,9 +198,9 @@ fn pages_of_several_nodes_or_of_another_one_than_wanted_are_refused_with_a_sente
 
 #[test]
 fn a_memory_grows_on_the_node_that_it_began_on() {
-    let pages = HugePages::plain_on(1 << 21, 2 << 21, PageSize::TwoMiB, None).expect("memory");
+    let pages = HugePages::plain_on(1 << 21, 2 << 21, HugePageSize::TwoMiB, None).expect("memory");
     let addresses = OnNodes(Emulated { start: pages.start() }, [1, 0]);
-    let mut memory = SliceMemory::placed(&map(1 << 34), pages, &addresses).expect("one node");
+    let mut memory = SliceMemory::from_pages(&map(1 << 34), pages, &addresses).expect("one node");
     let error = memory.grow_with(1, &addresses).expect_err("the second page is elsewhere");
     assert!(error.to_string().contains("is on node 0, wanted: 1"), "{error}");
 }
@@ -213,7 +213,7 @@ fn a_node_that_is_not_there_is_refused_before_memory_is_taken() {
     let request = MemoryRequest {
         node: Some(1000),
         plain_allowed: true,
-        ..MemoryRequest::of(1, PageSize::TwoMiB)
+        ..MemoryRequest::in_slices(1, HugePageSize::TwoMiB)
     };
     let error = SliceMemory::open(&map(1 << 34), &request).expect_err("no such node");
     assert!(error.to_string().starts_with("no node 1000; online: 0"), "{error}");
@@ -235,7 +235,7 @@ fn the_kernel_puts_this_process_on_a_node_that_it_lists() {
     let request = MemoryRequest {
         node: online_nodes("/".as_ref()).map(|(nodes, _)| nodes[0]),
         plain_allowed: true,
-        ..MemoryRequest::of(1, PageSize::TwoMiB)
+        ..MemoryRequest::in_slices(1, HugePageSize::TwoMiB)
     };
     let mut memory = SliceMemory::open(&map(1 << 35), &request).expect("there is memory");
     memory.as_lines_mut()[0].fill(1);

@@ -5,11 +5,13 @@ use address_map::{SliceFunction, XOR_MASKS};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slices::SliceMap;
-use slices::recovery::{Answer, HugePage, PageSize, RecoveryError, Settings, SliceOracle, recover};
+use slices::recovery::{
+    HugePage, HugePageSize, OracleAnswer, RecoveryError, Settings, SliceOracle, recover,
+};
 use std::convert::Infallible;
 use units::SliceId;
 
-/// What is wrong with an oracle. Shares of wrong answers are those of [`Oracle::severity`].
+/// Fault of an oracle. Shares of wrong answers are those of [`Oracle::severity`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     /// Any other slice now and then.
@@ -104,19 +106,19 @@ impl SliceOracle for Oracle {
         self.counters.slices()
     }
 
-    fn ask(&mut self, address: u64) -> Result<Answer, Infallible> {
+    fn ask(&mut self, address: u64) -> Result<OracleAnswer, Infallible> {
         self.asked += 1;
         let answer = self.counters.ask(address)?;
         let drift = self.severity * self.asked as f64 / 200_000.0;
         Ok(match self.kind {
             Kind::Renamed | Kind::Moved
-                if answer == Answer::Slice(self.counters.slice(address)) =>
+                if answer == OracleAnswer::Slice(self.counters.slice(address)) =>
             {
-                Answer::Slice(self.said(address))
+                OracleAnswer::Slice(self.said(address))
             }
-            Kind::Drifting if draw(&mut self.random) < drift => {
-                Answer::Slice(SliceId((self.random.next_u64() % u64::from(self.slices())) as u16))
-            }
+            Kind::Drifting if draw(&mut self.random) < drift => OracleAnswer::Slice(SliceId(
+                (self.random.next_u64() % u64::from(self.slices())) as u16,
+            )),
             _ => answer,
         })
     }
@@ -143,7 +145,7 @@ fn function(kind: Kind, random: &mut Xoshiro256PlusPlus) -> (u32, SliceFunction)
 /// page that was moved it has to say where all lines are by the answers before, or by those after:
 /// a move before or after nearly all questions shows in neither.
 fn is_right_or_refused(kind: Kind, seed: u64) -> bool {
-    let pages = pages(6, PageSize::TwoMiB, 34, seed);
+    let pages = pages(6, HugePageSize::TwoMiB, 34, seed);
     let mut oracle = Oracle::new(kind, seed, &pages);
     let settings = Settings { seed, ..Settings::new("a test part", "an oracle of the tests") };
     let file = match recover(&mut oracle, &pages, &settings) {

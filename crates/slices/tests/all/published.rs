@@ -66,11 +66,11 @@ fn tables_name_their_source_and_its_licence() {
 
 #[test]
 fn a_name_stands_in_the_place_of_a_path() {
-    let of_path = |path: &str| published::of_path(path.as_ref());
-    let known = of_path("published:icx-40").expect("is no file").expect("is known");
+    let from_path = |path: &str| published::from_path(path.as_ref());
+    let known = from_path("published:icx-40").expect("is no file").expect("is known");
     assert_eq!(known.name, "icx-40");
-    assert!(of_path("published:icx-41").expect("is no file").is_err());
-    assert!(of_path("./published:icx-40").is_none() && of_path("icx-40").is_none());
+    assert!(from_path("published:icx-41").expect("is no file").is_err());
+    assert!(from_path("./published:icx-40").is_none() && from_path("icx-40").is_none());
 }
 
 fn cpu(model: u32, stepping: u32) -> CpuIdentity<'static> {
@@ -79,7 +79,7 @@ fn cpu(model: u32, stepping: u32) -> CpuIdentity<'static> {
 
 #[test]
 fn a_cpu_is_known_by_model_stepping_and_slices() {
-    let name = |cpu, slices| published::of_cpu(cpu, slices).map(|table| table.name);
+    let name = |cpu, slices| published::find_for_cpu(cpu, slices).map(|table| table.name);
     assert_eq!(name(cpu(0x55, 4), 18), Some("skx-18"));
     assert_eq!(name(cpu(0x55, 7), 28), Some("skx-28"));
     assert_eq!(name(cpu(0x6a, 6), 28), Some("icx-28"));

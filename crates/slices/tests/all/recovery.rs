@@ -5,7 +5,7 @@ use address_map::{SliceFunction, XOR_MASKS};
 use proptest::prelude::*;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use slices::recovery::{HugePage, PageSize, Recovered, Settings, recover};
+use slices::recovery::{HugePage, HugePageSize, Recovered, Settings, recover};
 use slices::{Coverage, SliceMap, TableFile};
 
 /// 128 GiB.
@@ -49,7 +49,7 @@ fn mismatches(
 
 #[test]
 fn pages_of_2_mib_and_5_percent_noise_show_the_whole_function_without_a_mismatch() {
-    let pages = pages(48, PageSize::TwoMiB, MEMORY_BITS, 3);
+    let pages = pages(48, HugePageSize::TwoMiB, MEMORY_BITS, 3);
     for (slices, function) in functions() {
         let mut counters = Counters::new(&function, slices, &pages, Noise::Spread(0.05));
         let recovered = found(&mut counters, &pages);
@@ -65,7 +65,7 @@ fn pages_of_2_mib_and_5_percent_noise_show_the_whole_function_without_a_mismatch
 
 #[test]
 fn three_pages_of_1_gib_show_the_function_where_they_are_and_nowhere_else() {
-    let pages = pages(3, PageSize::OneGiB, MEMORY_BITS, 4);
+    let pages = pages(3, HugePageSize::OneGiB, MEMORY_BITS, 4);
     for (slices, function) in functions() {
         let mut counters = Counters::new(&function, slices, &pages, Noise::Spread(0.05));
         let recovered = found(&mut counters, &pages);
@@ -84,7 +84,7 @@ fn three_pages_of_1_gib_show_the_function_where_they_are_and_nowhere_else() {
 
 #[test]
 fn wrong_answers_that_are_all_alike_or_come_in_bursts_mislead_nobody() {
-    let pages = pages(24, PageSize::TwoMiB, 34, 5);
+    let pages = pages(24, HugePageSize::TwoMiB, 34, 5);
     let table = table(18, 9, 34, 5);
     let sequence = SliceFunction::base_sequence(&table).expect("is valid");
     for (slices, function) in [(18, sequence), (8, SliceFunction::xor(&XOR_MASKS[..3]))] {
@@ -119,7 +119,7 @@ proptest! {
         let bits = (slices - 1).ilog2() + 3 + longer;
         let table = table(slices, bits, 34, seed);
         let function = SliceFunction::base_sequence(&table).expect("is valid");
-        let pages = pages(40, PageSize::TwoMiB, 34, seed);
+        let pages = pages(40, HugePageSize::TwoMiB, 34, seed);
         let mut counters = Counters::new(&function, slices, &pages, Noise::Spread(noise));
         let recovered = found(&mut counters, &pages);
         prop_assert_eq!(&recovered.file.coverage, &Coverage::Below(1 << 34));
@@ -130,7 +130,7 @@ proptest! {
 
 #[test]
 fn published_xor_masks_come_out_as_masks() {
-    let pages = pages(48, PageSize::TwoMiB, 38, 6);
+    let pages = pages(48, HugePageSize::TwoMiB, 38, 6);
     for bits in 1..=4 {
         let function = SliceFunction::xor(&XOR_MASKS[..bits]);
         let mut counters = Counters::new(&function, 1 << bits, &pages, Noise::Spread(0.05));
@@ -141,7 +141,7 @@ fn published_xor_masks_come_out_as_masks() {
 
 #[test]
 fn xor_functions_whose_slices_are_numbered_otherwise_come_out_as_sequences() {
-    let pages = pages(48, PageSize::TwoMiB, MEMORY_BITS, 8);
+    let pages = pages(48, HugePageSize::TwoMiB, MEMORY_BITS, 8);
     let xor = SliceFunction::xor(&XOR_MASKS[..3]);
     let counters = Counters::new(&xor, 8, &pages, Noise::Spread(0.0));
     let names = [3, 1, 4, 0, 5, 7, 2, 6];
@@ -160,7 +160,7 @@ fn xor_functions_whose_slices_are_numbered_otherwise_come_out_as_sequences() {
 #[test]
 fn a_single_line_that_differs_makes_a_sequence_long() {
     let short = table(18, 9, 34, 10);
-    let pages = pages(32, PageSize::TwoMiB, 34, 10);
+    let pages = pages(32, HugePageSize::TwoMiB, 34, 10);
     for line in [600, 5000, 16_383] {
         let mut long = table(18, 14, 34, 10);
         long.base = short.base.iter().copied().cycle().take(1 << 14).collect();
@@ -177,7 +177,7 @@ fn a_single_line_that_differs_makes_a_sequence_long() {
 #[test]
 fn a_recovered_table_survives_its_file_with_coverage_and_evidence() {
     for count in [2, 48] {
-        let pages = pages(count, PageSize::TwoMiB, MEMORY_BITS, 9);
+        let pages = pages(count, HugePageSize::TwoMiB, MEMORY_BITS, 9);
         let function = SliceFunction::base_sequence(&table(40, 9, MEMORY_BITS, 9)).expect("ok");
         let mut counters = Counters::new(&function, 40, &pages, Noise::Spread(0.05));
         let file = found(&mut counters, &pages).file;

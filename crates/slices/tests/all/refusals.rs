@@ -5,7 +5,7 @@ use address_map::{SliceFunction, XOR_MASKS};
 use proptest::prelude::*;
 use slices::SliceMap;
 use slices::recovery::{
-    Answer, HugePage, NotEnoughEvidence, PageSize, PagesError, RecoveryError, Settings,
+    HugePage, HugePageSize, NotEnoughEvidence, OracleAnswer, PagesError, RecoveryError, Settings,
     SliceOracle, recover,
 };
 use std::fmt::{self, Display};
@@ -53,7 +53,7 @@ proptest! {
     fn no_noise_and_no_budget_leads_to_a_wrong_table(
         (slices, function) in functions(),
         noise in noises(),
-        size in prop_oneof![Just(PageSize::TwoMiB), Just(PageSize::OneGiB)],
+        size in prop_oneof![Just(HugePageSize::TwoMiB), Just(HugePageSize::OneGiB)],
         count in 1..8usize,
         seed in any::<u64>(),
         most_questions in prop_oneof![0..200_000u64, Just(2_000_000)],
@@ -89,7 +89,7 @@ proptest! {
 
 #[test]
 fn answers_that_are_wrong_more_often_than_one_in_three_are_too_noisy() {
-    let pages = pages(4, PageSize::TwoMiB, 34, 1);
+    let pages = pages(4, HugePageSize::TwoMiB, 34, 1);
     for (bits, share) in [(1, 0.4), (1, 0.5), (1, 0.6), (3, 0.4), (3, 0.6), (3, 0.9)] {
         let function = SliceFunction::xor(&XOR_MASKS[..bits]);
         let mut counters = Counters::new(&function, 1 << bits, &pages, Noise::Spread(share));
@@ -100,7 +100,7 @@ fn answers_that_are_wrong_more_often_than_one_in_three_are_too_noisy() {
 
 #[test]
 fn functions_of_no_known_kind_fit_nothing() {
-    let pages = pages(4, PageSize::TwoMiB, 34, 2);
+    let pages = pages(4, HugePageSize::TwoMiB, 34, 2);
     // Rotation over 2^n slices would be a sequence of 2^14 lines that is never rearranged.
     for (slices, function) in [
         (8, SliceFunction::Mixing),
@@ -116,7 +116,7 @@ fn functions_of_no_known_kind_fit_nothing() {
 
 #[test]
 fn lines_that_always_answer_wrongly_are_not_taken_for_the_function() {
-    let pages = pages(4, PageSize::TwoMiB, 34, 3);
+    let pages = pages(4, HugePageSize::TwoMiB, 34, 3);
     let function = SliceFunction::base_sequence(&table(18, 9, 34, 3)).expect("is valid");
     let mut counters = Counters::new(&function, 18, &pages, Noise::Sticky(0.01));
     let reason = reason(&mut counters, &pages);
@@ -125,7 +125,7 @@ fn lines_that_always_answer_wrongly_are_not_taken_for_the_function() {
 
 #[test]
 fn a_budget_that_runs_out_is_named_with_what_was_being_done() {
-    let pages = pages(4, PageSize::TwoMiB, 34, 4);
+    let pages = pages(4, HugePageSize::TwoMiB, 34, 4);
     let function = SliceFunction::base_sequence(&table(18, 12, 34, 4)).expect("is valid");
     for (most_questions, stage) in [
         (1000, "while the noise was measured"),
@@ -167,7 +167,7 @@ impl SliceOracle for Faulty {
         self.boxes
     }
 
-    fn ask(&mut self, address: u64) -> Result<Answer, Gone> {
+    fn ask(&mut self, address: u64) -> Result<OracleAnswer, Gone> {
         self.works_for = self.works_for.checked_sub(1).ok_or(Gone)?;
         self.counters.ask(address).map_err(|never| match never {})
     }
@@ -181,21 +181,21 @@ fn faulty(boxes: u32, works_for: u32, pages: &[HugePage]) -> Faulty {
 
 #[test]
 fn a_box_without_a_slice_is_named() {
-    let pages = pages(4, PageSize::TwoMiB, 34, 5);
+    let pages = pages(4, HugePageSize::TwoMiB, 34, 5);
     let reason = reason(&mut faulty(20, u32::MAX, &pages), &pages);
     assert_eq!(reason, NotEnoughEvidence::SliceNeverSeen(18));
 }
 
 #[test]
 fn a_failing_oracle_ends_the_recovery_with_its_error() {
-    let pages = pages(4, PageSize::TwoMiB, 34, 5);
+    let pages = pages(4, HugePageSize::TwoMiB, 34, 5);
     let error = recover(&mut faulty(18, 5000, &pages), &pages, &settings()).expect_err("fails");
     assert!(matches!(error, RecoveryError::Oracle(Gone)), "{error:?}");
 }
 
 #[test]
 fn settings_without_meaning_are_refused() {
-    let pages = pages(4, PageSize::TwoMiB, 34, 5);
+    let pages = pages(4, HugePageSize::TwoMiB, 34, 5);
     let refused = |settings| recover(&mut faulty(18, 0, &pages), &pages, &settings).expect_err("");
     let error = refused(Settings { error_probability: 0.0, ..settings() }).to_string();
     assert_eq!(error, "`error_probability` is 0; allowed: 1e-12 to 0.1");
@@ -205,14 +205,14 @@ fn settings_without_meaning_are_refused() {
 
 #[test]
 fn one_slice_is_nothing_to_be_found() {
-    let pages = pages(4, PageSize::TwoMiB, 34, 5);
+    let pages = pages(4, HugePageSize::TwoMiB, 34, 5);
     let error = recover(&mut faulty(1, 0, &pages), &pages, &settings()).expect_err("fails");
     assert_eq!(error.to_string(), "1 slices; allowed: 2 to 256");
 }
 
 #[test]
 fn pages_that_cannot_be_are_refused() {
-    let page = |start| HugePage { start, size: PageSize::TwoMiB };
+    let page = |start| HugePage { start, size: HugePageSize::TwoMiB };
     let refused = |pages: &[HugePage]| match recover(&mut faulty(18, 0, &[]), pages, &settings()) {
         Err(RecoveryError::Pages(error)) => error,
         other => panic!("{}", other.is_ok()),
@@ -222,14 +222,14 @@ fn pages_that_cannot_be_are_refused() {
     assert_eq!(refused(&[page(0), page(0x30_0000)]), unaligned);
     let high = PagesError::TooHigh { page: 0, start: 1 << 41 };
     assert_eq!(refused(&[page(1 << 41)]), high);
-    let large = HugePage { start: 0, size: PageSize::OneGiB };
+    let large = HugePage { start: 0, size: HugePageSize::OneGiB };
     let overlap = PagesError::Overlap { one: 0, other: 0x20_0000 };
     assert_eq!(refused(&[page(0x20_0000), large]), overlap);
 }
 
 #[test]
 fn an_address_that_the_table_does_not_cover_is_refused() {
-    let pages = [HugePage { start: 5 << 30, size: PageSize::OneGiB }];
+    let pages = [HugePage { start: 5 << 30, size: HugePageSize::OneGiB }];
     let function = SliceFunction::xor(&XOR_MASKS[..2]);
     let mut counters = Counters::new(&function, 4, &pages, Noise::Spread(0.05));
     let file = recover(&mut counters, &pages, &settings()).expect("is enough").file;
@@ -255,12 +255,12 @@ impl SliceOracle for Renaming {
         self.counters.slices()
     }
 
-    fn ask(&mut self, address: u64) -> Result<Answer, Self::Error> {
+    fn ask(&mut self, address: u64) -> Result<OracleAnswer, Self::Error> {
         self.asked += 1;
         Ok(match self.counters.ask(address)? {
-            Answer::Slice(slice) if self.asked > self.after => {
+            OracleAnswer::Slice(slice) if self.asked > self.after => {
                 let renamed = (u32::from(slice.0) + 1) % self.slices();
-                Answer::Slice(SliceId(u16::try_from(renamed).expect("was one before")))
+                OracleAnswer::Slice(SliceId(u16::try_from(renamed).expect("was one before")))
             }
             answer => answer,
         })
@@ -271,7 +271,7 @@ impl SliceOracle for Renaming {
 fn slices_that_are_renamed_once_the_noise_is_known_are_refused() {
     let table = table(18, 12, 37, 18);
     let sequence = SliceFunction::base_sequence(&table).expect("is valid");
-    let pages = pages(64, PageSize::TwoMiB, 37, 5);
+    let pages = pages(64, HugePageSize::TwoMiB, 37, 5);
     for (slices, function) in [(8, SliceFunction::xor(&XOR_MASKS[..3])), (18, sequence)] {
         let counters = Counters::new(&function, slices, &pages, Noise::Spread(0.05));
         let mut renaming = Renaming { counters, asked: 0, after: 64 * 64 };

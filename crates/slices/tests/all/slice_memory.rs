@@ -4,10 +4,10 @@ use crate::emulated::table;
 use address_map::SliceFunction;
 use proptest::prelude::*;
 use slices::memory::{
-    AllocationError, ClaimError, HugePages, LINKED_BYTES, Owner, PhysicalAddressError,
-    PhysicalAddresses, PlacementError, ProcPagemap, SliceMemory,
+    AllocationError, ClaimError, HugePages, LINKED_BYTES, PhysicalAddressError, PhysicalAddresses,
+    PlacementError, ProcPagemap, SliceMemory, SliceOwner,
 };
-use slices::recovery::PageSize;
+use slices::recovery::HugePageSize;
 use slices::{Coverage, SliceMap, TableFile};
 use std::collections::BTreeMap;
 use units::{LINE_BYTES, LineAddr, SliceId};
@@ -34,7 +34,7 @@ pub struct Emulated {
 const FIRST_PAGE: u64 = 0x2_4000_0000;
 
 impl Emulated {
-    pub fn of(&self, virtual_address: u64) -> u64 {
+    pub fn translate(&self, virtual_address: u64) -> u64 {
         let offset = virtual_address - self.start;
         FIRST_PAGE - offset / PAGE_BYTES * (3 * PAGE_BYTES) + offset % PAGE_BYTES
     }
@@ -42,19 +42,19 @@ impl Emulated {
 
 impl PhysicalAddresses for Emulated {
     fn physical_address(&self, virtual_address: u64) -> Result<u64, PhysicalAddressError> {
-        Ok(self.of(virtual_address))
+        Ok(self.translate(virtual_address))
     }
 }
 
 fn memory(pages: usize) -> (SliceMemory, Emulated) {
-    let pages = HugePages::plain(pages << 21, PageSize::TwoMiB).expect("there is memory");
+    let pages = HugePages::plain(pages << 21, HugePageSize::TwoMiB).expect("there is memory");
     let addresses = Emulated { start: pages.start() };
-    (SliceMemory::placed(&map(1 << 34), pages, &addresses).expect("is covered"), addresses)
+    (SliceMemory::from_pages(&map(1 << 34), pages, &addresses).expect("is covered"), addresses)
 }
 
 /// Two owners of disjoint slices, and what each has: address to size.
 struct Owners {
-    owners: [(Owner, [SliceId; 2]); 2],
+    owners: [(SliceOwner, [SliceId; 2]); 2],
     live: BTreeMap<u64, (usize, u64)>,
     function: SliceFunction,
 }
@@ -69,7 +69,7 @@ impl Owners {
     /// Notes an object after checking address, slice and overlap.
     fn note(&mut self, memory: &SliceMemory, physical: &Emulated, who: usize, object: (u64, u64)) {
         let (address, bytes) = object;
-        let line = LineAddr::of_byte(physical.of(address));
+        let line = LineAddr::of_byte(physical.translate(address));
         let SliceFunction::BaseSequence(sequence) = &self.function else { unreachable!() };
         let slice = SliceId(sequence.slice(line) as u16);
         assert!(self.owners[who].1.contains(&slice), "{address:#x} is in {slice:?}");
@@ -252,17 +252,18 @@ fn what_is_not_handed_out_has_no_slice_no_bytes_and_cannot_be_freed() {
 
 #[test]
 fn memory_that_the_table_does_not_cover_is_refused_and_never_plain() {
-    let pages = HugePages::plain(1 << 21, PageSize::TwoMiB).expect("there is memory");
+    let pages = HugePages::plain(1 << 21, HugePageSize::TwoMiB).expect("there is memory");
     let addresses = Emulated { start: pages.start() };
-    let error = SliceMemory::placed(&map(1 << 30), pages, &addresses).expect_err("is not covered");
+    let error =
+        SliceMemory::from_pages(&map(1 << 30), pages, &addresses).expect_err("is not covered");
     assert!(matches!(error, PlacementError::NotCovered(_)), "{error}");
 }
 
 #[test]
 fn plain_memory_says_why_and_checks_claims_all_the_same() {
     let mut memory =
-        SliceMemory::plain(&map(1 << 34), 1, PageSize::TwoMiB, "for a test").expect("memory");
-    assert_eq!(memory.plain_because(), Some("for a test"));
+        SliceMemory::plain(&map(1 << 34), 1, HugePageSize::TwoMiB, "for a test").expect("memory");
+    assert_eq!(memory.plain_reason(), Some("for a test"));
     let owner = memory.claim(&[SliceId(1)]).expect("is free");
     assert!(memory.claim(&[SliceId(1)]).is_err());
     let object = memory.allocate(owner, 64).expect("there is room");
@@ -277,7 +278,8 @@ fn plain_memory_says_why_and_checks_claims_all_the_same() {
 fn more_huge_pages_than_the_machine_has_are_refused_or_replaced_and_the_message_says_how_to_get_them()
  {
     // 256 GiB in pages of 1 GiB.
-    let error = SliceMemory::new(&map(1 << 34), 1 << 38, PageSize::OneGiB).expect_err("too many");
+    let error =
+        SliceMemory::new(&map(1 << 34), 1 << 38, HugePageSize::OneGiB).expect_err("too many");
     let text = error.to_string();
     assert!(text.contains("256 huge pages of 1048576 KiB wanted"), "{text}");
     assert!(text.contains("nr_hugepages"), "{text}");
@@ -287,10 +289,11 @@ fn more_huge_pages_than_the_machine_has_are_refused_or_replaced_and_the_message_
 #[test]
 fn real_pages_are_placed_by_their_real_addresses_or_the_fallback_says_why_not() {
     let map = map(1 << 35);
-    let mut memory = SliceMemory::or_plain(&map, 1, PageSize::TwoMiB).expect("there is memory");
+    let mut memory =
+        SliceMemory::new_or_plain(&map, 1, HugePageSize::TwoMiB).expect("there is memory");
     let owner = memory.claim(&[SliceId(7)]).expect("is free");
     let objects: Vec<u64> = (0..1000).map(|_| memory.allocate(owner, 64).expect("room")).collect();
-    if let Some(reason) = memory.plain_because() {
+    if let Some(reason) = memory.plain_reason() {
         assert!(
             reason.contains("huge pages")
                 || reason.contains("/proc/self/pagemap")

@@ -1,11 +1,11 @@
-//! Many lines of one slice at once: what is written for each line depends on no other one, so that
+//! Allocation of many lines of one slice at once: the writes for each line depend on no other line, so that
 //! the processor overlaps them.
 
 use super::{ALLOCATED, LINES_OF_WORD, LineAllocator, NOTED, shift};
 
 impl LineAllocator {
-    /// Takes so many lines of a list and hands each to `put` under its index; all or none: whether
-    /// there were as many.
+    /// Allocates so many lines of a list, all or none, and calls `put` with the index and number of each.
+    /// Returns whether the list had as many.
     #[inline]
     pub(in crate::memory) fn take_many(
         &mut self,
@@ -21,8 +21,8 @@ impl LineAllocator {
         true
     }
 
-    /// Takes lines of one list back, up to the first one that is of another list, not handed out, or
-    /// noted: how many.
+    /// Frees lines of one list, up to the first one that is of another list, not allocated, or noted.
+    /// Returns how many it freed.
     #[inline]
     pub(in crate::memory) fn give_back_many(
         &mut self,
@@ -46,7 +46,7 @@ impl LineAllocator {
             *place = id;
             given += 1;
         }
-        self.free.pushed(list.into(), given);
+        self.free.extend_from_room(list.into(), given);
         given
     }
 }

@@ -1,15 +1,15 @@
-//! How a memory comes about.
+//! Requests for a memory, and its creation.
 
+use super::fallible_list::try_collect;
 use super::huge_pages::HugePages;
 use super::lines::LineAllocator;
-use super::mapped::{PlacementError, locate};
 use super::nodes::{check_online, common_node};
 use super::objects::{LineUse, ObjectSize};
+use super::page_location::{PlacementError, locate};
 use super::pagemap::{OWN, PhysicalAddressError, PhysicalAddresses, ProcPagemap};
 use super::pages_unavailable::PagesUnavailable;
-use super::reserved::collected;
 use super::slice_memory::SliceMemory;
-use crate::recovery::PageSize;
+use crate::recovery::HugePageSize;
 use crate::slice_map::SliceMap;
 use std::collections::TryReserveError;
 use std::io;
@@ -17,37 +17,37 @@ use std::iter::repeat_n;
 use std::path::Path;
 use units::narrow::usize_from;
 
-/// What memory is wanted.
+/// A request for a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryRequest {
-    /// Bytes to begin with.
+    /// Least size at first, in bytes.
     pub bytes: usize,
-    /// Bytes that it may grow to, where an owner's slices are full.
+    /// Largest size in bytes: when an owner's slices are full, the memory grows up to it.
     pub most_bytes: usize,
-    /// Size of its pages.
-    pub page_size: PageSize,
-    /// Node of the socket whose slices the table numbers.
+    /// Size of the pages.
+    pub page_size: HugePageSize,
+    /// NUMA node of the socket whose slices the table numbers; `None`: any, but all pages on the same.
     pub node: Option<u32>,
-    /// Whether memory regardless of slices will do, if the kernel gives no huge pages or hides their
+    /// Whether memory regardless of slices is acceptable, if the kernel gives no huge pages or hides their
     /// addresses.
     pub plain_allowed: bool,
 }
 
 impl MemoryRequest {
-    /// Memory of one size, on any node, in slices.
+    /// A request for memory in slices, of a fixed size, on any node.
     #[must_use]
-    pub fn of(bytes: usize, page_size: PageSize) -> Self {
+    pub fn in_slices(bytes: usize, page_size: HugePageSize) -> Self {
         Self { bytes, most_bytes: bytes, page_size, node: None, plain_allowed: false }
     }
 }
 
-/// Why there is no memory.
+/// Error of a request for memory.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
-    /// There are too few huge pages.
+    /// The kernel has too few huge pages.
     #[error(transparent)]
     Huge(#[from] PagesUnavailable),
-    /// There is too little memory of any kind, for the lines or for lists of them.
+    /// The system has too little memory of any kind, for the lines or for lists of them.
     #[error("no memory")]
     Plain(#[source] io::Error),
     /// The lines' slices are not known.
@@ -65,7 +65,7 @@ impl From<PlacementError> for MemoryError {
 }
 
 impl MemoryError {
-    /// Whether plain memory may be used instead: not if the table does not cover the pages.
+    /// Whether plain memory may be used instead. Not if the table does not cover the pages.
     fn is_lack_of_rights_or_pages(&self) -> bool {
         use PhysicalAddressError::{Hidden, Unreadable};
         matches!(
@@ -74,27 +74,28 @@ impl MemoryError {
         )
     }
 
-    fn in_full(&self) -> String {
+    /// The message with its cause.
+    fn full_message(&self) -> String {
         let cause = std::error::Error::source(self);
         cause.map_or(self.to_string(), |cause| format!("{self}: {cause}"))
     }
 }
 
 impl SliceMemory {
-    /// Huge pages as requested, sorted by slice, or memory regardless of slices, if that is allowed
-    /// and needed: [`Self::plain_because`] says so.
+    /// Maps huge pages as requested and sorts their lines by slice; maps plain memory regardless of slices,
+    /// if that is allowed and needed, and keeps the reason as [`Self::plain_reason`].
     ///
     /// # Errors
     /// If there is too little memory of the kind, the kernel hides physical addresses, the table does
-    /// not cover the pages, or they are on several nodes or another one than wanted. Where the table
-    /// or the node is the reason, memory is never plain: placement would be wrong.
+    /// not cover the pages, or they are on several nodes or not on the requested one. If the table or the
+    /// node is the reason, memory is never plain: placement would be wrong.
     pub fn open(map: &SliceMap, request: &MemoryRequest) -> Result<Self, MemoryError> {
         if let Some(node) = request.node {
             check_online(node).map_err(PlacementError::from)?;
         }
         match Self::open_huge(map, request) {
             Err(error) if request.plain_allowed && error.is_lack_of_rights_or_pages() => {
-                Self::open_plain(map, request, &error.in_full())
+                Self::open_plain(map, request, &error.full_message())
             }
             other => other,
         }
@@ -104,7 +105,7 @@ impl SliceMemory {
         let &MemoryRequest { bytes, most_bytes, page_size, node, .. } = request;
         let pages = HugePages::map_on(bytes, most_bytes, page_size, node)?;
         let pagemap = ProcPagemap::open(Path::new(OWN)).map_err(PlacementError::from)?;
-        Ok(Self::placed_on(map, pages, &pagemap, node)?)
+        Ok(Self::from_pages_on_node(map, pages, &pagemap, node)?)
     }
 
     fn open_plain(
@@ -118,40 +119,50 @@ impl SliceMemory {
         Self::plain_lines(map, pages, reason).map_err(|error| MemoryError::Plain(error.into()))
     }
 
-    /// At least `bytes` of huge pages, sorted by slice.
+    /// Maps at least `bytes` of huge pages and sorts their lines by slice.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn new(map: &SliceMap, bytes: usize, size: PageSize) -> Result<Self, MemoryError> {
-        Self::open(map, &MemoryRequest::of(bytes, size))
+    pub fn new(map: &SliceMap, bytes: usize, size: HugePageSize) -> Result<Self, MemoryError> {
+        Self::open(map, &MemoryRequest::in_slices(bytes, size))
     }
 
-    /// The same, or memory regardless of slices.
+    /// Maps at least `bytes` of huge pages and sorts their lines by slice; maps plain memory regardless of
+    /// slices, if the kernel gives no huge pages or hides physical addresses.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn or_plain(map: &SliceMap, bytes: usize, size: PageSize) -> Result<Self, MemoryError> {
-        Self::open(map, &MemoryRequest { plain_allowed: true, ..MemoryRequest::of(bytes, size) })
+    pub fn new_or_plain(
+        map: &SliceMap,
+        bytes: usize,
+        size: HugePageSize,
+    ) -> Result<Self, MemoryError> {
+        Self::open(
+            map,
+            &MemoryRequest { plain_allowed: true, ..MemoryRequest::in_slices(bytes, size) },
+        )
     }
 
-    /// The lines of `pages` by slice, with physical addresses as told.
+    /// Sorts the lines of `pages` by slice, with physical addresses from `addresses`; the pages may be on any
+    /// node, but all on the same.
     ///
     /// # Errors
-    /// As [`Self::placed_on`].
-    pub fn placed(
+    /// As [`Self::from_pages_on_node`].
+    pub fn from_pages(
         map: &SliceMap,
         pages: HugePages,
         addresses: &impl PhysicalAddresses,
     ) -> Result<Self, PlacementError> {
-        Self::placed_on(map, pages, addresses, None)
+        Self::from_pages_on_node(map, pages, addresses, None)
     }
 
-    /// The same for pages that are to be on a node, if one is given, and on one node in any case.
+    /// Sorts the lines of `pages` by slice, with physical addresses from `addresses`. The pages have to be on
+    /// `node`, if it is given, and all on the same node in any case.
     ///
     /// # Errors
-    /// If an address is not known, the memory is no huge page, the table does not cover it, a page
+    /// If an address is not known, the memory is not of huge pages, the table does not cover it, a page
     /// is on another node, or there is no memory for lists of the lines.
-    pub fn placed_on(
+    pub fn from_pages_on_node(
         map: &SliceMap,
         pages: HugePages,
         addresses: &impl PhysicalAddresses,
@@ -161,23 +172,24 @@ impl SliceMemory {
         let located = locate(&virtual_pages, addresses)?;
         let node = common_node(&virtual_pages, node, addresses)?;
         let lines = LineAllocator::new(map, &located)?;
-        let mut memory = Self::of_lines(map, pages, lines)?;
+        let mut memory = Self::from_lines(map, pages, lines)?;
         memory.located = located;
         memory.node = node;
         Ok(memory)
     }
 
-    /// Memory regardless of slices, for the `reason` given. Claims are checked all the same.
+    /// Maps plain memory regardless of slices and keeps the `reason`. Claims of slices are checked all the
+    /// same.
     ///
     /// # Errors
-    /// If there is no memory.
+    /// If there is too little memory.
     pub fn plain(
         map: &SliceMap,
         bytes: usize,
-        size: PageSize,
+        size: HugePageSize,
         reason: &str,
     ) -> Result<Self, MemoryError> {
-        Self::open_plain(map, &MemoryRequest::of(bytes, size), reason)
+        Self::open_plain(map, &MemoryRequest::in_slices(bytes, size), reason)
     }
 
     fn plain_lines(
@@ -186,18 +198,18 @@ impl SliceMemory {
         reason: &str,
     ) -> Result<Self, TryReserveError> {
         let lines = LineAllocator::plain(&pages.pages()?, reason)?;
-        Self::of_lines(map, pages, lines)
+        Self::from_lines(map, pages, lines)
     }
 
-    fn of_lines(
+    fn from_lines(
         map: &SliceMap,
         pages: HugePages,
         lines: LineAllocator,
     ) -> Result<Self, TryReserveError> {
         let unused = LineUse::new(0, ObjectSize::LINE);
         let count: u64 = lines.lines_of_slices().iter().sum();
-        let uses = collected(repeat_n(unused, usize_from(count)))?;
-        let notes_all = lines.plain_because().is_some();
+        let uses = try_collect(repeat_n(unused, usize_from(count)))?;
+        let notes_all = lines.plain_reason().is_some();
         Ok(Self {
             pages,
             map: map.clone(),

@@ -1,78 +1,78 @@
-//! Huge pages by their virtual and their physical address.
+//! Locations of huge pages: virtual and physical addresses.
 
 use super::nodes::NodeError;
 use super::pagemap::{PhysicalAddressError, PhysicalAddresses};
-use crate::recovery::{HugePage, PageSize};
+use crate::recovery::{HugePage, HugePageSize};
 use crate::slice_map::NotCovered;
 use std::collections::TryReserveError;
 use units::LINE_BYTES;
 
-/// A huge page by its virtual address.
+/// A huge page in virtual memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VirtualPage {
     /// Virtual address of its first byte.
     pub start: u64,
-    /// Its size.
-    pub size: PageSize,
+    /// Size of the page.
+    pub size: HugePageSize,
 }
 
 impl VirtualPage {
-    /// Lines in it.
+    /// Number of lines in the page.
     #[must_use]
     pub fn lines(&self) -> u32 {
         1 << (self.size.bits() - LINE_BYTES.trailing_zeros())
     }
 }
 
-/// A huge page by its physical address, and where it is mapped.
+/// A huge page with its virtual and its physical address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MappedPage {
     /// Virtual address of its first byte.
     pub virtual_start: u64,
-    /// Size, and physical address of its first byte.
+    /// Size and physical address of the page.
     pub page: HugePage,
 }
 
 impl MappedPage {
-    /// The page by its virtual address.
+    /// The page in virtual memory.
     #[must_use]
     pub fn virtual_page(&self) -> VirtualPage {
         VirtualPage { start: self.virtual_start, size: self.page.size }
     }
 }
 
-/// Why lines cannot be placed by slice.
+/// Error of memory whose lines cannot be sorted by slice.
 #[derive(Debug, thiserror::Error)]
 pub enum PlacementError {
-    /// Physical addresses are not known.
+    /// A physical address is not known.
     #[error(transparent)]
     Unknown(#[from] PhysicalAddressError),
-    /// The memory is not contiguous, or not aligned to the page's size.
-    #[error("the memory at virtual address {0:#x} is no huge page; map it with MAP_HUGETLB")]
+    /// The memory of a page is not contiguous in physical memory, or not aligned to the page's size.
+    #[error("the memory at virtual address {0:#x} is not a huge page; map it with MAP_HUGETLB")]
     NotHuge(u64),
-    /// The kernel has moved it.
+    /// The kernel has moved a page in physical memory.
     #[error("the page at virtual address {0:#x} was moved in physical memory")]
     Moved(u64),
-    /// The table is not established for the memory.
+    /// The table is not established for an address of the memory.
     #[error(transparent)]
     NotCovered(#[from] NotCovered),
-    /// The memory is on another node than wanted, or on several.
+    /// The memory is not on the requested node, or on several nodes.
     #[error(transparent)]
     Node(#[from] NodeError),
-    /// There is no memory for lists of the lines.
+    /// The system has no memory for lists of the lines.
     #[error("no memory")]
     NoMemory(#[from] TryReserveError),
 }
 
-/// Step in which physical addresses are checked: the smallest page, so that a page made of several is
-/// found out.
+/// Step in which physical addresses are checked: the smallest page, so that a page made of several small
+/// pages is detected.
 const STEP_BYTES: usize = 4096;
 
-/// Finds the physical addresses of pages. They have to be touched before, and locked or of hugetlbfs:
+/// Finds the physical addresses of pages. The pages have to be touched before, and locked or of hugetlbfs:
 /// the kernel may move others later.
 ///
 /// # Errors
-/// If an address is not known, the memory is no huge page, or there is none for the list.
+/// If an address is not known, the memory is not of huge pages, or there is no memory for the list.
 pub fn locate(
     pages: &[VirtualPage],
     addresses: &impl PhysicalAddresses,

@@ -1,28 +1,29 @@
-//! Positions of many addresses at once. A position is the exclusive or of what each four bits of an
-//! address add to it, and one instruction of AVX2 looks thirty-two such values up, if each vector
-//! holds the same byte of thirty-two addresses.
+//! Positions of many addresses at once. A position is the exclusive or of a number for each four bits of
+//! an address, and one instruction of AVX2 looks thirty-two such numbers up, if each vector holds the same
+//! byte of thirty-two addresses.
 
 use super::ShortForm;
 use std::arch::x86_64::*;
 use units::SliceId;
 use units::narrow::usize_from;
 
-/// Addresses whose positions one call finds.
+/// Number of addresses whose positions one call finds.
 pub const AT_ONCE: usize = 32;
 /// Bytes of an address that have bits of a line below 4 TiB.
 const BYTES: usize = 6;
 const _: () = assert!(BYTES as u64 * 8 >= address_map::ADDRESS_BITS as u64);
 
-/// What four bits of an address add to a position: its low bytes, then its high ones, for each value.
+/// Numbers that four bits of an address add to a position: the low bytes for each value of the bits, then
+/// the high bytes.
 type Added = [[u8; 16]; 2];
 
-/// What each half of each byte of an address adds.
+/// The numbers that each half of each byte of an address adds to a position.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Halves([[Added; 2]; BYTES]);
 
 impl Halves {
-    /// `position` of an address below 2^48.
+    /// Builds the tables from the function `position` of addresses below 2^48.
     pub fn new(position: impl Fn(u64) -> u16) -> Self {
         Self(std::array::from_fn(|byte| {
             std::array::from_fn(|half| {
@@ -39,7 +40,7 @@ impl Halves {
     /// Positions of addresses, four in each word.
     #[target_feature(enable = "avx2")]
     fn positions(&self, addresses: &[u64; AT_ONCE]) -> [u64; AT_ONCE / 4] {
-        let bytes = bytes_of(addresses);
+        let bytes = transpose_bytes(addresses);
         let low_half = _mm256_set1_epi8(0xf);
         let mut position = [_mm256_setzero_si256(); 2];
         for (byte, added) in bytes.into_iter().zip(&self.0) {
@@ -70,7 +71,7 @@ impl Halves {
 
 /// Bytes 0 to 5 of addresses, each in a vector: the addresses' pairs in turn in its two lanes.
 #[target_feature(enable = "avx2")]
-fn bytes_of(addresses: &[u64; AT_ONCE]) -> [__m256i; BYTES] {
+fn transpose_bytes(addresses: &[u64; AT_ONCE]) -> [__m256i; BYTES] {
     let pairs = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15,
     ));
@@ -100,9 +101,9 @@ fn bytes_of(addresses: &[u64; AT_ONCE]) -> [__m256i; BYTES] {
 }
 
 impl ShortForm {
-    /// As [`ShortForm::each_slice`].
+    /// [`ShortForm::for_each_slice`] with AVX2.
     #[target_feature(enable = "avx2")]
-    pub(super) fn each_slice_of_vectors(
+    pub(super) fn for_each_slice_avx2(
         &self,
         addresses: &[u64],
         mut put: impl FnMut(usize, SliceId),
