@@ -11,7 +11,7 @@
 
 namespace skipline {
 
-// How often a resource was asked, and what went elsewhere.
+// Counts of a resource's allocations, in slices and from the upstream resource.
 struct slice_resource_statistics {
     // Objects in the owner's slices.
     std::size_t placed;
@@ -21,9 +21,9 @@ struct slice_resource_statistics {
 };
 
 // Objects of up to a line in the slices of one owner of a memory: nodes of lists, trees and hash
-// tables. Arrays of more bytes, as vectors have them, span all slices wherever they are; they come from
-// the upstream resource, and are counted. Where the owner's slices are full, std::bad_alloc is thrown:
-// no object is placed elsewhere silently. Any number of threads may use a resource at once. It owns
+// tables. Larger arrays, as of vectors, span all slices anyway; they come from the upstream resource,
+// and are counted. If the owner's slices are full, std::bad_alloc is thrown: no object is silently
+// placed in other slices. Any number of threads may use a resource at once. It owns
 // neither the memory nor the owner's claim; both have to outlive it.
 class slice_resource : public std::pmr::memory_resource {
   public:

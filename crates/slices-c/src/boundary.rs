@@ -1,4 +1,4 @@
-//! What every function of the interface does with its caller's pointers, errors and panics.
+//! Treatment of the caller's pointers, of errors and of panics in every function of the interface.
 #![allow(unsafe_code)]
 
 use libc::{c_char, c_int};
@@ -11,19 +11,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::Path;
 use std::sync::Once;
 
-/// Why a function of the interface fails: an errno, and a text for people.
-pub struct Failure {
+/// CallFailure of a function of the interface: an errno, and a text for people.
+pub struct CallFailure {
     errno: c_int,
     text: String,
 }
 
-impl Failure {
+impl CallFailure {
     pub fn new(errno: c_int, text: impl Into<String>) -> Self {
         Self { errno, text: text.into() }
     }
 
-    /// An error with all its causes.
-    pub fn of(errno: c_int, error: &dyn Error) -> Self {
+    /// A failure whose text is that of the error and all its causes.
+    pub fn from_error(errno: c_int, error: &dyn Error) -> Self {
         let mut text = error.to_string();
         let mut cause = error.source();
         while let Some(error) = cause {
@@ -33,20 +33,20 @@ impl Failure {
         Self { errno, text }
     }
 
-    /// What the system answered about a file.
-    pub fn of_file(path: &Path, error: &io::Error) -> Self {
+    /// The failure to read a file, with the system's errno.
+    pub fn from_file(path: &Path, error: &io::Error) -> Self {
         Self::new(errno_of(error), format!("{}: cannot be read: {error}", path.display()))
     }
 }
 
-/// The errno of a system call that failed, or of a file that is no text (UTF-8).
+/// The errno of an error: the system's, or EINVAL for a file that is not text (UTF-8).
 pub fn errno_of(error: &io::Error) -> c_int {
-    let of_kind = match error.kind() {
+    let errno = match error.kind() {
         io::ErrorKind::OutOfMemory => libc::ENOMEM,
         io::ErrorKind::InvalidData => libc::EINVAL,
         _ => libc::EIO,
     };
-    error.raw_os_error().unwrap_or(of_kind)
+    error.raw_os_error().unwrap_or(errno)
 }
 
 /// The caller's buffer for an error's text.
@@ -58,17 +58,18 @@ pub struct ErrorText {
 
 impl ErrorText {
     /// # Safety
-    /// `start` is NULL or valid for writes of `bytes` bytes until the function of the interface returns.
+    /// `start` is NULL or valid for writes of `bytes` bytes until the function of the interface
+    /// returns.
     pub unsafe fn new(start: *mut c_char, bytes: usize) -> Self {
         Self { start, bytes }
     }
 
-    /// For functions whose errors need no text.
+    /// No buffer: for functions without a text for errors.
     pub fn none() -> Self {
         Self { start: std::ptr::null_mut(), bytes: 0 }
     }
 
-    /// Writes as much of `text` as fits.
+    /// Writes as much of `text` as fits, and a terminating zero.
     pub fn write(self, text: &str) {
         if self.start.is_null() || self.bytes == 0 {
             return;
@@ -88,9 +89,9 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs the body of a function of the interface: its value, or the negative errno of its failure
-/// after the text is written. A panic becomes -ENOTRECOVERABLE, without a message on stderr.
-pub fn guarded(text: ErrorText, body: impl FnOnce() -> Result<c_int, Failure>) -> c_int {
+/// Runs the body of a function of the interface. Returns its value, or writes the text of its failure
+/// and returns the negative errno. A panic becomes -ENOTRECOVERABLE, without a message on stderr.
+pub fn guarded(text: ErrorText, body: impl FnOnce() -> Result<c_int, CallFailure>) -> c_int {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
         let others = take_hook();
@@ -106,40 +107,46 @@ pub fn guarded(text: ErrorText, body: impl FnOnce() -> Result<c_int, Failure>) -
     let failure = match result {
         Ok(Ok(value)) => return value,
         Ok(Err(failure)) => failure,
-        Err(_) => Failure::new(libc::ENOTRECOVERABLE, "a fault of libskipline_slices itself"),
+        Err(_) => CallFailure::new(libc::ENOTRECOVERABLE, "a fault of libskipline_slices itself"),
     };
     text.write(&failure.text);
     -failure.errno
 }
 
-/// A count as C gets it.
+/// A count as an int.
 ///
 /// # Errors
-/// -EOVERFLOW if it does not fit an int: cut, it would look like a smaller one, or like an error.
-pub fn count_of(number: usize) -> Result<c_int, Failure> {
+/// EOVERFLOW if the count does not fit an int: truncated, it would look like a smaller count or an
+/// error.
+pub fn count_of(number: usize) -> Result<c_int, CallFailure> {
     let text = || format!("{number} of them; an int counts to {}", c_int::MAX);
-    c_int::try_from(number).map_err(|_| Failure::new(libc::EOVERFLOW, text()))
+    c_int::try_from(number).map_err(|_| CallFailure::new(libc::EOVERFLOW, text()))
 }
 
-/// What a pointer of the caller points to.
+/// The value behind a pointer of the caller, or EINVAL if it is NULL.
 ///
 /// # Safety
 /// `pointer` is NULL or valid for reads as long as the result lives.
-pub unsafe fn required<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Failure> {
+pub unsafe fn required<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, CallFailure> {
     // SAFETY: the caller vouches for the pointer.
     unsafe { pointer.as_ref() }.ok_or_else(|| missing(name))
 }
 
-/// The same for a parameter that the function writes. It may be uninitialised: only `write` is allowed.
-pub fn required_out<T>(pointer: *mut T, name: &str) -> Result<*mut T, Failure> {
+/// A pointer to which the function writes, or EINVAL if it is NULL. The value behind it may be
+/// uninitialised: only `write` is allowed.
+pub fn required_out<T>(pointer: *mut T, name: &str) -> Result<*mut T, CallFailure> {
     if pointer.is_null() { Err(missing(name)) } else { Ok(pointer) }
 }
 
-/// An array of the caller's; NULL is an array of nothing.
+/// An array of the caller, or EINVAL if `start` is NULL and `count` is not 0.
 ///
 /// # Safety
 /// `start` is NULL or has `count` elements that are not written as long as the result lives.
-pub unsafe fn array<'a, T>(start: *const T, count: usize, name: &str) -> Result<&'a [T], Failure> {
+pub unsafe fn array<'a, T>(
+    start: *const T,
+    count: usize,
+    name: &str,
+) -> Result<&'a [T], CallFailure> {
     match (start.is_null(), count) {
         (_, 0) => Ok(&[]),
         (true, _) => Err(missing(name)),
@@ -148,11 +155,11 @@ pub unsafe fn array<'a, T>(start: *const T, count: usize, name: &str) -> Result<
     }
 }
 
-/// The path that a C string states.
+/// A C string of the caller as a path, or EINVAL if it is NULL.
 ///
 /// # Safety
 /// `text` is NULL or a terminated string that lives as long as the result.
-pub unsafe fn path<'a>(text: *const c_char, name: &str) -> Result<&'a Path, Failure> {
+pub unsafe fn path<'a>(text: *const c_char, name: &str) -> Result<&'a Path, CallFailure> {
     if text.is_null() {
         return Err(missing(name));
     }
@@ -161,8 +168,8 @@ pub unsafe fn path<'a>(text: *const c_char, name: &str) -> Result<&'a Path, Fail
     Ok(Path::new(OsStr::from_bytes(text.to_bytes())))
 }
 
-fn missing(name: &str) -> Failure {
-    Failure::new(libc::EINVAL, format!("`{name}` is NULL"))
+fn missing(name: &str) -> CallFailure {
+    CallFailure::new(libc::EINVAL, format!("`{name}` is NULL"))
 }
 
 #[cfg(test)]
@@ -189,7 +196,7 @@ mod tests {
             let mut buffer = [1; 5];
             // SAFETY: the buffer outlives the call.
             let text = unsafe { ErrorText::new(buffer.as_mut_ptr(), bytes) };
-            let failed = guarded(text, || Err(Failure::new(libc::EIO, "m\u{b5}s")));
+            let failed = guarded(text, || Err(CallFailure::new(libc::EIO, "m\u{b5}s")));
             assert_eq!((failed, text_of(&buffer).as_str()), (-libc::EIO, expected));
             assert!(buffer[bytes..].iter().all(|&byte| byte == 1), "beyond the buffer");
         }

@@ -1,8 +1,8 @@
-//! What becomes of memories when the process forks.
+//! Memories of a process that forks.
 //!
-//! Huge pages are not inherited: copying on write would move the parent's. And no lock may be held by
-//! a thread that the child does not have: all are taken before fork(), and left after it on both
-//! sides.
+//! A child does not inherit huge pages: copying on write would move the parent's. In the child no lock
+//! may belong to a thread that the child does not have: all locks are taken before fork(), and
+//! released after it in parent and child.
 #![allow(unsafe_code)]
 
 use crate::lock::Lock;
@@ -10,7 +10,7 @@ use slices::memory::SliceMemory;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Once, OnceLock};
 
-/// How often this process came from another one since the library was first asked for memory.
+/// Number of forks between the process that first opened a memory and this one.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// The locks of all memories.
@@ -21,7 +21,7 @@ struct Registered(*const Lock<SliceMemory>);
 // SAFETY: a lock is for all threads.
 unsafe impl Send for Registered {}
 
-/// Value that differs between the process that opened a memory and its children.
+/// A number that differs between the process that opened a memory and its children.
 #[inline(always)]
 pub fn generation() -> u32 {
     FORKS.load(Ordering::Relaxed)
@@ -37,11 +37,12 @@ fn locks() -> &'static Lock<Vec<Registered>> {
     locks
 }
 
-/// Has forks wait for this lock, which does not move, until [`unregister`].
+/// Makes forks wait for this lock, which does not move, until [`unregister`].
 pub fn register(lock: *const Lock<SliceMemory>) {
     locks().with(|all| all.push(Registered(lock)));
 }
 
+/// Ends the effect of [`register`], before the lock is dropped.
 pub fn unregister(lock: *const Lock<SliceMemory>) {
     locks().with(|all| all.retain(|&known| known != Registered(lock)));
 }

@@ -1,28 +1,31 @@
 //! `skl_latencies_*`, `skl_nearest_slices`, `skl_shared_slice`.
 #![allow(unsafe_code)]
 
-use crate::boundary::{ErrorText, Failure, array, count_of, guarded, path, required, required_out};
+use crate::boundary::{
+    CallFailure, ErrorText, array, count_of, guarded, path, required, required_out,
+};
 use libc::{c_char, c_int, c_uint};
 use slices::LatencyFile;
 use slices::nearest::{Latencies, SharedGoal};
 use std::path::Path;
 
-/// Latencies from cores to slices. They are never changed: threads may share them.
+/// Latencies from cores to slices. A handle never changes: threads may share it.
 pub struct LatenciesHandle(Latencies);
 
-fn open(file: &Path) -> Result<Latencies, Failure> {
-    let text = std::fs::read_to_string(file).map_err(|error| Failure::of_file(file, &error))?;
-    let wrong = |reason| Failure::new(libc::EINVAL, format!("{}: {reason}", file.display()));
+fn open(file: &Path) -> Result<Latencies, CallFailure> {
+    let text =
+        std::fs::read_to_string(file).map_err(|error| CallFailure::from_file(file, &error))?;
+    let wrong = |reason| CallFailure::new(libc::EINVAL, format!("{}: {reason}", file.display()));
     Ok(LatencyFile::read(&text).map_err(wrong)?.latencies)
 }
 
-fn known_core(latencies: &Latencies, core: c_uint) -> Result<usize, Failure> {
+fn known_core(latencies: &Latencies, core: c_uint) -> Result<usize, CallFailure> {
     let known = latencies.cores();
     match core as usize {
         core if core < known => Ok(core),
         core => {
             let text = format!("no latencies of core {core}; there are: 0 to {}", known - 1);
-            Err(Failure::new(libc::ERANGE, text))
+            Err(CallFailure::new(libc::ERANGE, text))
         }
     }
 }
@@ -31,7 +34,7 @@ fn known_core(latencies: &Latencies, core: c_uint) -> Result<usize, Failure> {
 /// cycles, a list of rows: core by core the read latency to each slice in cycles. On success
 /// `*latencies` is to be closed with skl_latencies_close().
 ///
-/// -EINVAL if the file is no latency file, else what the system says about the file.
+/// -EINVAL if the file is not a latency file, else the system's errno for the file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_latencies_open(
     latency_path: *const c_char,
@@ -61,7 +64,7 @@ pub unsafe extern "C" fn skl_latencies_close(latencies: *mut LatenciesHandle) {
     }
 }
 
-/// Cores with latencies: core numbers go from 0 to this less one.
+/// Returns the number of cores; they are numbered from 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_latencies_cores(latencies: *const LatenciesHandle) -> c_int {
     guarded(ErrorText::none(), || {
@@ -70,7 +73,7 @@ pub unsafe extern "C" fn skl_latencies_cores(latencies: *const LatenciesHandle) 
     })
 }
 
-/// Slices that cores have latencies to.
+/// Returns the number of slices to which cores have latencies.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_latencies_slices(latencies: *const LatenciesHandle) -> c_int {
     guarded(ErrorText::none(), || {
@@ -79,8 +82,8 @@ pub unsafe extern "C" fn skl_latencies_slices(latencies: *const LatenciesHandle)
     })
 }
 
-/// The slices by their latency from `core`, nearest first, lower numbers first among equals: the
-/// first `count` of them, or all if there are fewer. Returns how many were written.
+/// Writes the slices by their latency from `core`, nearest first, lower numbers first among equals:
+/// the first `count` of them, or all if there are fewer. Returns how many were written.
 ///
 /// -ERANGE if there are no latencies of the core.
 #[unsafe(no_mangle)]
@@ -104,8 +107,8 @@ pub unsafe extern "C" fn skl_nearest_slices(
     })
 }
 
-/// The slice for data that `count` cores share: the one with the lowest mean latency, the lowest
-/// number among equals.
+/// Returns the slice for data that `count` cores share: the one with the lowest mean latency, the
+/// lowest number among equals.
 ///
 /// -EINVAL without cores, -ERANGE if there are no latencies of one.
 #[unsafe(no_mangle)]
@@ -119,9 +122,9 @@ pub unsafe extern "C" fn skl_shared_slice(
         let (latencies, cores) =
             unsafe { (&required(latencies, "latencies")?.0, array(cores, count, "cores")?) };
         let known = cores.iter().map(|&core| known_core(latencies, core));
-        let cores = known.collect::<Result<Vec<usize>, Failure>>()?;
-        let shared = latencies.shared(&cores, SharedGoal::Mean);
-        let none = || Failure::new(libc::EINVAL, "no cores");
+        let cores = known.collect::<Result<Vec<usize>, CallFailure>>()?;
+        let shared = latencies.best_shared(&cores, SharedGoal::Mean);
+        let none = || CallFailure::new(libc::EINVAL, "no cores");
         shared.map(|(slice, _)| c_int::from(slice.0)).ok_or_else(none)
     })
 }

@@ -2,8 +2,8 @@
 //! for programs in other languages.
 //!
 //! The interface is `include/skipline_slices.h`, generated from these functions and kept beside
-//! them; the man page is `skipline_slices.3`. Here are only conversions: handles, negative errnos,
-//! texts for people. No panic leaves the library, and nothing is printed.
+//! them; the man page is `skipline_slices.3`. This crate only converts: handles, negative errnos,
+//! texts for people. No panic leaves the library, and it never prints.
 
 mod boundary;
 mod forks;

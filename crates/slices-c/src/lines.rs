@@ -1,4 +1,4 @@
-//! Whole lines, many at once: what the header's `skl_cache` is filled from.
+//! Allocation of many whole lines at once, for the header's `skl_cache`.
 #![allow(unsafe_code)]
 
 use crate::boundary::{ErrorText, array, guarded, required, required_out};
@@ -7,10 +7,10 @@ use crate::objects::failure;
 use crate::owners::owner;
 use libc::{c_int, c_void};
 
-/// `count` lines of SKL_LINE_BYTES in the owner's slices, all or none. Each is given back by
+/// Allocates `count` lines of SKL_LINE_BYTES in the owner's slices, all or none. Each is freed by
 /// skl_memory_free() or skl_memory_free_lines().
 ///
-/// As skl_memory_allocate().
+/// Errors are those of skl_memory_allocate().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_allocate_lines(
     memory: *mut MemoryHandle,
@@ -25,17 +25,16 @@ pub unsafe extern "C" fn skl_memory_allocate_lines(
         let owner = self::owner(owner)?;
         // SAFETY: the caller's array has `count` elements.
         let put = |index: usize, line: u64| unsafe { lines.add(index).write(line as *mut c_void) };
-        memory.present(|memory| {
+        memory.with_pages(|memory| {
             memory.allocate_many(owner, count, put).map_err(|error| failure(&error))
         })?;
         Ok(0)
     })
 }
 
-/// Takes `count` objects or lines back.
+/// Frees `count` objects or lines.
 ///
-/// -EINVAL if nothing that is handed out begins at one of the addresses; those before it are taken
-/// back then.
+/// -EINVAL if no allocated object begins at one of the addresses; those before it are freed then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_free_lines(
     memory: *mut MemoryHandle,
@@ -46,7 +45,7 @@ pub unsafe extern "C" fn skl_memory_free_lines(
         // SAFETY: the caller's handle and array; pointers are addresses.
         let (memory, lines) =
             unsafe { (required(memory, "memory")?, array(lines.cast::<u64>(), count, "lines")?) };
-        memory.lists(|memory| memory.free_many(lines)).map_err(|error| failure(&error))?;
+        memory.with_lists(|memory| memory.free_many(lines)).map_err(|error| failure(&error))?;
         Ok(0)
     })
 }

@@ -1,11 +1,11 @@
-//! A lock that costs its first user next to nothing: threads share memories, most memories have one
-//! thread.
+//! A lock that is nearly free for the first thread that takes it: threads may share a memory, but most
+//! memories have one thread.
 //!
-//! The lock belongs to the first thread that takes it. That thread only writes that it is inside;
-//! no other one may enter yet, so that no atomic exchange is needed. The first call of another
-//! thread revokes that: it says so, has all processors of the process pass a barrier
-//! (membarrier(2)), after which the owner sees the revocation or is seen inside, and waits until it
-//! has left. From then on all take a mutex of pthreads, which sanitizers know.
+//! The first thread that takes the lock owns it. That thread only sets a flag while it is inside; no
+//! other thread may enter yet, so that no atomic exchange is needed. The first call of another thread
+//! revokes the ownership: it stores the revocation, makes all threads of the process pass a barrier
+//! (membarrier(2)), after which the owner sees the revocation or its flag is seen, and waits until the
+//! owner has left. From then on all threads take a mutex of pthreads, which sanitizers know.
 #![allow(unsafe_code)]
 
 use std::arch::asm;
@@ -23,7 +23,7 @@ pub struct Lock<T> {
 }
 
 const UNOWNED: usize = 0;
-/// No thread pointer: they are aligned.
+/// A value that no thread pointer has: these are aligned.
 const REVOKED: usize = 1;
 
 // SAFETY: one thread at a time has the value, which may be handed from thread to thread.
@@ -31,7 +31,7 @@ unsafe impl<T: Send> Sync for Lock<T> {}
 // SAFETY: as above; the mutex is not locked where a value is moved.
 unsafe impl<T: Send> Send for Lock<T> {}
 
-/// What every thread has at an address of its own, as long as it lives.
+/// Address of the thread's control block, which is unique among living threads.
 #[inline(always)]
 fn thread_pointer() -> usize {
     let pointer;
@@ -44,8 +44,8 @@ fn thread_pointer() -> usize {
 
 impl<T> Lock<T> {
     pub fn new(value: T) -> Self {
-        // A sanitizer sees a mutex and does not see ownership: with one the lock is never owned.
-        let owned = barriers_are_there() && !thread_sanitizer_runs();
+        // A sanitizer understands a mutex, but not ownership: under a sanitizer the lock is never owned.
+        let owned = has_barriers() && !thread_sanitizer_runs();
         Self {
             owner: AtomicUsize::new(if owned { UNOWNED } else { REVOKED }),
             inside: AtomicBool::new(false),
@@ -57,12 +57,13 @@ impl<T> Lock<T> {
     /// Runs `body` with the value.
     #[inline(always)]
     pub fn with<R>(&self, body: impl FnOnce(&mut T) -> R) -> R {
-        let _held = Held { lock: self, by_owner: self.take() };
+        let _guard = LockGuard { lock: self, by_owner: self.take() };
         // SAFETY: the lock is held until `body` is done.
         body(unsafe { &mut *self.value.get() })
     }
 
-    /// The same if this thread is the owner: without a call of a function.
+    /// Runs `body` with the value, if this thread is the owner; needs no function call. `None`
+    /// otherwise.
     #[inline(always)]
     pub fn with_owned<R>(&self, body: impl FnOnce(&mut T) -> Option<R>) -> Option<R> {
         if !self.enter_as_owner(thread_pointer()) {
@@ -89,7 +90,7 @@ impl<T> Lock<T> {
         false
     }
 
-    /// Takes the lock: whether this thread has it as its owner.
+    /// Takes the lock and returns whether this thread is its owner.
     #[inline(always)]
     fn take(&self) -> bool {
         let mine = thread_pointer();
@@ -110,7 +111,7 @@ impl<T> Lock<T> {
         false
     }
 
-    /// Ends ownership, with the mutex held, so that no other thread revokes.
+    /// Ends the ownership; the caller has the mutex, so that no other thread revokes.
     fn revoke(&self) {
         self.owner.store(REVOKED, Ordering::SeqCst);
         barrier();
@@ -119,8 +120,8 @@ impl<T> Lock<T> {
         }
     }
 
-    /// Takes the mutex, also as the owner: a thread that revokes holds it, and a child of fork() does
-    /// not have that thread. Ownership ends, unless it is this thread's.
+    /// Takes the mutex, even if this thread is the owner: a thread that revokes has the mutex, and a
+    /// child of fork() does not have that thread. Ends the ownership of another thread.
     pub fn take_for_fork(&self) {
         self.lock_mutex();
         let mine = thread_pointer();
@@ -131,7 +132,7 @@ impl<T> Lock<T> {
         }
     }
 
-    /// Leaves it in the parent and in the child.
+    /// Releases the mutex in the parent and in the child.
     ///
     /// # Safety
     /// This thread has called [`Self::take_for_fork`], in the parent.
@@ -140,7 +141,7 @@ impl<T> Lock<T> {
         unsafe { self.leave(false) };
     }
 
-    /// Leaves the lock, as [`Self::take`] said.
+    /// Releases the lock; `by_owner` is the result of [`Self::take`].
     ///
     /// # Safety
     /// This thread has it.
@@ -174,13 +175,13 @@ impl<T> Drop for Lock<T> {
     }
 }
 
-/// Leaves the lock at the end, also of a body that panics.
-struct Held<'a, T> {
+/// Releases the lock when it is dropped, even if the body panics.
+struct LockGuard<'a, T> {
     lock: &'a Lock<T>,
     by_owner: bool,
 }
 
-impl<T> Drop for Held<'_, T> {
+impl<T> Drop for LockGuard<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: it was taken with that answer.
@@ -197,19 +198,19 @@ fn membarrier(command: i32) -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// Whether the kernel has the barrier (Linux 4.14) and this process may use it.
-fn barriers_are_there() -> bool {
+/// Whether the kernel has the barrier (Linux 4.14) and this process may use it; registers the process.
+fn has_barriers() -> bool {
     membarrier(REGISTER_EXPEDITED) && membarrier(EXPEDITED)
 }
 
-/// Every other thread of the process passes a full barrier.
+/// Makes every other thread of the process pass a full barrier.
 fn barrier() {
-    // Registered when the lock was made; in a child of fork() once more, which does no harm.
-    let passed = membarrier(EXPEDITED) || barriers_are_there();
-    debug_assert!(passed, "was there before");
+    // The process registered when the lock was made; a child of fork() registers again, which is harmless.
+    let passed = membarrier(EXPEDITED) || has_barriers();
+    debug_assert!(passed, "the barrier worked before");
 }
 
-/// Whether the program was built with ThreadSanitizer, whose run-time library then has this symbol.
+/// Whether the program was built with ThreadSanitizer: its run-time library has this symbol.
 fn thread_sanitizer_runs() -> bool {
     // SAFETY: the name is terminated; the symbol is only looked for.
     let found = unsafe { libc::dlsym(null_mut(), c"__tsan_init".as_ptr()) };
@@ -249,7 +250,7 @@ mod tests {
             assert_eq!(lock.with(|numbers| *numbers), [5001; 2]);
             assert_eq!(lock.owner.load(Ordering::Relaxed), REVOKED);
         }
-        assert!(owned == 300 || !barriers_are_there());
+        assert!(owned == 300 || !has_barriers());
     }
 
     impl<T> Lock<T> {
@@ -284,6 +285,6 @@ mod tests {
         unsafe { lock.leave_after_fork() };
         assert!(seen_by_another());
         let owner = lock.owner.load(Ordering::Relaxed);
-        assert!(owner == thread_pointer() || !barriers_are_there());
+        assert!(owner == thread_pointer() || !has_barriers());
     }
 }

@@ -1,14 +1,14 @@
-//! `skl_memory_allocate` and the other functions that hand memory out and take it back.
+//! `skl_memory_allocate` and the other functions that allocate and free memory.
 #![allow(unsafe_code)]
 
-use crate::boundary::{ErrorText, Failure, count_of, guarded, required, required_out};
+use crate::boundary::{CallFailure, ErrorText, count_of, guarded, required, required_out};
 use crate::memory::MemoryHandle;
 use crate::owners::owner;
 use libc::{c_int, c_void, iovec};
-use slices::memory::{AllocationError, Owner, SliceMemory};
+use slices::memory::{AllocationError, SliceMemory, SliceOwner};
 use units::LINE_BYTES;
 
-/// Bytes of a line, and the most that an object has.
+/// Bytes of a line, and most bytes of an object.
 pub const SKL_LINE_BYTES: usize = 64;
 
 /// A line of a linked buffer.
@@ -16,14 +16,15 @@ pub const SKL_LINE_BYTES: usize = 64;
 pub struct LinkedLine {
     /// The next line; NULL in the last one.
     next: *mut LinkedLine,
-    /// The buffer's part.
+    /// The buffer's bytes in this line.
     bytes: [u8; 56],
 }
 
 const _: () = assert!(SKL_LINE_BYTES as u64 == LINE_BYTES);
 const _: () = assert!(size_of::<LinkedLine>() == SKL_LINE_BYTES);
 
-pub fn failure(error: &AllocationError) -> Failure {
+/// The failure of an allocation.
+pub fn failure(error: &AllocationError) -> CallFailure {
     let errno = match error {
         AllocationError::Exhausted { .. } | AllocationError::NoMemory(_) => libc::ENOMEM,
         AllocationError::NoSlice { .. } => libc::ERANGE,
@@ -31,13 +32,14 @@ pub fn failure(error: &AllocationError) -> Failure {
         AllocationError::TooLarge(_) => libc::EMSGSIZE,
         AllocationError::NoOwner => libc::ENOENT,
     };
-    Failure::of(errno, error)
+    CallFailure::from_error(errno, error)
 }
 
-/// An object of up to SKL_LINE_BYTES in the owner's slices. It is aligned to its size, rounded up to
-/// 8, 16, 32 or 64 bytes, and lies in one line, which objects of the same size share.
+/// Allocates an object of up to SKL_LINE_BYTES in the owner's slices. The object is aligned to its
+/// size, rounded up to 8, 16, 32 or 64 bytes, and lies in one line, which objects of the same size
+/// share.
 ///
-/// -ENOMEM if the owner's slices are full, -EMSGSIZE if it is larger than a line (take a scattered or
+/// -ENOMEM if the owner's slices are full, -EMSGSIZE if it is larger than a line (use a scattered or
 /// a linked buffer), -ENOENT if there is no such owner, -ENXIO in a child of the process that opened
 /// the memory.
 #[unsafe(no_mangle)]
@@ -53,7 +55,7 @@ pub unsafe extern "C" fn skl_memory_allocate(
     if let (Some(handle), Ok(owner), false) = (handle, u16::try_from(owner), object.is_null())
         && bytes == SKL_LINE_BYTES
         && handle.is_present()
-        && let Some(line) = handle.quickly(|memory| memory.take_line(Owner(owner)))
+        && let Some(line) = handle.with_owned(|memory| memory.take_line(SliceOwner(owner)))
     {
         // SAFETY: not NULL, and the caller's to write to.
         unsafe { object.write(line as *mut c_void) };
@@ -73,34 +75,36 @@ unsafe fn allocate_slowly(
     object: *mut *mut c_void,
 ) -> c_int {
     // SAFETY: the caller vouches for all pointers.
-    unsafe { hand_out(memory, owner, object, |memory, owner| memory.allocate(owner, bytes as u64)) }
+    unsafe {
+        allocate_with(memory, owner, object, |memory, owner| memory.allocate(owner, bytes as u64))
+    }
 }
 
-/// Writes an address that a body gets of a memory for an owner.
+/// Writes the address that `body` allocates in a memory for an owner to `object`.
 ///
 /// # Safety
 /// The pointers are a caller's of the interface.
-unsafe fn hand_out(
+unsafe fn allocate_with(
     memory: *mut MemoryHandle,
     owner: c_int,
     object: *mut *mut c_void,
-    body: impl FnOnce(&mut SliceMemory, Owner) -> Result<u64, AllocationError>,
+    body: impl FnOnce(&mut SliceMemory, SliceOwner) -> Result<u64, AllocationError>,
 ) -> c_int {
     guarded(ErrorText::none(), || {
         // SAFETY: the caller's handle.
         let memory = unsafe { required(memory, "memory") }?;
         let out = required_out(object, "object")?;
         let owner = self::owner(owner)?;
-        let address = memory.present(|memory| body(memory, owner).map_err(|e| failure(&e)))?;
+        let address = memory.with_pages(|memory| body(memory, owner).map_err(|e| failure(&e)))?;
         // SAFETY: not NULL, and the caller's to write to.
         unsafe { out.write(address as *mut c_void) };
         Ok(0)
     })
 }
 
-/// An object for `count` elements of `bytes` each, with zeros in it, as calloc(3).
+/// Allocates an object for `count` elements of `bytes` each and fills it with zeros, as calloc(3).
 ///
-/// As skl_memory_allocate(); also -EMSGSIZE if there are more than a line has bytes.
+/// Errors are those of skl_memory_allocate(); -EMSGSIZE if all elements together exceed a line.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_allocate_zeroed(
     memory: *mut MemoryHandle,
@@ -111,15 +115,17 @@ pub unsafe extern "C" fn skl_memory_allocate_zeroed(
 ) -> c_int {
     let all = count.saturating_mul(bytes) as u64;
     // SAFETY: the caller vouches for all pointers.
-    unsafe { hand_out(memory, owner, object, |memory, owner| memory.allocate_zeroed(owner, all)) }
+    unsafe {
+        allocate_with(memory, owner, object, |memory, owner| memory.allocate_zeroed(owner, all))
+    }
 }
 
-/// Gives the object at `*object` another size, as realloc(3): it keeps its content as far as that
-/// goes, and moves to another place of the owner if need be, whose address `*object` is then. NULL
-/// there is no object yet.
+/// Changes the size of the object at `*object`, as realloc(3): it keeps as much of its content as
+/// fits. If it has to move, it moves to another place in the owner's slices, whose address is then in
+/// `*object`. If `*object` is NULL, a new object is allocated.
 ///
-/// As skl_memory_allocate(); also -EINVAL if nothing that is handed out begins there. The object stays
-/// as it is then.
+/// Errors are those of skl_memory_allocate(); also -EINVAL if no allocated object begins there. The
+/// object stays unchanged then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_reallocate(
     memory: *mut MemoryHandle,
@@ -134,18 +140,18 @@ pub unsafe extern "C" fn skl_memory_reallocate(
         before => memory.reallocate(owner, before, bytes as u64),
     };
     // SAFETY: the caller vouches for all pointers.
-    unsafe { hand_out(memory, owner, object, resize) }
+    unsafe { allocate_with(memory, owner, object, resize) }
 }
 
-/// Takes an object, or a line of a scattered buffer, back. NULL does nothing.
+/// Frees an object or a line of a scattered buffer. NULL does nothing.
 ///
-/// -EINVAL if nothing that is handed out begins there.
+/// -EINVAL if no allocated object begins there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_free(memory: *mut MemoryHandle, object: *mut c_void) -> c_int {
     // The fast path is not `guarded`: nothing in it panics.
     // SAFETY: the caller's handle.
     if let Some(handle) = unsafe { memory.as_ref() }
-        && let Some(()) = handle.quickly(|memory| memory.free_line(object as u64).then_some(()))
+        && let Some(()) = handle.with_owned(|memory| memory.free_line(object as u64).then_some(()))
     {
         return 0;
     }
@@ -161,21 +167,21 @@ unsafe fn free_slowly(memory: *mut MemoryHandle, object: *mut c_void) -> c_int {
         // SAFETY: the caller's handle.
         let memory = unsafe { required(memory, "memory") }?;
         if !object.is_null() {
-            let freed = memory.lists(|memory| memory.free(object as u64));
+            let freed = memory.with_lists(|memory| memory.free(object as u64));
             freed.map_err(|error| failure(&error))?;
         }
         Ok(0)
     })
 }
 
-/// A buffer of `bytes` as lines in the owner's slices, wherever they are: one `parts` entry for each
-/// line, as readv(2) and writev(2) take them, the last one shorter if need be. Returns how many. Each
-/// is given back by skl_memory_free(). Those calls take IOV_MAX parts at once, 1024 on Linux or 64
-/// KiB: hand over more in pieces.
+/// Allocates a buffer of `bytes` as lines anywhere in the owner's slices: one `parts` entry for each
+/// line, as readv(2) and writev(2) take them; the last one may be shorter. Returns the number of
+/// entries. Each is freed by skl_memory_free(). Those calls take at most IOV_MAX entries at once, 1024
+/// on Linux or 64 KiB: pass more in several calls.
 ///
 /// -ENOSPC if `count` is too small for `bytes`, -EOVERFLOW if `bytes` takes more lines than an int
 /// counts, -ENOMEM if the owner's slices are full or memory is short, -ENOENT if there is no such
-/// owner, -ENXIO in a child of the process that opened the memory; nothing is handed out then.
+/// owner, -ENXIO in a child of the process that opened the memory; no line is allocated then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_allocate_scattered(
     memory: *mut MemoryHandle,
@@ -190,11 +196,11 @@ pub unsafe extern "C" fn skl_memory_allocate_scattered(
         let parts = required_out(parts, "parts")?;
         let wanted = bytes.div_ceil(SKL_LINE_BYTES).max(1);
         if count < wanted {
-            return Err(Failure::new(libc::ENOSPC, "too few parts"));
+            return Err(CallFailure::new(libc::ENOSPC, "too few parts"));
         }
         let handed_out = count_of(wanted)?;
         let owner = self::owner(owner)?;
-        let lines = memory.present(|memory| {
+        let lines = memory.with_pages(|memory| {
             memory.allocate_scattered(owner, bytes as u64).map_err(|e| failure(&e))
         })?;
         for (index, &line) in lines.iter().enumerate() {
@@ -206,7 +212,7 @@ pub unsafe extern "C" fn skl_memory_allocate_scattered(
     })
 }
 
-/// A buffer for `bytes` as a chain of lines in the owner's slices.
+/// Allocates a buffer for `bytes` as a chain of lines in the owner's slices.
 ///
 /// -ENOMEM if the owner's slices are full or memory is short, -ENOENT if there is no such owner,
 /// -ENXIO in a child of the process that opened the memory.
@@ -222,7 +228,7 @@ pub unsafe extern "C" fn skl_memory_allocate_linked(
         let memory = unsafe { required(memory, "memory") }?;
         let out = required_out(first, "first")?;
         let owner = self::owner(owner)?;
-        let line = memory.present(|memory| {
+        let line = memory.with_pages(|memory| {
             memory.allocate_linked(owner, bytes as u64).map_err(|e| failure(&e))
         })?;
         // SAFETY: not NULL, and the caller's to write to.
@@ -231,10 +237,10 @@ pub unsafe extern "C" fn skl_memory_allocate_linked(
     })
 }
 
-/// Takes a linked buffer back, by its first line. NULL does nothing.
+/// Frees a linked buffer, by its first line. NULL does nothing.
 ///
 /// -EINVAL if a link was overwritten, -ENOMEM if memory is short, -ENXIO in a child of the process
-/// that opened the memory; nothing is taken back then.
+/// that opened the memory; no line is freed then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_free_linked(
     memory: *mut MemoryHandle,
@@ -243,7 +249,7 @@ pub unsafe extern "C" fn skl_memory_free_linked(
     guarded(ErrorText::none(), || {
         // SAFETY: the caller's handle.
         let memory = unsafe { required(memory, "memory") }?;
-        memory.present(|memory| memory.free_linked(first as u64).map_err(|e| failure(&e)))?;
+        memory.with_pages(|memory| memory.free_linked(first as u64).map_err(|e| failure(&e)))?;
         Ok(0)
     })
 }

@@ -1,19 +1,21 @@
 //! `skl_slice_map_*`, `skl_slice_of`, `skl_slices_of`.
 #![allow(unsafe_code)]
 
-use crate::boundary::{ErrorText, Failure, array, count_of, guarded, path, required, required_out};
+use crate::boundary::{
+    CallFailure, ErrorText, array, count_of, guarded, path, required, required_out,
+};
 use libc::{c_char, c_int};
 use slices::{ShortForm, SliceMap, TableFile};
 use std::mem::offset_of;
 use std::path::Path;
 use units::SliceId;
 
-/// The slice function of a part, and for which physical addresses it is established. It is never
-/// changed: threads may share it.
+/// The slice function of a CPU model, and the physical addresses for which it is established. A handle
+/// never changes: threads may share it.
 // The generator of the header does not read conditional attributes: the type stays opaque there.
 #[cfg_attr(target_pointer_width = "64", repr(C))]
 pub struct SliceMapHandle {
-    /// What the header's `skl_slice_of` reads: at the start, as asserted below.
+    /// Pointer that the header's `skl_slice_of` reads: at the start, as asserted below.
     short_form: *const ShortForm,
     pub(crate) map: SliceMap,
 }
@@ -25,14 +27,15 @@ const _: () = {
     assert!(offset_of!(ShortForm, parts) == 24 && offset_of!(ShortForm, base) == 24 + 4096);
 };
 
-fn open(table: &Path) -> Result<SliceMap, Failure> {
-    if let Some(published) = slices::published::of_path(table) {
-        let known = published.map_err(|error| Failure::of(libc::ENOENT, &error))?;
+fn open(table: &Path) -> Result<SliceMap, CallFailure> {
+    if let Some(published) = slices::published::from_path(table) {
+        let known = published.map_err(|error| CallFailure::from_error(libc::ENOENT, &error))?;
         return Ok(known.map());
     }
-    let text = std::fs::read_to_string(table).map_err(|error| Failure::of_file(table, &error))?;
+    let text =
+        std::fs::read_to_string(table).map_err(|error| CallFailure::from_file(table, &error))?;
     let wrong =
-        |reason: String| Failure::new(libc::EINVAL, format!("{}: {reason}", table.display()));
+        |reason: String| CallFailure::new(libc::EINVAL, format!("{}: {reason}", table.display()));
     let file = TableFile::read(&text).map_err(|error| wrong(error.to_string()))?;
     SliceMap::new(&file).map_err(|error| wrong(error.to_string()))
 }
@@ -40,10 +43,10 @@ fn open(table: &Path) -> Result<SliceMap, Failure> {
 /// Reads a slice table, as `skipline-host slices map` writes it. On success `*map` is to be closed
 /// with skl_slice_map_close().
 ///
-/// In the place of a path, `published:NAME` is the published function of that name, like
+/// `published:NAME` in place of a path is the published function of that name, like
 /// `published:skx-18`; -ENOENT if there is none, with a list of names as text.
 ///
-/// -EINVAL if the file is no slice table, else what the system says about the file.
+/// -EINVAL if the file is not a slice table, else the system's errno for the file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_slice_map_open(
     table_path: *const c_char,
@@ -74,15 +77,15 @@ pub unsafe extern "C" fn skl_slice_map_close(map: *mut SliceMapHandle) {
     }
 }
 
-/// Slices of the part.
+/// Returns the number of slices; they are numbered from 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_slice_map_slices(map: *const SliceMapHandle) -> c_int {
     // SAFETY: the caller's handle.
     guarded(ErrorText::none(), || count_of(unsafe { required(map, "map") }?.map.slices() as usize))
 }
 
-/// The slice of the line at a physical address; -ERANGE if the table does not cover it. Calls are
-/// compiled into programs, unless SKL_NO_INLINE is defined.
+/// Returns the slice of the line at a physical address; -ERANGE if the table does not cover it. Calls
+/// are compiled into programs, unless SKL_NO_INLINE is defined.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_slice_of(map: *const SliceMapHandle, physical_address: u64) -> c_int {
     // Not `guarded`: this is short and cannot panic.
@@ -94,7 +97,7 @@ pub unsafe extern "C" fn skl_slice_of(map: *const SliceMapHandle, physical_addre
     }
 }
 
-/// The slices of the lines at `count` physical addresses, into as many `slices`.
+/// Writes the slices of the lines at `count` physical addresses to as many `slices`.
 ///
 /// -ERANGE if the table does not cover one of them; what is in `slices` is undefined then.
 #[unsafe(no_mangle)]
@@ -114,5 +117,5 @@ pub unsafe extern "C" fn skl_slices_of(
     };
     // SAFETY: the caller's array has `count` elements.
     let put = move |index: usize, slice: SliceId| unsafe { slices.add(index).write(slice.0) };
-    map.map.each_slice(addresses, put).map_or(-libc::ERANGE, |()| 0)
+    map.map.for_each_slice(addresses, put).map_or(-libc::ERANGE, |()| 0)
 }

@@ -47,7 +47,7 @@ fn valgrind_finds_nothing() {
         eprintln!("valgrind is not installed");
         return;
     }
-    // What is still reachable at the end is the quiet panic hook.
+    // The quiet panic hook is still reachable at the end.
     let leaks = "--errors-for-leak-kinds=definite,indirect,possible";
     all_are_clean(
         &["-O1"],
