@@ -1,4 +1,4 @@
-//! What clients ask: keys by their popularity, reads and writes.
+//! Requests of clients: keys by their popularity, reads and writes.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -6,22 +6,22 @@ use units::narrow::usize_from;
 
 /// The popularity of keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Popularity {
+pub enum KeyPopularity {
     /// All keys are equally popular.
     Uniform,
-    /// The k-th most popular key is asked for in proportion to 1 / k^skew.
+    /// Requests for the k-th most popular key are in proportion to 1 / k^skew.
     Zipf(f64),
 }
 
-/// One request.
+/// A request for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct KeyRequest {
     pub key: u64,
     pub writes: bool,
 }
 
 /// Draws requests for keys 0 to `keys` - 1.
-pub struct Load {
+pub struct RequestLoad {
     /// Share of requests up to each rank.
     cumulative: Vec<f64>,
     /// The key of each rank: popular keys are not neighbours.
@@ -30,11 +30,11 @@ pub struct Load {
     random: Xoshiro256PlusPlus,
 }
 
-impl Load {
-    pub fn new(keys: usize, popularity: Popularity, write_share: f64, seed: u64) -> Self {
+impl RequestLoad {
+    pub fn new(keys: usize, popularity: KeyPopularity, write_share: f64, seed: u64) -> Self {
         let skew = match popularity {
-            Popularity::Uniform => 0.0,
-            Popularity::Zipf(skew) => skew,
+            KeyPopularity::Uniform => 0.0,
+            KeyPopularity::Zipf(skew) => skew,
         };
         let mut sum = 0.0;
         let mut cumulative: Vec<f64> = (1..=keys)
@@ -52,11 +52,11 @@ impl Load {
         Self { cumulative, key_of_rank, write_share, random }
     }
 
-    pub fn draw(&mut self) -> Request {
+    pub fn draw(&mut self) -> KeyRequest {
         let drawn = self.unit();
         let rank = self.cumulative.partition_point(|&share| share < drawn);
         let key = self.key_of_rank[rank.min(self.key_of_rank.len() - 1)];
-        Request { key, writes: self.unit() < self.write_share }
+        KeyRequest { key, writes: self.unit() < self.write_share }
     }
 
     /// A uniform number from 0 up to 1.
@@ -65,12 +65,12 @@ impl Load {
     }
 }
 
-/// The keys that were asked for most, the most popular first; lower keys first among equals.
-pub fn hottest(requests: &[Request], keys: usize, wanted: usize) -> Vec<u64> {
-    let mut asked = vec![0u32; keys];
-    requests.iter().for_each(|request| asked[usize_from(request.key)] += 1);
+/// The `wanted` keys with most requests, the most popular first; lower keys first among equals.
+pub fn hottest(requests: &[KeyRequest], keys: usize, wanted: usize) -> Vec<u64> {
+    let mut counts = vec![0u32; keys];
+    requests.iter().for_each(|request| counts[usize_from(request.key)] += 1);
     let mut order: Vec<u64> = (0..keys as u64).collect();
-    order.sort_by_key(|&key| std::cmp::Reverse(asked[usize_from(key)]));
+    order.sort_by_key(|&key| std::cmp::Reverse(counts[usize_from(key)]));
     order.truncate(wanted);
     order
 }
@@ -79,8 +79,8 @@ pub fn hottest(requests: &[Request], keys: usize, wanted: usize) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    fn asked(popularity: Popularity) -> Vec<f64> {
-        let mut load = Load::new(1000, popularity, 0.05, 1);
+    fn asked(popularity: KeyPopularity) -> Vec<f64> {
+        let mut load = RequestLoad::new(1000, popularity, 0.05, 1);
         let mut asked = vec![0.0; 1000];
         for _ in 0..1_000_000 {
             asked[usize_from(load.draw().key)] += 1e-6;
@@ -94,7 +94,7 @@ mod tests {
     fn zipf_shares_are_one_over_rank_to_the_skew() {
         let of_rank = |rank: f64| rank.powf(-0.99);
         let sum: f64 = (1..=1000).map(|rank| of_rank(f64::from(rank))).sum();
-        let asked = asked(Popularity::Zipf(0.99));
+        let asked = asked(KeyPopularity::Zipf(0.99));
         for rank in [1_u8, 2, 10] {
             let expected = of_rank(f64::from(rank)) / sum;
             let share = asked[usize::from(rank) - 1];
@@ -104,14 +104,14 @@ mod tests {
 
     #[test]
     fn uniform_keys_are_all_alike() {
-        let asked = asked(Popularity::Uniform);
+        let asked = asked(KeyPopularity::Uniform);
         // 1000 each with a deviation of 32: five of them.
         assert!(asked[0] < 0.00117 && asked[999] > 0.00083, "{} {}", asked[0], asked[999]);
     }
 
     #[test]
     fn the_hottest_keys_are_those_asked_for_most() {
-        let request = |key| Request { key, writes: false };
+        let request = |key| KeyRequest { key, writes: false };
         let requests = [3, 1, 3, 0, 1, 3].map(request);
         assert_eq!(hottest(&requests, 4, 3), [3, 1, 0]);
     }

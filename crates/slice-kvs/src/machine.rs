@@ -1,16 +1,17 @@
-//! What the machine is, and whether a table can be meant for it.
+//! The CPU of this machine, and whether it is the one of a table.
 
 use std::io;
 
-/// Why the placement is right with respect to the table, and still promises no speed.
+/// Reasons why a placement that follows the table may still bring no speed: the table is for another CPU
+/// model, or this is a virtual machine.
 pub fn caveats(part: &str, cpu_info: &str) -> Vec<String> {
-    let of_key = |key: &str| {
+    let value = |key: &str| {
         let line = cpu_info.lines().find(|line| line.split(':').next().map(str::trim) == Some(key));
         line.and_then(|line| line.split_once(':')).map_or("", |(_, value)| value.trim())
     };
-    let model = of_key("model name");
+    let model = value("model name");
     let mut caveats = Vec::new();
-    // A part's number is in both: "Xeon E5-2667 v3", "Intel(R) Xeon(R) CPU E5-2667 v3 @ 3.20GHz".
+    // Both have the model's number: "Xeon E5-2667 v3", "Intel(R) Xeon(R) CPU E5-2667 v3 @ 3.20GHz".
     let mut numbers =
         part.split_whitespace().filter(|word| word.contains(|c: char| c.is_ascii_digit()));
     if !numbers.all(|number| model.split_whitespace().any(|word| word == number)) {
@@ -20,7 +21,7 @@ pub fn caveats(part: &str, cpu_info: &str) -> Vec<String> {
              table, and no speed-up is promised"
         ));
     }
-    if of_key("flags").split_whitespace().any(|flag| flag == "hypervisor") {
+    if value("flags").split_whitespace().any(|flag| flag == "hypervisor") {
         caveats.push(
             "a virtual machine: physical addresses are the guest's, which the cache does not see"
                 .into(),
@@ -29,19 +30,20 @@ pub fn caveats(part: &str, cpu_info: &str) -> Vec<String> {
     caveats
 }
 
+/// The kernel's description of the processors; empty if it cannot be read.
 pub fn cpu_info() -> String {
     std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default()
 }
 
 /// Ties this thread to a core.
-pub fn stay_on(core: usize) -> io::Result<()> {
+pub fn pin_to_core(core: usize) -> io::Result<()> {
     let mut only = rustix::thread::CpuSet::new();
     only.set(core);
     Ok(rustix::thread::sched_setaffinity(None, &only)?)
 }
 
-/// Why nothing runs on a core.
-pub fn cannot_run_on(core: usize, error: &io::Error) -> String {
+/// The message of [`pin_to_core`]'s error.
+pub fn pin_failure_message(core: usize, error: &io::Error) -> String {
     format!("core {core}: this process cannot run on it ({error})")
 }
 

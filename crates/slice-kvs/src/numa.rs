@@ -1,22 +1,22 @@
-//! Slice numbers belong to a socket: cores and memory have to be of the same one.
+//! Checks that cores and memory are of the same socket: slice numbers belong to a socket.
 //!
 //! Source: Linux Documentation/ABI/stable/sysfs-devices-system-cpu, sysfs-devices-node,
 //! testing/sysfs-devices-memory.
 
 use slices::memory::{OWN_PAGEMAP, PhysicalAddresses, ProcPagemap, SliceMemory};
-use slices::recovery::PageSize;
+use slices::recovery::HugePageSize;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use units::LINE_BYTES;
 
-/// What the kernel says about processors and memory, below a root.
-pub struct Topology {
+/// Sockets of processors and nodes of memory, read from sysfs below a root.
+pub struct SocketTopology {
     root: PathBuf,
 }
 
-impl Topology {
-    pub fn of_this_machine() -> Self {
+impl SocketTopology {
+    pub fn from_sysfs() -> Self {
         Self { root: "/sys/devices/system".into() }
     }
 
@@ -29,11 +29,11 @@ impl Topology {
         self.number(&format!("cpu/cpu{core}/topology/physical_package_id"), 10)
     }
 
-    /// Checks that all cores are of one socket. Where the kernel does not say, they are taken for that.
+    /// Checks that all cores are of one socket. Succeeds if the kernel does not report sockets.
     ///
     /// # Errors
-    /// Names two cores of different sockets.
-    pub fn check_cores(&self, cores: &[usize]) -> Result<(), String> {
+    /// If two cores are of different sockets; the message has both.
+    pub fn check_same_socket(&self, cores: &[usize]) -> Result<(), String> {
         let Some((&first, others)) = cores.split_first() else { return Ok(()) };
         let Some(home) = self.socket(first) else { return Ok(()) };
         let other = others.iter().find_map(|&core| {
@@ -49,14 +49,14 @@ impl Topology {
         }
     }
 
-    /// Whether memory of a node is that of a core's socket.
+    /// Whether the memory of a node belongs to a core's socket.
     fn is_beside(&self, node: u32, core: usize) -> bool {
         let path = |other: usize| format!("node/node{node}/cpu{other}");
         let there = |other: usize| self.root.join(path(other)).exists();
         if there(core) {
             return true;
         }
-        // With clusters in a socket, its other nodes have other cores of it.
+        // With sub-NUMA clusters, the other nodes of the socket have its other cores.
         let socket = self.socket(core);
         let entries = fs::read_dir(self.root.join(format!("node/node{node}")));
         let names = entries.into_iter().flatten().flatten();
@@ -66,7 +66,7 @@ impl Topology {
         socket.is_some() && cpus.into_iter().any(|cpu| self.socket(cpu) == socket)
     }
 
-    /// The node whose memory a physical address is, where the kernel lists blocks of memory.
+    /// The node of a physical address; `None` if the kernel does not list blocks of memory.
     fn node_of(&self, physical_address: u64) -> Option<u32> {
         let size = self.number("memory/block_size_bytes", 16).filter(|size| *size > 0)?;
         let block = format!("memory{}", physical_address / size);
@@ -86,22 +86,22 @@ impl Topology {
         }
     }
 
-    /// Checks that all pages are memory of the core's socket, if they are placed at all.
+    /// Checks that all pages are memory of the core's socket. Succeeds for memory regardless of slices.
     ///
     /// # Errors
-    /// If one is not, or physical addresses cannot be had any more.
+    /// If a page is of another socket, or the kernel no longer reports physical addresses.
     pub fn check_memory(
         &self,
         memory: &mut SliceMemory,
         core: usize,
     ) -> Result<(), Box<dyn Error>> {
-        if memory.plain_because().is_some() {
+        if memory.plain_reason().is_some() {
             return Ok(());
         }
         let start = memory.start();
         let bytes = memory.as_lines_mut().len() as u64 * LINE_BYTES;
         let pagemap = ProcPagemap::open(Path::new(OWN_PAGEMAP))?;
-        for page in (start..start + bytes).step_by(1 << PageSize::TwoMiB.bits()) {
+        for page in (start..start + bytes).step_by(1 << HugePageSize::TwoMiB.bits()) {
             self.check_address(pagemap.physical_address(page)?, core)?;
         }
         Ok(())
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     /// Two sockets, the first with two nodes; blocks of 128 MiB.
-    fn topology(folder: &Path) -> Topology {
+    fn topology(folder: &Path) -> SocketTopology {
         let write = |path: &str, text: &str| {
             let path = folder.join(path);
             fs::create_dir_all(path.parent().expect("has one")).expect("a directory");
@@ -125,15 +125,15 @@ mod tests {
             write(&format!("node/node{node}/memory{node}/state"), "online\n");
         }
         write("memory/block_size_bytes", "8000000\n");
-        Topology { root: folder.into() }
+        SocketTopology { root: folder.into() }
     }
 
     #[test]
     fn cores_and_memory_of_another_socket_are_refused_and_those_of_its_clusters_are_not() {
         let folder = tempfile::tempdir().expect("a directory");
         let topology = topology(folder.path());
-        assert_eq!(topology.check_cores(&[0, 1]), Ok(()));
-        let refused = topology.check_cores(&[1, 2]).expect_err("two sockets");
+        assert_eq!(topology.check_same_socket(&[0, 1]), Ok(()));
+        let refused = topology.check_same_socket(&[1, 2]).expect_err("two sockets");
         assert!(refused.contains("core 1 is of socket 0, core 2 of socket 1"), "{refused}");
         assert_eq!(topology.check_address(0, 0), Ok(()));
         assert_eq!(topology.check_address(1 << 27, 0), Ok(()), "the other cluster");
@@ -145,8 +145,8 @@ mod tests {
     #[test]
     fn where_the_kernel_does_not_say_nothing_is_refused() {
         let folder = tempfile::tempdir().expect("a directory");
-        let topology = Topology { root: folder.path().into() };
-        assert_eq!(topology.check_cores(&[0, 1]), Ok(()));
+        let topology = SocketTopology { root: folder.path().into() };
+        assert_eq!(topology.check_same_socket(&[0, 1]), Ok(()));
         assert_eq!(topology.check_address(0, 0), Ok(()));
     }
 }

@@ -1,28 +1,30 @@
-//! Which line each value gets.
+//! The line of each value.
 
 use clap::ValueEnum;
 use serde::Serialize;
 use slices::SliceMap;
-use slices::memory::{ClaimError, OWN_PAGEMAP, Owner, PhysicalAddresses, ProcPagemap, SliceMemory};
+use slices::memory::{
+    ClaimError, OWN_PAGEMAP, PhysicalAddresses, ProcPagemap, SliceMemory, SliceOwner,
+};
 use slices::nearest::Latencies;
-use slices::recovery::PageSize;
+use slices::recovery::HugePageSize;
 use std::error::Error;
 use std::path::Path;
 use units::narrow::{fit, usize_from};
 use units::{LINE_BYTES, SliceId};
 
-/// Which slices values are in.
+/// Slices of hot and cold values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub enum Placement {
-    /// All slices alike.
+pub enum ValuePlacement {
+    /// All values in all slices.
     Normal,
-    /// Hot values in the slice of the core that reads them, the others in slices of no core.
+    /// Hot values in the slice of the core that reads them, the other values in slices of no core.
     SliceAware,
 }
 
-impl Placement {
-    /// Its name on the command line.
+impl ValuePlacement {
+    /// The placement's name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Normal => "normal",
@@ -31,7 +33,7 @@ impl Placement {
     }
 }
 
-/// The slice of each core: its nearest one that no earlier core has.
+/// The slice of each core: the nearest one that no earlier core has.
 ///
 /// # Errors
 /// If a core has no latencies, or there are as many cores as slices: none is left for cold values.
@@ -56,26 +58,26 @@ pub fn slices_of_cores(latencies: &Latencies, cores: &[usize]) -> Result<Vec<Sli
 }
 
 /// Memory with a line for each value.
-pub struct Placed {
+pub struct PlacedValues {
     pub memory: SliceMemory,
-    /// For each core, the address of each key's line.
+    /// The address of each key's line, for each core.
     pub lines: Vec<Vec<u64>>,
 }
 
-/// Gives every key of every core a line; `hot` has the hot keys of each core.
+/// Allocates a line for every key of every core; `hot` has the hot keys of each core.
 ///
 /// # Errors
 /// If there is no memory, or it cannot be placed.
-pub fn place(
+pub fn place_values(
     map: &SliceMap,
-    placement: Placement,
+    placement: ValuePlacement,
     of_cores: &[SliceId],
     hot: &[Vec<u64>],
     keys: usize,
-) -> Result<Placed, Box<dyn Error>> {
+) -> Result<PlacedValues, Box<dyn Error>> {
     let hottest = hot.iter().map(Vec::len).max().unwrap_or(0);
     let bytes = bytes_needed(map, of_cores.len(), hottest, keys);
-    let mut memory = SliceMemory::or_plain(map, bytes, PageSize::TwoMiB)?;
+    let mut memory = SliceMemory::new_or_plain(map, bytes, HugePageSize::TwoMiB)?;
     let (rest, owners) = claim(&mut memory, map, placement, of_cores)?;
     let mut lines = vec![vec![0; keys]; of_cores.len()];
     for (lines, (core, hot)) in lines.iter_mut().zip(hot.iter().enumerate()) {
@@ -87,28 +89,28 @@ pub fn place(
             *line = memory.allocate(rest, LINE_BYTES)?;
         }
     }
-    Ok(Placed { memory, lines })
+    Ok(PlacedValues { memory, lines })
 }
 
-/// Memory with hot and cold lines for each core.
+/// Memory with pools of hot and cold lines for each core.
 pub struct Pools {
     pub memory: SliceMemory,
-    /// For each core, the addresses of its hot and its cold lines.
+    /// The addresses of the hot and of the cold lines, for each core.
     pub lines: Vec<[Vec<u64>; 2]>,
 }
 
-/// Gives every core as many hot and cold lines.
+/// Allocates `hot` and `cold` lines for every core.
 ///
 /// # Errors
 /// If there is no memory, or it cannot be placed.
-pub fn pools(
+pub fn make_pools(
     map: &SliceMap,
-    placement: Placement,
+    placement: ValuePlacement,
     of_cores: &[SliceId],
     [hot, cold]: [usize; 2],
 ) -> Result<Pools, Box<dyn Error>> {
     let bytes = bytes_needed(map, of_cores.len(), hot, hot + cold);
-    let mut memory = SliceMemory::or_plain(map, bytes, PageSize::TwoMiB)?;
+    let mut memory = SliceMemory::new_or_plain(map, bytes, HugePageSize::TwoMiB)?;
     let (rest, owners) = claim(&mut memory, map, placement, of_cores)?;
     let mut lines = Vec::new();
     for core in 0..of_cores.len() {
@@ -121,45 +123,46 @@ pub fn pools(
     Ok(Pools { memory, lines })
 }
 
-/// The owner of all that is not hot, and one for the slice of each core; `Normal` has none of these.
+/// Claims all slices: returns the owner of cold lines, and an owner of the slice of each core. With `Normal`
+/// there is only the first.
 fn claim(
     memory: &mut SliceMemory,
     map: &SliceMap,
-    placement: Placement,
+    placement: ValuePlacement,
     of_cores: &[SliceId],
-) -> Result<(Owner, Vec<Owner>), ClaimError> {
+) -> Result<(SliceOwner, Vec<SliceOwner>), ClaimError> {
     let all = (0..fit(map.slices())).map(SliceId);
     match placement {
-        Placement::Normal => Ok((memory.claim(&all.collect::<Vec<_>>())?, Vec::new())),
-        Placement::SliceAware => {
-            let of_no_core: Vec<SliceId> = all.filter(|slice| !of_cores.contains(slice)).collect();
+        ValuePlacement::Normal => Ok((memory.claim(&all.collect::<Vec<_>>())?, Vec::new())),
+        ValuePlacement::SliceAware => {
+            let cold: Vec<SliceId> = all.filter(|slice| !of_cores.contains(slice)).collect();
             let claimed = of_cores.iter().map(|&slice| memory.claim(&[slice]));
             let owners = claimed.collect::<Result<Vec<_>, _>>()?;
-            Ok((memory.claim(&of_no_core)?, owners))
+            Ok((memory.claim(&cold)?, owners))
         }
     }
 }
 
-/// Enough for the hot values of a core in one slice, and the cold ones in those of no core. A slice
-/// may have less than a fair share of lines: a quarter is added.
+/// Bytes of memory that have enough lines in one slice for the hot values of a core, and enough in the slices
+/// of no core for the cold values. A slice may have less than a fair share of lines: a quarter is added.
 fn bytes_needed(map: &SliceMap, cores: usize, hottest: usize, keys: usize) -> usize {
     let slices = map.slices() as usize;
     let cold = (cores * keys).div_ceil(slices - cores);
     hottest.max(cold) * slices * usize_from(LINE_BYTES) * 5 / 4
 }
 
-/// How many of these lines are in the slice wanted, by the kernel's word for their addresses; `None`
-/// if the memory regards no slices.
+/// Counts the lines that are in the wanted slice, by the kernel's physical addresses; `None` for memory
+/// regardless of slices.
 ///
 /// # Errors
 /// If an address is not known or not covered.
-pub fn in_slice(
+pub fn count_in_slice(
     map: &SliceMap,
     memory: &SliceMemory,
     lines: &[u64],
     wanted: SliceId,
 ) -> Result<Option<usize>, Box<dyn Error>> {
-    if memory.plain_because().is_some() {
+    if memory.plain_reason().is_some() {
         return Ok(None);
     }
     let pagemap = ProcPagemap::open(Path::new(OWN_PAGEMAP))?;

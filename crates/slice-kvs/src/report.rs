@@ -1,6 +1,6 @@
-//! What a run prints.
+//! The results of a run.
 
-use crate::placement::{Placed, Placement, in_slice};
+use crate::placement::{PlacedValues, ValuePlacement, count_in_slice};
 use crate::run::Round;
 use serde::Serialize;
 use slices::SliceMap;
@@ -10,18 +10,18 @@ use std::process::ExitCode;
 use units::SliceId;
 use units::narrow::{usize_from, whole};
 
-/// A placement with what was measured.
+/// A placement with its measured rounds.
 #[derive(Debug, Serialize)]
 pub struct Setting {
-    placement: Placement,
-    /// Why the memory regards no slices, if so.
+    placement: ValuePlacement,
+    /// The reason why memory is allocated regardless of slices, if it is.
     plain_because: Option<String>,
     hot_lines: usize,
-    /// Hot lines in the slice of their core, by their physical addresses.
+    /// Number of hot lines in the slice of their core, by their physical addresses.
     hot_lines_in_slice: Option<usize>,
-    /// Lines of the memory that no owner can use.
+    /// Share of the lines that no owner can use, from 0 to 1.
     unclaimed_share: f64,
-    /// Of each round, in order.
+    /// Throughput of each round, in order; so are the latencies.
     operations_per_s: Vec<f64>,
     p50_ns: Vec<u64>,
     p99_ns: Vec<u64>,
@@ -29,24 +29,26 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// A setting without rounds, with the slices of its hot lines.
+    ///
     /// # Errors
-    /// If physical addresses cannot be had any more.
+    /// If the kernel no longer reports physical addresses.
     pub fn new(
-        placement: Placement,
+        placement: ValuePlacement,
         map: &SliceMap,
-        placed: &Placed,
+        placed: &PlacedValues,
         of_cores: &[SliceId],
         hot: &[Vec<u64>],
     ) -> Result<Self, Box<dyn Error>> {
         let mut inside = Some(0);
         for ((lines, hot), &slice) in placed.lines.iter().zip(hot).zip(of_cores) {
             let lines: Vec<u64> = hot.iter().map(|&key| lines[usize_from(key)]).collect();
-            let more = in_slice(map, &placed.memory, &lines, slice)?;
+            let more = count_in_slice(map, &placed.memory, &lines, slice)?;
             inside = inside.zip(more).map(|(inside, more)| inside + more);
         }
         Ok(Self {
             placement,
-            plain_because: placed.memory.plain_because().map(String::from),
+            plain_because: placed.memory.plain_reason().map(String::from),
             hot_lines: hot.iter().map(Vec::len).sum(),
             hot_lines_in_slice: inside,
             unclaimed_share: placed.memory.statistics().unclaimed_share(),
@@ -57,7 +59,7 @@ impl Setting {
         })
     }
 
-    /// Adds what a round took.
+    /// Adds the times of a round.
     pub fn add(&mut self, round: &Round) {
         self.operations_per_s.push(round.operations_per_s);
         self.p50_ns.push(round.latencies_ns.value_at_quantile(0.5));
@@ -68,16 +70,16 @@ impl Setting {
 
 /// All placements, measured in turn.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct KvsReport {
     caveats: Vec<String>,
     cores: Vec<usize>,
     slices_of_cores: Vec<u16>,
     placements: Vec<Setting>,
-    /// Throughput of each further placement relative to the first one, round by round.
+    /// Throughput of each further placement relative to the first, for each round.
     throughput_ratios: Vec<Vec<f64>>,
 }
 
-impl Report {
+impl KvsReport {
     pub fn new(
         caveats: Vec<String>,
         cores: &[usize],
@@ -97,7 +99,7 @@ impl Report {
         }
     }
 
-    /// 1 if the store gave a wrong answer.
+    /// Exit code 1 if the store gave a wrong answer, else 0.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(u8::from(self.placements.iter().any(|setting| setting.wrong_answers > 0)))
     }
@@ -115,7 +117,7 @@ fn quartiles(values: impl IntoIterator<Item = f64>) -> [f64; 3] {
     })
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for KvsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for caveat in &self.caveats {
             writeln!(f, "note: {caveat}")?;
@@ -134,13 +136,13 @@ impl fmt::Display for Report {
             };
             let [low, middle, high] =
                 quartiles(setting.operations_per_s.iter().map(|rate| rate / 1e6));
-            let of = |values: &[u64]| quartiles(values.iter().map(|&value| value as f64))[1];
+            let median = |values: &[u64]| quartiles(values.iter().map(|&value| value as f64))[1];
             writeln!(
                 f,
                 "{name:<11} {middle:6.2} M answers/s ({low:.2} to {high:.2}), median {:.0} ns, p99 \
                  {:.0} ns; hot lines in their core's slice: {inside} of {}; wrong answers: {}",
-                of(&setting.p50_ns),
-                of(&setting.p99_ns),
+                median(&setting.p50_ns),
+                median(&setting.p99_ns),
                 setting.hot_lines,
                 setting.wrong_answers,
             )?;

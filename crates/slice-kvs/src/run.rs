@@ -1,9 +1,9 @@
 //! Serves the requests of each core on that core, and times it.
 
-use crate::load::{Request, hottest};
-use crate::machine::{cannot_run_on, stay_on};
-use crate::placement::Placed;
-use crate::store::{Item, Store, VALUE_BYTES, Value};
+use crate::load::{KeyRequest, hottest};
+use crate::machine::{pin_failure_message, pin_to_core};
+use crate::placement::PlacedValues;
+use crate::store::{Item, ItemStore, VALUE_BYTES, Value};
 use hdrhistogram::Histogram;
 use std::hint::black_box;
 use std::io;
@@ -12,22 +12,22 @@ use std::time::Instant;
 use units::LINE_BYTES;
 use units::narrow::{fit, low_u8};
 
-/// One request in so many is timed by itself: a look at the clock costs as much as an answer.
+/// One request in so many is timed on its own: reading the clock costs as much as an answer.
 const TIMED_EVERY: usize = 32;
 
-/// Longest latency that is told apart.
+/// Longest latency of the histogram, in ns; longer ones count as this one.
 const MOST_NS: u64 = 1_000_000_000;
 
-/// What a round of all cores took.
+/// Throughput, latencies and wrong answers of a round of all cores.
 pub struct Round {
     pub operations_per_s: f64,
     pub latencies_ns: Histogram<u64>,
-    /// Answers that were not what the store was given.
+    /// Number of answers that differ from the stored value.
     pub wrong: u64,
 }
 
-/// What one core took.
-struct Part {
+/// Times, latencies and wrong answers of one core in a round.
+struct CoreRound {
     start: Instant,
     end: Instant,
     latencies_ns: Histogram<u64>,
@@ -41,14 +41,14 @@ fn value_of(key: u64, version: u8) -> Value {
     value
 }
 
-/// The stores of all cores over their memory, filled.
-pub fn fill(placed: &mut Placed) -> Vec<Store<'_>> {
+/// Makes the stores of all cores over their memory and fills them.
+pub fn fill_stores(placed: &mut PlacedValues) -> Vec<ItemStore<'_>> {
     let start = placed.memory.start();
     let mut lines: Vec<Option<&mut Item>> =
         placed.memory.as_lines_mut().iter_mut().map(Some).collect();
     let mut stores = Vec::new();
     for addresses in &placed.lines {
-        let mut store = Store::with_capacity(addresses.len());
+        let mut store = ItemStore::with_capacity(addresses.len());
         for (key, &address) in addresses.iter().enumerate() {
             let line = lines[((address - start) / LINE_BYTES) as usize].take();
             let line = line.expect("every key has a line of its own");
@@ -59,17 +59,17 @@ pub fn fill(placed: &mut Placed) -> Vec<Store<'_>> {
     stores
 }
 
-/// Asks every core its requests once, all at the same time.
+/// Runs the requests of every core once, all cores at the same time.
 ///
 /// # Errors
 /// If a thread cannot be tied to its core.
-pub fn round(
+pub fn run_round(
     cores: &[usize],
-    stores: &mut [Store<'_>],
-    requests: &[Vec<Request>],
+    stores: &mut [ItemStore<'_>],
+    requests: &[Vec<KeyRequest>],
 ) -> io::Result<Round> {
     let together = Barrier::new(cores.len());
-    let parts: Vec<io::Result<Part>> = std::thread::scope(|scope| {
+    let parts: Vec<io::Result<CoreRound>> = std::thread::scope(|scope| {
         let threads: Vec<_> = cores
             .iter()
             .zip(stores.iter_mut().zip(requests))
@@ -77,13 +77,14 @@ pub fn round(
                 let together = &together;
                 scope.spawn(move || {
                     // Every thread reaches the barrier: the others would wait for ever.
-                    let tied = stay_on(core)
-                        .map_err(|error| io::Error::new(error.kind(), cannot_run_on(core, &error)));
+                    let tied = pin_to_core(core).map_err(|error| {
+                        io::Error::new(error.kind(), pin_failure_message(core, &error))
+                    });
                     together.wait();
                     tied?;
                     let start = Instant::now();
                     let (latencies_ns, wrong) = serve(store, requests);
-                    Ok(Part { start, end: Instant::now(), latencies_ns, wrong })
+                    Ok(CoreRound { start, end: Instant::now(), latencies_ns, wrong })
                 })
             })
             .collect();
@@ -102,7 +103,7 @@ pub fn round(
     })
 }
 
-fn serve(store: &mut Store<'_>, requests: &[Request]) -> (Histogram<u64>, u64) {
+fn serve(store: &mut ItemStore<'_>, requests: &[KeyRequest]) -> (Histogram<u64>, u64) {
     let mut latencies = histogram();
     let mut wrong = 0;
     for (number, request) in requests.iter().enumerate() {
@@ -118,7 +119,7 @@ fn serve(store: &mut Store<'_>, requests: &[Request]) -> (Histogram<u64>, u64) {
 
 /// Whether the answer is right.
 #[inline]
-fn answer(store: &mut Store<'_>, request: Request, number: usize) -> bool {
+fn answer(store: &mut ItemStore<'_>, request: KeyRequest, number: usize) -> bool {
     match request.writes {
         true => store.set(request.key, &value_of(request.key, low_u8(number as u64))),
         false => {
@@ -132,7 +133,7 @@ fn histogram() -> Histogram<u64> {
     Histogram::new_with_max(MOST_NS, 3).expect("the range is valid")
 }
 
-/// The hot keys of each core, as its first requests tell.
-pub fn hot_keys(requests: &[Vec<Request>], keys: usize, wanted: usize) -> Vec<Vec<u64>> {
+/// The hot keys of each core: those with most requests in the warm-up.
+pub fn hot_keys(requests: &[Vec<KeyRequest>], keys: usize, wanted: usize) -> Vec<Vec<u64>> {
     requests.iter().map(|requests| hottest(requests, keys, wanted)).collect()
 }

@@ -1,44 +1,44 @@
 //! `serve`: the store behind RESP2 over TCP, as benchmarks and clients of Redis speak it.
 //!
-//! Each core has a thread, a port, and the keys of some hash slots, as a node of a Redis Cluster: nothing
-//! is shared, and a client that asks the wrong core is sent to the right one (MOVED). One core serves all
-//! keys and is no cluster.
+//! Each core has a thread, a port, and the keys of some hash slots, as a node of a Redis Cluster. The cores
+//! share nothing; a client that asks the wrong core is redirected to the right one (MOVED). A single core
+//! serves all keys and is not a cluster.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
-//! | [`request`], [`inline`], [`reply`] | the protocol |
-//! | [`lines`], [`keyspace`], [`ranking`] | items in hot and cold lines; their index; which ones are hot |
-//! | [`commands`], [`storing`], [`about`], [`slots`] | what is answered, and by which core |
+//! | [`request`], [`inline_commands`], [`reply`] | the protocol |
+//! | [`lines`], [`keyspace`], [`ranking`] | items in hot and cold lines; their index; the choice of hot items |
+//! | [`commands`], [`set_commands`], [`server_commands`], [`slots`] | the commands; the core of each key |
 //! | [`connection`], [`worker`] | a client; the thread of a core |
-//! | [`summary`] | what is printed at the end |
+//! | [`summary`] | the statistics at the end |
 
-mod about;
 mod commands;
 mod connection;
-mod inline;
+mod inline_commands;
 mod keyspace;
 mod lines;
 mod ranking;
 mod reply;
 mod request;
+mod server_commands;
+mod set_commands;
 mod slots;
-mod storing;
 mod summary;
 mod worker;
 
-use crate::machine::{self, stay_on};
-use crate::numa::Topology;
-use crate::placement::{Placement, Pools, pools, slices_of_cores};
-use crate::{Files, Format};
+use crate::machine::{self, pin_to_core};
+use crate::numa::SocketTopology;
+use crate::placement::{Pools, ValuePlacement, make_pools, slices_of_cores};
+use crate::{KvsFormat, TableOptions};
 use clap::Args;
-use commands::{Core, Counts};
+use commands::{CoreCounts, ServingCore};
 use keyspace::Keyspace;
 use lines::Line;
 use mio::net::TcpListener;
 use mio::{Poll, Waker};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use slots::{Cluster, Node};
+use slots::{Cluster, ClusterNode};
 use std::error::Error;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -54,12 +54,12 @@ use worker::{WAKER, Worker};
 /// cores are a Redis Cluster (redis-benchmark --cluster, memtier_benchmark --cluster-mode, redis-cli -c).
 /// There is no password: every program that reaches the address reads and writes all keys.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub struct ServeArguments {
     #[command(flatten)]
-    files: Files,
-    /// Where hot values are
+    files: TableOptions,
+    /// Placement of hot values
     #[arg(long, value_enum, default_value = "slice-aware")]
-    placement: Placement,
+    placement: ValuePlacement,
     /// Address to listen on
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     bind: IpAddr,
@@ -80,41 +80,42 @@ pub struct Arguments {
     max_clients: u32,
     /// Form of the statistics at the end
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    format: KvsFormat,
 }
 
 /// Serves until SIGINT or SIGTERM.
-pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+pub fn run(arguments: &ServeArguments) -> Result<(), Box<dyn Error>> {
     let (table, map, latencies) = arguments.files.read()?;
     let cores = &arguments.files.cores;
     let of_cores = slices_of_cores(&latencies, cores)?;
-    let topology = Topology::of_this_machine();
-    topology.check_cores(cores)?;
+    let topology = SocketTopology::from_sysfs();
+    topology.check_same_socket(cores)?;
     // Pages come from the memory of the core that maps them.
-    stay_on(cores[0]).map_err(|error| machine::cannot_run_on(cores[0], &error))?;
+    pin_to_core(cores[0]).map_err(|error| machine::pin_failure_message(cores[0], &error))?;
     let counts = [arguments.hot_lines as usize, arguments.lines as usize];
-    let mut pools = pools(&map, arguments.placement, &of_cores, counts)?;
+    let mut pools = make_pools(&map, arguments.placement, &of_cores, counts)?;
     topology.check_memory(&mut pools.memory, cores[0])?;
     let (listeners, cluster) = listen(arguments, &of_cores)?;
-    // Before anything is promised: a signal may follow at once.
+    // Before the server is announced: a signal may follow at once.
     let signals = Signals::new([SIGINT, SIGTERM])?;
     for caveat in machine::caveats(&table.table.part, &machine::cpu_info()) {
         eprintln!("note: {caveat}");
     }
-    if let Some(reason) = pools.memory.plain_because() {
+    if let Some(reason) = pools.memory.plain_reason() {
         eprintln!("note: memory without regard to slices: {reason}");
     }
     announce(&cluster, arguments.placement)?;
     let summary = serve(arguments, &mut pools, listeners, &Arc::new(cluster), signals)?;
     match arguments.format {
-        Format::Text => print!("{summary}"),
-        Format::Json => println!("{}", serde_json::to_string_pretty(&summary)?),
+        KvsFormat::Text => print!("{summary}"),
+        KvsFormat::Json => println!("{}", serde_json::to_string_pretty(&summary)?),
     }
     Ok(())
 }
 
+/// Listens on a port for each core.
 fn listen(
-    arguments: &Arguments,
+    arguments: &ServeArguments,
     of_cores: &[units::SliceId],
 ) -> Result<(Vec<TcpListener>, Cluster), String> {
     let mut nodes = Vec::new();
@@ -131,14 +132,14 @@ fn listen(
         let listener = TcpListener::bind(asked)
             .map_err(|error| format!("cannot listen on {asked}: {error}"))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        nodes.push(Node { core, slice, address });
+        nodes.push(ClusterNode { core, slice, address });
         listeners.push(listener);
     }
     Ok((listeners, Cluster { nodes }))
 }
 
-/// Says where to connect; clients and tests wait for the last line.
-fn announce(cluster: &Cluster, placement: Placement) -> io::Result<()> {
+/// Prints the address of each core; clients and tests wait for the last line.
+fn announce(cluster: &Cluster, placement: ValuePlacement) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for (number, node) in cluster.nodes.iter().enumerate() {
         let (first, last) = cluster.slots_of(number);
@@ -165,7 +166,7 @@ fn lines_of_cores(pools: &mut Pools) -> Vec<[Vec<&mut Line>; 2]> {
 }
 
 fn serve(
-    arguments: &Arguments,
+    arguments: &ServeArguments,
     pools: &mut Pools,
     listeners: Vec<TcpListener>,
     cluster: &Arc<Cluster>,
@@ -181,13 +182,13 @@ fn serve(
             let [hot, cold] = lines;
             let poll = Poll::new()?;
             wakers.push(Waker::new(poll.registry(), WAKER)?);
-            let core = Core {
+            let core = ServingCore {
                 keys: Keyspace::new(hot, cold),
                 cluster: Arc::clone(cluster),
                 node,
                 placement: arguments.placement,
-                here: None,
-                counts: Counts::default(),
+                local_address: None,
+                counts: CoreCounts::default(),
             };
             let most_clients = arguments.max_clients as usize;
             let rank_every = arguments.rank_every.into();
@@ -196,9 +197,9 @@ fn serve(
             // A thread that cannot go on ends the others, too.
             let ends = signals.handle();
             threads.push(scope.spawn(move || {
-                let served = stay_on(number).and_then(|()| worker.serve());
+                let served = pin_to_core(number).and_then(|()| worker.serve());
                 ends.close();
-                served.map_err(|error| machine::cannot_run_on(number, &error))
+                served.map_err(|error| machine::pin_failure_message(number, &error))
             }));
         }
         let _ = signals.forever().next();
@@ -208,7 +209,7 @@ fn serve(
             let _ = waker.wake();
         });
         let joined = threads.into_iter().map(|thread| thread.join().expect("does not panic"));
-        Ok::<_, Box<dyn Error>>(joined.collect::<Result<Vec<Core<'_>>, String>>()?)
+        Ok::<_, Box<dyn Error>>(joined.collect::<Result<Vec<ServingCore<'_>>, String>>()?)
     })?;
-    Ok(Summary::of(&cores))
+    Ok(Summary::new(&cores))
 }

@@ -12,21 +12,21 @@ const KEY_BYTES: usize = size_of::<u64>();
 
 pub type Value = [u8; VALUE_BYTES];
 
-/// Keys and values of one core; no other core touches them.
-pub struct Store<'m> {
+/// Keys and values of one core; no other core accesses them.
+pub struct ItemStore<'m> {
     items: Vec<&'m mut Item>,
     /// Open addressing: number of an item plus one, or 0; at most half full.
     index: Box<[u32]>,
 }
 
-impl<'m> Store<'m> {
+impl<'m> ItemStore<'m> {
     /// An empty store for so many keys.
     pub fn with_capacity(keys: usize) -> Self {
         let slots = (2 * keys).next_power_of_two().max(2);
         Self { items: Vec::with_capacity(keys), index: vec![0; slots].into() }
     }
 
-    /// Adds a key that is not there yet, in a line of the caller's choice.
+    /// Adds a key that the store does not contain yet, in a line of the caller's choice.
     ///
     /// # Panics
     /// If there are more keys than the store has capacity for.
@@ -49,7 +49,7 @@ impl<'m> Store<'m> {
         Some(item[KEY_BYTES..].try_into().expect("it is the rest of the line"))
     }
 
-    /// Replaces the value of a key that is there.
+    /// Replaces the value of a key; returns false if the store does not contain the key.
     #[inline]
     pub fn set(&mut self, key: u64, value: &Value) -> bool {
         let Some(item) = self.find(key) else { return false };
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn what_was_set_last_is_what_is_found_and_other_keys_are_not() {
         let mut lines = vec![[0; usize_from(LINE_BYTES)]; 1000];
-        let mut store = Store::with_capacity(1000);
+        let mut store = ItemStore::with_capacity(1000);
         for (number, line) in lines.iter_mut().enumerate() {
             // Keys that differ in high bits only, and in low bits only.
             let key = if number % 2 == 0 { number as u64 } else { (number as u64) << 40 };

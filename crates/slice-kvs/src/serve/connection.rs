@@ -1,60 +1,61 @@
-//! A client: what it sent and was not read yet, and what it has not taken yet.
+//! The connection of a client: input that is not parsed yet, and output that is not sent yet.
 
-use super::commands::{Core, MOST_REPLY_BYTES, Next};
+use super::commands::{AfterCommand, MOST_REPLY_BYTES, ServingCore};
 use super::reply;
 use super::request::Parser;
 use std::io::{ErrorKind, Read, Write};
 use std::net::IpAddr;
 
-/// Answers that wait for a client, beyond which nothing more is read from it.
+/// Bytes of unsent output, beyond which no more input is read from a client.
 const MOST_WAITING: usize = 1 << 20;
 
-/// Bytes asked of the kernel at once.
+/// Most bytes of a read.
 const READ_BYTES: usize = 64 << 10;
 
-/// Reads after which other clients have their turn.
+/// Most reads in a turn; then other clients have their turns.
 const MOST_READS: u32 = 8;
 
-/// Capacity of buffers that an idle client keeps.
+/// Capacity in bytes of the buffers that an idle client keeps.
 const KEPT_BYTES: usize = 16 << 10;
 
-/// What a connection waits for.
+/// State of a connection after a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waits {
-    /// The kernel reports when there is more to do.
+pub enum TurnResult {
+    /// It waits for an event of the kernel.
     ForKernel,
-    /// Its next turn: there may be more to read already.
+    /// It waits for its next turn: there may be more to read already.
     ForTurn,
-    /// It is over.
+    /// It is closed.
     Closed,
 }
 
-pub struct Connection<S> {
+/// A client's stream with its buffers.
+pub struct RedisConnection<S> {
     pub stream: S,
     parser: Parser,
     input: Vec<u8>,
-    /// Where the current request begins.
+    /// Index of the current request in the input.
     start: usize,
     output: Vec<u8>,
-    /// How much of it was sent.
+    /// Number of bytes of the output that were sent.
     sent: usize,
-    /// No further request is read; it ends when everything was sent.
+    /// Whether no further request is read, and the connection ends when all output was sent.
     closes: bool,
-    /// Whether its turn comes without news of the kernel.
+    /// Whether the next turn needs no event of the kernel.
     pub queued: bool,
-    /// The server's address that the client has reached.
+    /// The server's address to which the client is connected.
     local: Option<IpAddr>,
 }
 
-/// What a read or a write came to.
-enum Moved {
+/// Result of a read or a write.
+enum IoProgress {
     Some,
-    /// Not now.
+    /// The kernel cannot transfer anything now.
     Blocked,
     Ended,
 }
 
-impl<S: Read + Write> Connection<S> {
+impl<S: Read + Write> RedisConnection<S> {
     pub fn new(stream: S, local: Option<IpAddr>) -> Self {
         Self {
             stream,
@@ -69,43 +70,43 @@ impl<S: Read + Write> Connection<S> {
         }
     }
 
-    /// Reads, answers and sends as much as there is, within a turn.
-    pub fn turn(&mut self, core: &mut Core<'_>, scratch: &mut [u8]) -> Waits {
-        core.here = self.local;
+    /// Takes a turn: reads requests, executes them and sends the replies.
+    pub fn turn(&mut self, core: &mut ServingCore<'_>, scratch: &mut [u8]) -> TurnResult {
+        core.local_address = self.local;
         for _ in 0..MOST_READS {
             let answered_all = self.answer(core);
             match self.send() {
-                Moved::Ended => return Waits::Closed,
-                Moved::Blocked if self.closes || self.waiting() > MOST_WAITING => {
-                    return Waits::ForKernel;
+                IoProgress::Ended => return TurnResult::Closed,
+                IoProgress::Blocked if self.closes || self.unsent_bytes() > MOST_WAITING => {
+                    return TurnResult::ForKernel;
                 }
-                Moved::Some if self.closes => return Waits::Closed,
-                Moved::Some | Moved::Blocked => {}
+                IoProgress::Some if self.closes => return TurnResult::Closed,
+                IoProgress::Some | IoProgress::Blocked => {}
             }
-            // What was received and not read causes no news of the kernel.
+            // The kernel reports no event for input that was received and is not parsed.
             if !answered_all {
                 continue;
             }
             match self.receive(scratch) {
-                Moved::Some => {}
-                Moved::Blocked => {
-                    self.rest();
-                    return Waits::ForKernel;
+                IoProgress::Some => {}
+                IoProgress::Blocked => {
+                    self.shrink_buffers();
+                    return TurnResult::ForKernel;
                 }
-                Moved::Ended => return Waits::Closed,
+                IoProgress::Ended => return TurnResult::Closed,
             }
         }
-        Waits::ForTurn
+        TurnResult::ForTurn
     }
 
-    /// Answers complete requests, until too many answers wait; whether it came to the last one.
-    fn answer(&mut self, core: &mut Core<'_>) -> bool {
-        let mut came_to_last = false;
-        while !self.closes && self.waiting() <= MOST_WAITING {
+    /// Executes complete requests, until too much output is unsent; returns whether all were executed.
+    fn answer(&mut self, core: &mut ServingCore<'_>) -> bool {
+        let mut executed_all = false;
+        while !self.closes && self.unsent_bytes() <= MOST_WAITING {
             let bytes = &self.input[self.start..];
             let next = match self.parser.read(bytes) {
                 Ok(None) => {
-                    came_to_last = true;
+                    executed_all = true;
                     break;
                 }
                 Ok(Some(length)) => {
@@ -117,65 +118,65 @@ impl<S: Read + Write> Connection<S> {
                 Err(error) => {
                     core.counts.errors += 1;
                     reply::error(&mut self.output, &format!("ERR {error}"));
-                    Next::Close
+                    AfterCommand::Close
                 }
             };
-            self.closes = next == Next::Close || self.waiting() > MOST_REPLY_BYTES;
+            self.closes = next == AfterCommand::Close || self.unsent_bytes() > MOST_REPLY_BYTES;
         }
         if self.start == self.input.len() {
             self.input.clear();
             self.start = 0;
         }
-        came_to_last
+        executed_all
     }
 
-    fn waiting(&self) -> usize {
+    fn unsent_bytes(&self) -> usize {
         self.output.len() - self.sent
     }
 
-    fn send(&mut self) -> Moved {
+    fn send(&mut self) -> IoProgress {
         while self.sent < self.output.len() {
             match self.stream.write(&self.output[self.sent..]) {
-                Ok(0) => return Moved::Ended,
+                Ok(0) => return IoProgress::Ended,
                 Ok(sent) => self.sent += sent,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Moved::Blocked,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return IoProgress::Blocked,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return Moved::Ended,
+                Err(_) => return IoProgress::Ended,
             }
         }
         self.output.clear();
         self.sent = 0;
-        Moved::Some
+        IoProgress::Some
     }
 
-    fn receive(&mut self, scratch: &mut [u8]) -> Moved {
-        // A request that goes on begins where the buffer begins: what was answered makes room.
+    fn receive(&mut self, scratch: &mut [u8]) -> IoProgress {
+        // Moves the incomplete request to the start of the buffer: executed requests make room.
         if self.start > 0 {
             self.input.drain(..self.start);
             self.start = 0;
         }
         loop {
             match self.stream.read(scratch) {
-                Ok(0) => return Moved::Ended,
+                Ok(0) => return IoProgress::Ended,
                 Ok(read) => {
                     self.input.extend_from_slice(&scratch[..read]);
-                    return Moved::Some;
+                    return IoProgress::Some;
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Moved::Blocked,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return IoProgress::Blocked,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return Moved::Ended,
+                Err(_) => return IoProgress::Ended,
             }
         }
     }
 
-    /// Gives back what a large request or answer took.
-    fn rest(&mut self) {
+    /// Frees the memory of large requests and replies.
+    fn shrink_buffers(&mut self) {
         self.input.shrink_to(KEPT_BYTES);
         self.output.shrink_to(KEPT_BYTES);
     }
 }
 
-/// Room for what is read at once.
+/// A buffer for one read.
 pub fn scratch() -> Vec<u8> {
     vec![0; READ_BYTES]
 }

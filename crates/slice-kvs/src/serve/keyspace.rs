@@ -1,36 +1,37 @@
-//! The keys of one core; no other core touches them.
+//! The keys of one core; no other core accesses them.
 
-use super::lines::{Full, Line, Lines, Pool, lines_of};
+use super::lines::{Full, Line, Lines, Pool, lines_needed};
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, RandomState};
 
-/// What the index knows of an item.
+/// Entry of the index: an item with its hash and its popularity.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct KeyEntry {
     hash: u64,
-    /// Its first line.
+    /// Number of the item's first line.
     pub item: u32,
-    /// How often it was asked for, halved at each ranking.
+    /// Number of requests for the item, halved at each ranking.
     pub hits: u16,
-    /// Whether the ranking wants it hot.
+    /// Whether the last ranking chose the item for hot lines.
     pub wanted_hot: bool,
 }
 
-/// Look-ups, by what came of them.
+/// Numbers of look-ups by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct LookUps {
-    /// Found in hot lines.
+    /// Keys found in hot lines.
     pub hot: u64,
-    /// Found in cold lines.
+    /// Keys found in cold lines.
     pub cold: u64,
-    /// Not there.
+    /// Keys not found.
     pub missed: u64,
 }
 
+/// Index and items of the keys of one core.
 pub struct Keyspace<'m> {
-    pub(super) index: HashTable<Entry>,
+    pub(super) index: HashTable<KeyEntry>,
     pub(super) lines: Lines<'m>,
-    /// With a secret of its own in each process: clients choose the keys.
+    /// Has a random secret for each process, since clients choose the keys.
     hasher: RandomState,
     pub look_ups: LookUps,
 }
@@ -53,12 +54,12 @@ impl<'m> Keyspace<'m> {
         &self.lines
     }
 
-    /// Keys whose value begins in a hot line.
+    /// Number of keys whose value begins in a hot line.
     pub fn hot_keys(&self) -> usize {
         self.index.iter().filter(|entry| self.lines.pool_of(entry.item) == Pool::Hot).count()
     }
 
-    /// The item of a key, for [`Self::copy_value`]; counts the look-up.
+    /// Finds the item of a key, for [`Self::copy_value`], and counts the look-up.
     #[inline]
     pub fn look_up(&mut self, key: &[u8]) -> Option<u32> {
         let hash = self.hasher.hash_one(key);
@@ -91,7 +92,7 @@ impl<'m> Keyspace<'m> {
         self.lines.copy_value(item, out);
     }
 
-    /// Sets the value of a key. New items are cold until a ranking finds them hot.
+    /// Sets the value of a key. New items are cold until a ranking chooses them.
     ///
     /// # Errors
     /// If there are too few free lines; the old value stays.
@@ -102,12 +103,12 @@ impl<'m> Keyspace<'m> {
             self.index.find_mut(hash, |entry| entry.hash == hash && lines.has_key(entry.item, key));
         let Some(entry) = found else {
             let item = lines.store(Pool::Cold, key, value)?;
-            let entry = Entry { hash, item, hits: 1, wanted_hot: false };
+            let entry = KeyEntry { hash, item, hits: 1, wanted_hot: false };
             self.index.insert_unique(hash, entry, |entry| entry.hash);
             return Ok(());
         };
         let (key_bytes, old) = lines.sizes(entry.item);
-        let (had, needed) = (lines_of(key_bytes, old), lines_of(key_bytes, value.len()));
+        let (had, needed) = (lines_needed(key_bytes, old), lines_needed(key_bytes, value.len()));
         if needed > had + lines.free() {
             return Err(Full);
         }
@@ -122,16 +123,16 @@ impl<'m> Keyspace<'m> {
         Ok(())
     }
 
-    /// Lines that setting the key takes beyond those it has.
+    /// Number of lines that setting the key takes beyond those that it has.
     pub fn further_lines(&self, key: &[u8], value: &[u8]) -> usize {
         let had = self.find(key).map_or(0, |entry| {
             let (key_bytes, old) = self.lines.sizes(entry.item);
-            lines_of(key_bytes, old)
+            lines_needed(key_bytes, old)
         });
-        lines_of(key.len(), value.len()).saturating_sub(had)
+        lines_needed(key.len(), value.len()).saturating_sub(had)
     }
 
-    /// Whether it was there.
+    /// Removes a key; returns whether it was present.
     pub fn remove(&mut self, key: &[u8]) -> bool {
         let hash = self.hasher.hash_one(key);
         let lines = &mut self.lines;
@@ -151,7 +152,7 @@ impl<'m> Keyspace<'m> {
         self.index.shrink_to(0, |entry| entry.hash);
     }
 
-    fn find(&self, key: &[u8]) -> Option<&Entry> {
+    fn find(&self, key: &[u8]) -> Option<&KeyEntry> {
         let hash = self.hasher.hash_one(key);
         self.index.find(hash, |entry| entry.hash == hash && self.lines.has_key(entry.item, key))
     }

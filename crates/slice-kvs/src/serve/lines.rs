@@ -1,8 +1,8 @@
-//! The lines of a core, in two pools: hot ones in its slice, cold ones elsewhere; items in chains of them.
+//! The lines of a core in two pools, hot ones in its slice and cold ones in others; items in chains of lines.
 //!
-//! An item is a key and its value behind a head, in as many lines as they take. A line begins with the
-//! number of the next one, as the library's linked buffers do, so that all of an item is in the pool's
-//! slices: neighbouring lines are in different slices.
+//! An item is a head, a key and its value, in as many lines as they need. A line begins with the number of
+//! the next one, as in the library's linked buffers, so that the whole item is in the pool's slices:
+//! neighbouring lines are in different slices.
 
 use units::LINE_BYTES;
 use units::narrow::{fit, usize_from};
@@ -10,37 +10,38 @@ use units::narrow::{fit, usize_from};
 /// A line of memory.
 pub type Line = [u8; usize_from(LINE_BYTES)];
 
-/// Bytes of the number of the next line.
+/// Bytes of the number of the next line, at the start of a line.
 const LINK_BYTES: usize = size_of::<u32>();
-/// Bytes of an item in each of its lines.
+/// Bytes of an item in each line.
 pub const LINE_ROOM: usize = usize_from(LINE_BYTES) - LINK_BYTES;
-/// Lengths of key and value, in the first line.
+/// Bytes of the head: lengths of key and value, in the first line.
 const HEAD_BYTES: usize = 2 * size_of::<u32>();
 
-/// No line follows.
+/// Number of the next line if no line follows.
 const NONE: u32 = u32::MAX;
 
-/// Which lines.
+/// A pool of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
     Hot,
     Cold,
 }
 
-/// There are not enough free lines.
+/// Error of an item for which there are not enough free lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
+/// The lines of a core, with lists of the free ones.
 pub struct Lines<'m> {
     lines: Vec<&'m mut Line>,
-    /// Lines up to here are hot.
+    /// Number of hot lines; they come first.
     hot: u32,
     free_hot: Vec<u32>,
     free_cold: Vec<u32>,
 }
 
-/// Lines that an item takes.
-pub fn lines_of(key_bytes: usize, value_bytes: usize) -> usize {
+/// Number of lines of an item.
+pub fn lines_needed(key_bytes: usize, value_bytes: usize) -> usize {
     (HEAD_BYTES + key_bytes + value_bytes).div_ceil(LINE_ROOM)
 }
 
@@ -72,9 +73,10 @@ impl<'m> Lines<'m> {
         self.free_hot.len() + self.free_cold.len()
     }
 
-    /// Stores an item, in lines of the pool as long as there are some, and in others then.
+    /// Stores an item in lines of the pool, or of the other pool when this one is empty, and returns the
+    /// number of its first line.
     pub fn store(&mut self, pool: Pool, key: &[u8], value: &[u8]) -> Result<u32, Full> {
-        let lines = lines_of(key.len(), value.len());
+        let lines = lines_needed(key.len(), value.len());
         if self.free() < lines {
             return Err(Full);
         }
@@ -89,7 +91,7 @@ impl<'m> Lines<'m> {
         Ok(next)
     }
 
-    /// Replaces key and value of an item that has as many lines as they take.
+    /// Replaces key and value of an item that has as many lines as they need.
     pub fn fill(&mut self, item: u32, key: &[u8], value: &[u8]) {
         let (key_bytes, value_bytes): (u32, u32) = (fit(key.len()), fit(value.len()));
         let parts = [&key_bytes.to_le_bytes()[..], &value_bytes.to_le_bytes(), key, value];
@@ -118,7 +120,7 @@ impl<'m> Lines<'m> {
         }
     }
 
-    /// Bytes of the item's key and value.
+    /// Lengths of the item's key and value in bytes.
     #[inline]
     pub fn sizes(&self, item: u32) -> (usize, usize) {
         let line = &self.lines[item as usize];
@@ -151,7 +153,7 @@ impl<'m> Lines<'m> {
         });
     }
 
-    /// Key and value.
+    /// Copies of the item's key and value.
     pub fn copy(&self, item: u32) -> (Vec<u8>, Vec<u8>) {
         let (key_bytes, _) = self.sizes(item);
         let mut key = Vec::with_capacity(key_bytes);
@@ -180,8 +182,8 @@ impl<'m> Lines<'m> {
         })
     }
 
-    /// The bytes of key and value from `skip` on, line by line, as long as `each` wants more; whether it
-    /// wanted all.
+    /// Calls `each` with the bytes of key and value from `skip` on, line by line, until it returns false;
+    /// returns whether it never did.
     #[inline]
     fn pieces<'s>(
         &'s self,
@@ -213,7 +215,7 @@ impl<'m> Lines<'m> {
         u32::from_le_bytes(link.try_into().expect("four bytes"))
     }
 
-    /// A free line: there is one.
+    /// Takes a free line, of the other pool if this one is empty; the caller has checked that there is one.
     fn take(&mut self, pool: Pool) -> u32 {
         let (first, second) = match pool {
             Pool::Hot => (&mut self.free_hot, &mut self.free_cold),
@@ -236,14 +238,14 @@ mod tests {
         for (key, value) in [(0, 0), (1, 51), (1, 52), (60, 0), (52, 60), (52, 61), (200, 1000)] {
             let (key, value): (Vec<u8>, Vec<u8>) = ((0..key).collect(), vec![key; value]);
             let item = lines.store(Pool::Hot, &key, &value).expect("there are enough");
-            assert_eq!(64 - lines.free(), lines_of(key.len(), value.len()));
+            assert_eq!(64 - lines.free(), lines_needed(key.len(), value.len()));
             assert!(lines.has_key(item, &key) && !lines.has_key(item, &[9; 7]));
             assert_eq!(lines.copy(item), (key, value));
             lines.remove(item);
             assert_eq!(lines.free(), 64);
         }
-        // What the help says of them.
-        assert_eq!((lines_of(1, 51), lines_of(1, 52), lines_of(1, 51 + 60)), (1, 2, 2));
+        // The numbers in the help text.
+        assert_eq!((lines_needed(1, 51), lines_needed(1, 52), lines_needed(1, 51 + 60)), (1, 2, 2));
     }
 
     #[test]

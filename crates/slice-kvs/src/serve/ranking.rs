@@ -1,11 +1,11 @@
-//! Moves what is asked for most into hot lines, and what was there before out of them.
+//! Moves the items with most requests into hot lines, and other items out of them.
 
 use super::keyspace::Keyspace;
-use super::lines::{Pool, lines_of};
+use super::lines::{Pool, lines_needed};
 
 impl Keyspace<'_> {
-    /// Gives hot lines to the keys that were asked for most, as many as fit; halves all counts, so that
-    /// old ones fade.
+    /// Moves the keys with most requests into hot lines, as many as fit, and halves all counts, so that
+    /// old requests fade.
     pub fn rank(&mut self) {
         self.choose();
         let displaced = self.take_out();
@@ -23,7 +23,7 @@ impl Keyspace<'_> {
         let mut last = None;
         for &(hits, item) in ranked.iter().take_while(|(hits, _)| *hits > 0) {
             let (key, value) = self.lines.sizes(item);
-            let Some(left) = room.checked_sub(lines_of(key, value)) else { break };
+            let Some(left) = room.checked_sub(lines_needed(key, value)) else { break };
             (room, last) = (left, Some((std::cmp::Reverse(hits), item)));
         }
         for entry in &mut self.index {
@@ -33,7 +33,7 @@ impl Keyspace<'_> {
         }
     }
 
-    /// Empties the hot lines of items that are not wanted there.
+    /// Removes items that were not chosen from hot lines, and returns them.
     fn take_out(&mut self) -> Vec<(Vec<u8>, Vec<u8>)> {
         let lines = &mut self.lines;
         let mut displaced = Vec::new();
@@ -58,7 +58,7 @@ impl Keyspace<'_> {
         }
     }
 
-    /// Stores what was taken out, in the order of the index, which has not changed.
+    /// Stores the removed items in cold lines, in the order of the index, which has not changed.
     fn put_back(&mut self, displaced: Vec<(Vec<u8>, Vec<u8>)>) {
         let lines = &mut self.lines;
         let mut displaced = displaced.into_iter();
@@ -69,7 +69,7 @@ impl Keyspace<'_> {
     }
 }
 
-/// Stands for the item while it is in no line.
+/// Number of an item's line while it is in no line.
 const TAKEN_OUT: u32 = u32::MAX;
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[derive(Clone, Debug)]
-    enum Step {
+    enum RankingStep {
         Set(u8, usize),
         Get(u8),
         Remove(u8),
@@ -125,14 +125,14 @@ mod tests {
         Clear,
     }
 
-    fn steps() -> impl Strategy<Value = Vec<Step>> {
+    fn steps() -> impl Strategy<Value = Vec<RankingStep>> {
         let key = 0..40u8;
         let step = prop_oneof![
-            8 => (key.clone(), 0usize..400).prop_map(|(key, size)| Step::Set(key, size)),
-            8 => key.clone().prop_map(Step::Get),
-            3 => key.prop_map(Step::Remove),
-            3 => Just(Step::Rank),
-            1 => Just(Step::Clear),
+            8 => (key.clone(), 0usize..400).prop_map(|(key, size)| RankingStep::Set(key, size)),
+            8 => key.clone().prop_map(RankingStep::Get),
+            3 => key.prop_map(RankingStep::Remove),
+            3 => Just(RankingStep::Rank),
+            1 => Just(RankingStep::Clear),
         ];
         proptest::collection::vec(step, 0..300)
     }
@@ -148,27 +148,27 @@ mod tests {
             let mut expected: HashMap<u8, Vec<u8>> = HashMap::new();
             for (number, step) in steps.into_iter().enumerate() {
                 match step {
-                    Step::Set(key, size) => {
+                    RankingStep::Set(key, size) => {
                         let new = vec![low_u8(number as u64); size];
                         if keys.set(&[key], &new).is_ok() {
                             expected.insert(key, new);
                         }
                     }
-                    Step::Get(key) => {
+                    RankingStep::Get(key) => {
                         prop_assert_eq!(value(&mut keys, &[key]), expected.get(&key).cloned());
                     }
-                    Step::Remove(key) => {
+                    RankingStep::Remove(key) => {
                         prop_assert_eq!(keys.remove(&[key]), expected.remove(&key).is_some());
                     }
-                    Step::Rank => keys.rank(),
-                    Step::Clear => {
+                    RankingStep::Rank => keys.rank(),
+                    RankingStep::Clear => {
                         keys.clear();
                         expected.clear();
                     }
                 }
                 prop_assert_eq!(keys.len(), expected.len());
             }
-            let used: usize = expected.values().map(|value| lines_of(1, value.len())).sum();
+            let used: usize = expected.values().map(|value| lines_needed(1, value.len())).sum();
             prop_assert_eq!(keys.lines().free(), 120 - used);
             for (key, expected) in &expected {
                 prop_assert_eq!(&value(&mut keys, &[*key]), &Some(expected.clone()));

@@ -6,9 +6,9 @@ pub fn simple(out: &mut Vec<u8>, text: &str) {
     line(out, b'+', text);
 }
 
-/// An error; its first word is the kind of error.
+/// Appends an error; the first word of the text is the kind of error.
 pub fn error(out: &mut Vec<u8>, text: &str) {
-    // Text of a client may be in it, and must not end the line.
+    // The text may contain text of a client, which must not end the line.
     line(out, b'-', &text.replace(['\r', '\n'], " "));
 }
 
@@ -27,7 +27,7 @@ pub fn bulk(out: &mut Vec<u8>, bytes: &[u8]) {
     bulk_end(out);
 }
 
-/// The length of a bulk string, whose bytes follow and then its end.
+/// Appends the length of a bulk string; the caller appends its bytes and [`bulk_end`].
 pub fn bulk_start(out: &mut Vec<u8>, length: usize) {
     let _ = write!(out, "${length}\r\n");
 }
@@ -36,7 +36,7 @@ pub fn bulk_end(out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Nothing.
+/// Appends the null bulk string.
 pub fn null(out: &mut Vec<u8>) {
     out.extend_from_slice(b"$-1\r\n");
 }

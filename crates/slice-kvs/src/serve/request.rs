@@ -1,8 +1,8 @@
 //! Requests of RESP2: arrays of bulk strings, and inline commands, as they arrive.
 //!
-//! Source: the protocol's description, and what Redis 7 answers to what is none. A parser of any RESP
-//! value would not do: these limits and texts are the server's, and a request that arrives in pieces must
-//! not be read from its start each time. Tests compare it with the crate `redis-protocol`.
+//! Source: the protocol's description, and Redis 7's errors for invalid requests. A parser of any RESP
+//! value would not be enough: these limits and texts are the server's, and a request that arrives in pieces
+//! must not be read from its start each time. Tests compare it with the crate `redis-protocol`.
 
 use std::ops::Range;
 
@@ -18,76 +18,76 @@ pub const MOST_REQUEST_BYTES: usize = 16 << 20;
 /// Longest inline command, and longest line that states a length.
 const MOST_LINE_BYTES: usize = 64 << 10;
 
-/// What is no request; the connection is closed after the answer.
+/// Error of bytes that are not a request; the connection is closed after the reply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
-    /// An inline command without an end.
+    /// An inline command is longer than the limit.
     #[error("Protocol error: too big inline request")]
     LongInline,
-    /// Quotes of an inline command that are not closed.
+    /// Quotes of an inline command are not closed.
     #[error("Protocol error: unbalanced quotes in request")]
     Quotes,
-    /// A number of arguments without an end.
+    /// The line with the number of arguments is longer than the limit.
     #[error("Protocol error: too big mbulk count string")]
     LongCount,
-    /// No number of arguments, or too many.
+    /// The number of arguments is not a number, or above the limit.
     #[error("Protocol error: invalid multibulk length")]
     Count,
-    /// A length without an end.
+    /// The line with the length of an argument is longer than the limit.
     #[error("Protocol error: too big bulk count string")]
     LongLength,
-    /// An argument that is no bulk string.
+    /// An argument is not a bulk string.
     #[error("Protocol error: expected '$', got '{}'", char::from(*.0))]
     NoBulk(u8),
-    /// No length, or too long.
+    /// The length of an argument is not a number, or above the limit.
     #[error("Protocol error: invalid bulk length")]
     Length,
-    /// Too much in all.
+    /// The request is longer than the limit.
     #[error("Protocol error: too big request")]
     LongRequest,
 }
 
-/// Reads one request after the other.
+/// Parses one request after the other.
 #[derive(Debug, Default)]
 pub struct Parser {
-    /// Bytes of the current request that were read already.
+    /// Number of bytes of the current request that were parsed.
     at: usize,
-    /// Arguments that are still to come, once their number is known.
+    /// Number of arguments that are still missing, once it is known.
     missing: Option<usize>,
     arguments: Vec<Range<usize>>,
-    /// Arguments of an inline command, unquoted, one after another.
+    /// Arguments of an inline command without quotes, one after another.
     unquoted: Option<Vec<u8>>,
 }
 
 /// The arguments of a request, the command first.
 #[derive(Clone, Copy, Debug)]
-pub struct Arguments<'a> {
+pub struct RequestArguments<'a> {
     bytes: &'a [u8],
     ranges: &'a [Range<usize>],
 }
 
-impl<'a> Arguments<'a> {
+impl<'a> RequestArguments<'a> {
     pub fn len(self) -> usize {
         self.ranges.len()
     }
 
-    /// An argument that is there.
+    /// An argument by its index, which has to exist.
     pub fn get(self, index: usize) -> &'a [u8] {
         &self.bytes[self.ranges[index].clone()]
     }
 
-    /// The arguments from one on.
+    /// The arguments from the index `first` on.
     pub fn from(self, first: usize) -> impl Iterator<Item = &'a [u8]> {
         self.ranges.iter().skip(first).map(move |range| &self.bytes[range.clone()])
     }
 }
 
 impl Parser {
-    /// Goes on reading a request from `bytes`, which begin where it begins and have grown since the
-    /// last call. Its length when it is complete; `None` if more is needed.
+    /// Continues to parse a request at the start of `bytes`, which have grown since the last call. Returns
+    /// its length when it is complete, and `None` if more bytes are needed.
     ///
     /// # Errors
-    /// If it is no request.
+    /// If the bytes are not a request.
     pub fn read(&mut self, bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
         if self.missing.is_none() {
             match bytes.first() {
@@ -112,12 +112,15 @@ impl Parser {
         Ok(Some(self.at))
     }
 
-    /// The arguments of the request that was complete, of the same bytes.
-    pub fn arguments<'a>(&'a self, bytes: &'a [u8]) -> Arguments<'a> {
-        Arguments { bytes: self.unquoted.as_deref().unwrap_or(bytes), ranges: &self.arguments }
+    /// The arguments of the complete request in the same bytes.
+    pub fn arguments<'a>(&'a self, bytes: &'a [u8]) -> RequestArguments<'a> {
+        RequestArguments {
+            bytes: self.unquoted.as_deref().unwrap_or(bytes),
+            ranges: &self.arguments,
+        }
     }
 
-    /// Begins the next request.
+    /// Prepares for the next request.
     pub fn restart(&mut self) {
         const KEPT: usize = 1024;
         self.arguments.clear();
@@ -125,7 +128,7 @@ impl Parser {
         (self.at, self.missing, self.unquoted) = (0, None, None);
     }
 
-    /// One bulk string; false if it is not complete.
+    /// Parses a bulk string; returns false if it is not complete.
     fn bulk(&mut self, bytes: &[u8]) -> Result<bool, ProtocolError> {
         let start = self.at;
         let Some(line) = self.line(bytes, ProtocolError::LongLength)? else { return Ok(false) };
@@ -153,7 +156,7 @@ impl Parser {
         Ok(true)
     }
 
-    /// The next line without its end; goes behind it.
+    /// Parses the next line and returns its range without the end; `None` if it is not complete.
     fn line(
         &mut self,
         bytes: &[u8],
@@ -185,17 +188,18 @@ impl Parser {
         }
         let line = bytes[..end].strip_suffix(b"\r").unwrap_or(&bytes[..end]);
         let mut unquoted = Vec::new();
-        self.arguments = super::inline::split(line, &mut unquoted).ok_or(ProtocolError::Quotes)?;
+        self.arguments =
+            super::inline_commands::split(line, &mut unquoted).ok_or(ProtocolError::Quotes)?;
         self.unquoted = Some(unquoted);
         self.at = end + 1;
         Ok(Some(self.at))
     }
 }
 
-/// Bytes of the end of a line, which Redis does not look at either.
+/// Bytes of the end of a line; like Redis, the parser does not check the second.
 const LINE_END: usize = 2;
 
-/// A whole number without blanks or plus sign.
+/// Parses a whole number without blanks or plus sign.
 pub fn number(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?;
     if text.starts_with('+') { None } else { text.parse().ok() }

@@ -1,16 +1,16 @@
-//! Which core serves a key: each core is a node of a cluster, as Redis Cluster's clients know it.
+//! The core of each key: each core is a node of a cluster, as in Redis Cluster.
 //!
 //! Source: Redis Cluster specification (hash slots, hash tags, MOVED).
 
 use std::net::SocketAddr;
 use units::SliceId;
 
-/// Hash slots of a cluster.
+/// Number of hash slots of a cluster.
 pub const SLOTS: u16 = 16384;
 
 /// A core that serves the keys of some slots.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct ClusterNode {
     pub core: usize,
     pub slice: SliceId,
     pub address: SocketAddr,
@@ -19,11 +19,11 @@ pub struct Node {
 /// All cores, each with an even share of the slots, in order.
 #[derive(Clone, Debug)]
 pub struct Cluster {
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<ClusterNode>,
 }
 
 impl Cluster {
-    /// Whether keys belong to different cores at all.
+    /// Whether there are several cores, so that keys belong to different ones.
     pub fn is_shared(&self) -> bool {
         self.nodes.len() > 1
     }
@@ -49,7 +49,7 @@ impl Cluster {
     }
 }
 
-/// The hash slot of a key: that of what is in its first braces, if there is something.
+/// The hash slot of a key: of its hash tag, which is the text in the first braces, if that is not empty.
 pub fn slot_of(key: &[u8]) -> u16 {
     let tag = key.iter().position(|byte| *byte == b'{').and_then(|open| {
         let rest = &key[open + 1..];
@@ -97,7 +97,7 @@ mod tests {
     fn every_slot_has_one_node_and_shares_are_even() {
         let node = |core| {
             let address = "127.0.0.1:1".parse().expect("an address");
-            Node { core, slice: SliceId(0), address }
+            ClusterNode { core, slice: SliceId(0), address }
         };
         for nodes in 1..=7 {
             let cluster = Cluster { nodes: (0..nodes).map(node).collect() };

@@ -1,18 +1,20 @@
-//! What the cores have done, for people and programs.
+//! Statistics of all cores, for people and programs.
 
-use super::commands::{Core, Counts};
+use super::commands::{CoreCounts, ServingCore};
 use super::keyspace::LookUps;
 use serde::Serialize;
 use std::fmt;
 
+/// Statistics of all cores at the end.
 #[derive(Debug, Serialize)]
 pub struct Summary {
     placement: &'static str,
-    cores: Vec<OfCore>,
+    cores: Vec<CoreSummary>,
 }
 
+/// Statistics of one core.
 #[derive(Debug, Serialize)]
-struct OfCore {
+struct CoreSummary {
     core: usize,
     slice: u16,
     keys: usize,
@@ -20,15 +22,15 @@ struct OfCore {
     used_lines: usize,
     look_ups: LookUps,
     #[serde(flatten)]
-    counts: Counts,
+    counts: CoreCounts,
 }
 
 impl Summary {
-    pub fn of(cores: &[Core<'_>]) -> Self {
-        let of_core = |core: &Core<'_>| {
+    pub fn new(cores: &[ServingCore<'_>]) -> Self {
+        let of_core = |core: &ServingCore<'_>| {
             let node = &core.cluster.nodes[core.node];
             let lines = core.keys.lines();
-            OfCore {
+            CoreSummary {
                 core: node.core,
                 slice: node.slice.0,
                 keys: core.keys.len(),
@@ -51,7 +53,7 @@ impl fmt::Display for Summary {
             let LookUps { hot, cold, missed } = core.look_ups;
             let found = hot + cold;
             let share = 100.0 * hot as f64 / found.max(1) as f64;
-            let Counts { connections, commands, errors, rankings, .. } = core.counts;
+            let CoreCounts { connections, commands, errors, rankings, .. } = core.counts;
             writeln!(
                 f,
                 "core {}: {commands} commands of {connections} clients, {errors} errors; {found} look-ups \

@@ -1,7 +1,7 @@
-//! The thread of a core: its clients, its keys, nothing of other cores.
+//! The thread of a core: it serves the clients and keys of this core only.
 
-use super::commands::Core;
-use super::connection::{Connection, Waits, scratch};
+use super::commands::ServingCore;
+use super::connection::{RedisConnection, TurnResult, scratch};
 use super::reply;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
@@ -10,28 +10,29 @@ use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The listener's token; clients have their place in the list.
+/// The listener's token; the token of a client is its index in the list.
 const LISTENER: Token = Token(usize::MAX);
-/// The token of what wakes the thread to end.
+/// The token of the waker, which wakes the thread to end it.
 pub const WAKER: Token = Token(usize::MAX - 1);
 
-/// How long no client is accepted when the system has no file descriptor left.
+/// Pause before clients are accepted again when the system has no file descriptor left.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// The thread of a core: its listener, its keys, and its limits.
 pub struct Worker<'a, 'm> {
     pub poll: Poll,
     pub listener: TcpListener,
-    pub core: Core<'m>,
+    pub core: ServingCore<'m>,
     pub stop: &'a AtomicBool,
-    /// Clients beyond this number are refused.
+    /// Most clients at the same time; further ones are refused.
     pub most_clients: usize,
-    /// Look-ups between two rankings.
+    /// Commands between two rankings.
     pub rank_every: u64,
 }
 
-/// Clients, and those whose turn comes without news of the kernel.
+/// Clients, and those whose next turn needs no event of the kernel.
 struct Clients {
-    all: Slab<Connection<TcpStream>>,
+    all: Slab<RedisConnection<TcpStream>>,
     turns: Vec<usize>,
     /// Whether clients may wait to be accepted.
     waiting: bool,
@@ -42,7 +43,7 @@ impl<'m> Worker<'_, 'm> {
     ///
     /// # Errors
     /// If the kernel reports no events any more.
-    pub fn serve(mut self) -> io::Result<Core<'m>> {
+    pub fn serve(mut self) -> io::Result<ServingCore<'m>> {
         self.poll.registry().register(&mut self.listener, LISTENER, Interest::READABLE)?;
         let mut events = Events::with_capacity(1024);
         let mut clients = Clients { all: Slab::new(), turns: Vec::new(), waiting: false };
@@ -58,25 +59,25 @@ impl<'m> Worker<'_, 'm> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 other => other?,
             }
-            let news = events.iter().map(|event| event.token());
-            let (accepts, news): (Vec<Token>, Vec<Token>) =
-                news.filter(|token| *token != WAKER).partition(|token| *token == LISTENER);
-            // Those that have waited for their turn come first, each once.
+            let tokens = events.iter().map(|event| event.token());
+            let (accepts, ready): (Vec<Token>, Vec<Token>) =
+                tokens.filter(|token| *token != WAKER).partition(|token| *token == LISTENER);
+            // Clients that have waited for their turn come first, each once.
             let turns = std::mem::take(&mut clients.turns);
             for &client in &turns {
                 if let Some(connection) = clients.all.get_mut(client) {
                     connection.queued = false;
                 }
             }
-            for client in turns.into_iter().chain(news.into_iter().map(|token| token.0)) {
+            for client in turns.into_iter().chain(ready.into_iter().map(|token| token.0)) {
                 self.turn(&mut clients, client, &mut scratch);
             }
             if clients.waiting || !accepts.is_empty() {
                 self.accept(&mut clients);
             }
-            let asked = self.core.counts.commands;
-            if asked - ranked >= self.rank_every {
-                ranked = asked;
+            let commands = self.core.counts.commands;
+            if commands - ranked >= self.rank_every {
+                ranked = commands;
                 self.core.keys.rank();
                 self.core.counts.rankings += 1;
             }
@@ -90,12 +91,12 @@ impl<'m> Worker<'_, 'm> {
             return;
         }
         match connection.turn(&mut self.core, scratch) {
-            Waits::ForKernel => {}
-            Waits::ForTurn => {
+            TurnResult::ForKernel => {}
+            TurnResult::ForTurn => {
                 connection.queued = true;
                 clients.turns.push(client);
             }
-            Waits::Closed => {
+            TurnResult::Closed => {
                 let mut closed = clients.all.remove(client);
                 // The socket is closed anyway.
                 let _ = self.poll.registry().deregister(&mut closed.stream);
@@ -108,14 +109,14 @@ impl<'m> Worker<'_, 'm> {
         clients.waiting = false;
         loop {
             match self.listener.accept() {
-                Ok((stream, _)) => self.welcome(clients, stream),
+                Ok((stream, _)) => self.register(clients, stream),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error)
                     if matches!(
                         error.kind(),
                         ErrorKind::Interrupted | ErrorKind::ConnectionAborted
                     ) => {}
-                // No descriptor is left, or no memory: later there may be.
+                // No descriptor or memory is left; there may be some later.
                 Err(_) => {
                     clients.waiting = true;
                     return;
@@ -124,23 +125,23 @@ impl<'m> Worker<'_, 'm> {
         }
     }
 
-    fn welcome(&mut self, clients: &mut Clients, mut stream: TcpStream) {
+    fn register(&mut self, clients: &mut Clients, mut stream: TcpStream) {
         self.core.counts.connections += 1;
         if clients.all.len() >= self.most_clients {
             let mut refusal = Vec::new();
             reply::error(&mut refusal, "ERR max number of clients reached");
             self.core.counts.errors += 1;
-            // A client that cannot even take this sees the end alone.
+            // A client that cannot even receive this sees only the end of the connection.
             let _ = stream.write(&refusal);
             return;
         }
-        // Answers are written whole: waiting for more would only delay them.
+        // Replies are written whole: waiting for more bytes would only delay them.
         let _ = stream.set_nodelay(true);
-        let place = clients.all.vacant_entry();
+        let slot = clients.all.vacant_entry();
         let interest = Interest::READABLE | Interest::WRITABLE;
-        if self.poll.registry().register(&mut stream, Token(place.key()), interest).is_ok() {
+        if self.poll.registry().register(&mut stream, Token(slot.key()), interest).is_ok() {
             let local = stream.local_addr().ok().map(|address| address.ip().to_canonical());
-            place.insert(Connection::new(stream, local));
+            slot.insert(RedisConnection::new(stream, local));
             self.core.counts.clients += 1;
         }
     }

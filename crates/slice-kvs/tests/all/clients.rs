@@ -3,7 +3,7 @@
 use crate::server::Server;
 use std::process::Command;
 
-/// What a program prints; `None` where it is not installed, which a soak does not accept.
+/// The output of a program; `None` if it is not installed, which a soak does not accept.
 fn run(program: &str, arguments: &[&str]) -> Option<String> {
     match Command::new(program).args(arguments).output() {
         Ok(output) => {

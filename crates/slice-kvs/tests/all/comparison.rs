@@ -81,7 +81,7 @@ fn bad_input_is_refused_with_what_is_allowed() {
     let nine = LATENCIES.replace("38]", "38, 40]");
     assert!(error(TABLE, &nine, &[]).contains("latencies.toml: 9 slices; the table has 8"));
     assert!(error(TABLE, LATENCIES, &["--cores", "1"]).contains("no latencies of core 1"));
-    assert!(error(TABLE, LATENCIES, &["--cores", "0,0"]).contains("0 is there twice"));
+    assert!(error(TABLE, LATENCIES, &["--cores", "0,0"]).contains("0 is given twice"));
     assert!(
         error(TABLE, LATENCIES, &["--writes", "1.5"]).contains("--writes 1.5; allowed: 0 to 1")
     );

@@ -56,7 +56,7 @@ fn what_keeps_it_from_starting_is_told() {
         (&["--port", &port][..], "cannot listen on 127.0.0.1:"),
         (&["--cores", "0,1", "--port", "65535"], "--port 65535: no port is left for core 1"),
         (&["--cores", "2"], "no latencies of core 2"),
-        (&["--cores", "1,1"], "1 is there twice"),
+        (&["--cores", "1,1"], "1 is given twice"),
         (&["--lines", "0"], "0 is not in 1.."),
     ] {
         let folder = TempDir::new().expect("can be made");

@@ -133,7 +133,7 @@ impl Client {
         self.reply()
     }
 
-    /// What comes until the server closes the connection.
+    /// All bytes until the server closes the connection.
     pub fn rest(mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         // A reset ends it too: the server has not read all that was sent.

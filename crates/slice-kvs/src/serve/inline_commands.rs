@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// The words of a line, unquoted into `words`; `None` if a quote is not closed, or something follows it
-/// directly.
+/// Splits a line into words, which are appended to `words` without quotes, and returns their ranges. `None` if
+/// a quote is not closed, or another character follows it directly.
 pub fn split(line: &[u8], words: &mut Vec<u8>) -> Option<Vec<Range<usize>>> {
     let mut ranges = Vec::new();
     let mut rest = line;
@@ -18,7 +18,7 @@ pub fn split(line: &[u8], words: &mut Vec<u8>) -> Option<Vec<Range<usize>>> {
     }
 }
 
-/// One word; what follows it.
+/// Reads a word and returns the rest of the line.
 fn word<'a>(mut rest: &'a [u8], words: &mut Vec<u8>) -> Option<&'a [u8]> {
     while let Some((&byte, after)) = rest.split_first() {
         match byte {
@@ -35,7 +35,7 @@ fn word<'a>(mut rest: &'a [u8], words: &mut Vec<u8>) -> Option<&'a [u8]> {
     Some(rest)
 }
 
-/// What is in quotes; what follows the closing one.
+/// Reads a quoted word up to the closing quote and returns the rest of the line.
 fn quoted<'a>(quote: u8, mut rest: &'a [u8], words: &mut Vec<u8>) -> Option<&'a [u8]> {
     loop {
         match (quote, rest) {

@@ -1,8 +1,9 @@
-//! Commands about the server: what clients and benchmarks ask before they begin.
+//! Commands about the server, which clients and benchmarks send first: INFO, COMMAND, CONFIG, CLIENT, HELLO,
+//! CLUSTER.
 
-use super::commands::{COMMANDS, Command, Core, Next};
+use super::commands::{AfterCommand, COMMANDS, RedisCommand, ServingCore};
 use super::reply;
-use super::request::{Arguments, MOST_BULK_BYTES, number};
+use super::request::{MOST_BULK_BYTES, RequestArguments, number};
 use super::slots::{Cluster, SLOTS, slot_of};
 use std::fmt::Write as _;
 use units::LINE_BYTES;
@@ -11,17 +12,21 @@ fn lower(bytes: &[u8]) -> Vec<u8> {
     bytes.to_ascii_lowercase()
 }
 
-fn text(out: &mut Vec<u8>, text: &str) -> Next {
+fn text(out: &mut Vec<u8>, text: &str) -> AfterCommand {
     reply::bulk(out, text.as_bytes());
-    Next::GoOn
+    AfterCommand::GoOn
 }
 
-fn ok(out: &mut Vec<u8>) -> Next {
+fn ok(out: &mut Vec<u8>) -> AfterCommand {
     reply::simple(out, "OK");
-    Next::GoOn
+    AfterCommand::GoOn
 }
 
-pub fn info(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>) -> Next {
+pub fn info(
+    core: &mut ServingCore<'_>,
+    arguments: RequestArguments<'_>,
+    out: &mut Vec<u8>,
+) -> AfterCommand {
     let asked: Vec<Vec<u8>> = arguments.from(1).map(lower).collect();
     let all = [&b"all"[..], b"default", b"everything"];
     let wanted = |name: &str| {
@@ -37,7 +42,7 @@ pub fn info(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>) ->
     text(out, &report)
 }
 
-fn sections(core: &Core<'_>) -> Vec<(&'static str, String)> {
+fn sections(core: &ServingCore<'_>) -> Vec<(&'static str, String)> {
     let (lines, counts, look_ups) = (core.keys.lines(), &core.counts, core.keys.look_ups);
     let used = (lines.all() - lines.free()) as u64 * LINE_BYTES;
     let node = &core.cluster.nodes[core.node];
@@ -98,22 +103,32 @@ fn sections(core: &Core<'_>) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// What is asked of a command with parts.
-fn part(arguments: Arguments<'_>) -> Vec<u8> {
+/// The subcommand in lower case; empty if there is none.
+fn subcommand(arguments: RequestArguments<'_>) -> Vec<u8> {
     if arguments.len() > 1 { lower(arguments.get(1)) } else { Vec::new() }
 }
 
-fn unknown_part(core: &mut Core<'_>, of: &str, asked: &[u8], out: &mut Vec<u8>) -> Next {
-    let asked = String::from_utf8_lossy(asked);
-    let text = format!("ERR unknown subcommand or wrong number of arguments for '{asked}' of {of}");
+fn unknown_subcommand(
+    core: &mut ServingCore<'_>,
+    command: &str,
+    given: &[u8],
+    out: &mut Vec<u8>,
+) -> AfterCommand {
+    let given = String::from_utf8_lossy(given);
+    let text =
+        format!("ERR unknown subcommand or wrong number of arguments for '{given}' of {command}");
     core.refuse(out, &text)
 }
 
-pub fn command(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>) -> Next {
+pub fn command(
+    core: &mut ServingCore<'_>,
+    arguments: RequestArguments<'_>,
+    out: &mut Vec<u8>,
+) -> AfterCommand {
     let named = |name: &[u8]| {
         COMMANDS.iter().find(|known| known.name.as_bytes().eq_ignore_ascii_case(name))
     };
-    match part(arguments).as_slice() {
+    match subcommand(arguments).as_slice() {
         b"" => {
             reply::array(out, COMMANDS.len());
             COMMANDS.iter().for_each(|known| describe(known, out));
@@ -129,12 +144,12 @@ pub fn command(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>)
                 }
             }
         }
-        other => return unknown_part(core, "command", other, out),
+        other => return unknown_subcommand(core, "command", other, out),
     }
-    Next::GoOn
+    AfterCommand::GoOn
 }
 
-fn describe(command: &Command, out: &mut Vec<u8>) {
+fn describe(command: &RedisCommand, out: &mut Vec<u8>) {
     let number = |out: &mut Vec<u8>, number: i32| {
         out.extend_from_slice(format!(":{number}\r\n").as_bytes());
     };
@@ -147,10 +162,14 @@ fn describe(command: &Command, out: &mut Vec<u8>) {
     [first, last, step].into_iter().for_each(|position| number(out, position));
 }
 
-pub fn config(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>) -> Next {
-    let asked = part(arguments);
+pub fn config(
+    core: &mut ServingCore<'_>,
+    arguments: RequestArguments<'_>,
+    out: &mut Vec<u8>,
+) -> AfterCommand {
+    let asked = subcommand(arguments);
     if asked != b"get" || arguments.len() < 3 {
-        return unknown_part(core, "config", &asked, out);
+        return unknown_subcommand(core, "config", &asked, out);
     }
     let patterns: Vec<Vec<u8>> = arguments.from(2).map(lower).collect();
     let values = [
@@ -170,23 +189,31 @@ pub fn config(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>) 
         reply::bulk(out, name.as_bytes());
         reply::bulk(out, value.as_bytes());
     }
-    Next::GoOn
+    AfterCommand::GoOn
 }
 
-/// Libraries introduce themselves.
-pub fn client(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>) -> Next {
-    match (part(arguments).as_slice(), arguments.len()) {
+/// CLIENT: libraries send their names and versions, which are accepted and ignored.
+pub fn client(
+    core: &mut ServingCore<'_>,
+    arguments: RequestArguments<'_>,
+    out: &mut Vec<u8>,
+) -> AfterCommand {
+    match (subcommand(arguments).as_slice(), arguments.len()) {
         (b"setname", 3) | (b"setinfo", 4) => ok(out),
         (b"getname", 2) => {
             reply::null(out);
-            Next::GoOn
+            AfterCommand::GoOn
         }
-        (other, _) => unknown_part(core, "client", other, out),
+        (other, _) => unknown_subcommand(core, "client", other, out),
     }
 }
 
-/// The server's side of RESP2's HELLO; RESP3 is not spoken.
-pub fn hello(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>) -> Next {
+/// HELLO, for RESP2 only: RESP3 is refused.
+pub fn hello(
+    core: &mut ServingCore<'_>,
+    arguments: RequestArguments<'_>,
+    out: &mut Vec<u8>,
+) -> AfterCommand {
     let version = (arguments.len() > 1).then(|| number(arguments.get(1)));
     match version {
         None | Some(Some(2)) => {}
@@ -208,15 +235,19 @@ pub fn hello(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>) -
     for word in ["mode", mode, "role", "master"] {
         reply::bulk(out, word.as_bytes());
     }
-    Next::GoOn
+    AfterCommand::GoOn
 }
 
-pub fn cluster(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>) -> Next {
+pub fn cluster(
+    core: &mut ServingCore<'_>,
+    arguments: RequestArguments<'_>,
+    out: &mut Vec<u8>,
+) -> AfterCommand {
     let cluster = &core.cluster;
     if !cluster.is_shared() {
         return core.refuse(out, "ERR This instance has cluster support disabled");
     }
-    match (part(arguments).as_slice(), arguments.len()) {
+    match (subcommand(arguments).as_slice(), arguments.len()) {
         (b"nodes", 2) => {
             let nodes = nodes(core);
             text(out, &nodes)
@@ -225,7 +256,7 @@ pub fn cluster(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>)
         (b"myid", 2) => text(out, &Cluster::name(core.node)),
         (b"keyslot", 3) => {
             reply::integer(out, slot_of(arguments.get(2)).into());
-            Next::GoOn
+            AfterCommand::GoOn
         }
         (b"info", 2) => {
             let size = cluster.nodes.len();
@@ -235,18 +266,19 @@ pub fn cluster(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>)
             );
             text(out, &report)
         }
-        (other, _) => unknown_part(core, "cluster", other, out),
+        (other, _) => unknown_subcommand(core, "cluster", other, out),
     }
 }
 
-/// A line for each core. There is no cluster bus; the field of its port has the usual distance.
-fn nodes(core: &Core<'_>) -> String {
+/// A line for each core. There is no cluster bus; the field of its port is the core's port plus the usual
+/// 10,000.
+fn nodes(core: &ServingCore<'_>) -> String {
     const BUS: u32 = 10_000;
     let mut lines = String::new();
     for at in 0..core.cluster.nodes.len() {
         let (first, last) = core.cluster.slots_of(at);
         let flags = if at == core.node { "myself,master" } else { "master" };
-        let (name, (host, port)) = (Cluster::name(at), core.reached_at(at));
+        let (name, (host, port)) = (Cluster::name(at), core.address_for_client(at));
         let bus = u32::from(port) + BUS;
         let _ =
             writeln!(lines, "{name} {host}:{port}@{bus} {flags} - 0 0 1 connected {first}-{last}");
@@ -254,11 +286,11 @@ fn nodes(core: &Core<'_>) -> String {
     lines
 }
 
-fn slots(core: &Core<'_>, out: &mut Vec<u8>) -> Next {
+fn slots(core: &ServingCore<'_>, out: &mut Vec<u8>) -> AfterCommand {
     reply::array(out, core.cluster.nodes.len());
     for at in 0..core.cluster.nodes.len() {
         let (first, last) = core.cluster.slots_of(at);
-        let (host, port) = core.reached_at(at);
+        let (host, port) = core.address_for_client(at);
         reply::array(out, 3);
         reply::integer(out, first.into());
         reply::integer(out, last.into());
@@ -267,5 +299,5 @@ fn slots(core: &Core<'_>, out: &mut Vec<u8>) -> Next {
         reply::integer(out, port.into());
         reply::bulk(out, Cluster::name(at).as_bytes());
     }
-    Next::GoOn
+    AfterCommand::GoOn
 }
