@@ -1,11 +1,11 @@
 //! `skipline-host calibrate`: measures this host and writes it as a platform of the simulator.
 
-use crate::Context;
-use crate::failure::Failure;
-use crate::hold::stop_flag;
-use crate::number::within;
+use crate::HostContext;
+use crate::failure::HostFailure;
 use crate::out_file::OutFile;
 use crate::output::emit;
+use crate::signals::stop_flag;
+use crate::value_parsers::within;
 use host::Root;
 use host::calibrate::{
     CalibratedPlatform, CalibrationPlan, CalibrationProgress, CoreToCore, Measurement,
@@ -19,27 +19,27 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use units::narrow::fit;
 
-/// Ending of the file of a measurement beside its platform file.
+/// Suffix of the file of a measurement beside its platform file.
 const MEASURED: &str = ".measured.json";
 
-/// What a directory tree that stands in for a machine has in place of caches.
+/// The measurement that a directory tree in place of a machine contains: it has no caches to measure.
 const DESCRIBED: &str = "measured.json";
 
-/// Largest ratio over passes of the time of a line between two cores. Times within a cluster of cores
-/// and beyond it differ by more.
-const MOVED: f64 = 3.0;
+/// Largest ratio over passes of the time of a line between two cores. Beyond it a hypervisor has moved the
+/// processors: times within a cluster of cores and beyond it differ by more.
+const MOST_RATIO: f64 = 3.0;
 
 /// Measure this host's caches and memory; write them as a platform of the simulator.
 ///
 /// A directory tree (--root DIR) has no caches: DIR/measured.json, a measurement of the machine that it
 /// stands in for, is taken instead; --seconds and --cpu then change nothing.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub struct CalibrateArguments {
     /// The platform file; what was measured goes beside it, as FILE.measured.json without .toml,
     /// but not beside a pipe or a device.
     #[arg(long, value_name = "FILE", default_value = "this-host.toml")]
     out: PathBuf,
-    /// How long to measure. It ends with the pass in which the time is over.
+    /// Time to measure. The measurement ends with the pass in which the time is over.
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = within(1..=3600))]
     seconds: u64,
     /// The processor to measure on [default: the last that this process may use].
@@ -49,13 +49,13 @@ pub struct Arguments {
     #[arg(long, value_name = "MEASURED", conflicts_with_all = ["seconds", "cpu"])]
     from: Option<PathBuf>,
     /// For people or for programs.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = CalibrateFormat::Table)]
+    format: CalibrateFormat,
 }
 
-/// How the outcome is printed.
+/// Format of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+enum CalibrateFormat {
     Table,
     Json,
 }
@@ -64,13 +64,14 @@ enum Format {
 ///
 /// # Errors
 /// If the input is bad, nothing could be measured, or a file cannot be written.
-pub fn run(args: &Arguments, context: &Context) -> Result<(), Failure> {
+pub fn run(args: &CalibrateArguments, context: &HostContext) -> Result<(), HostFailure> {
     let out = OutFile::prepare(&args.out)?;
-    let measured_file = out.is_kept().then(|| OutFile::prepare(&beside(&args.out))).transpose()?;
+    let measured_file =
+        out.is_kept().then(|| OutFile::prepare(&measurement_path(&args.out))).transpose()?;
     let (measurement, interrupted) = match &args.from {
         Some(file) => (read(file)?, false),
-        None if !context.host.root.is_real() => (described(&context.host.root)?, false),
-        None => measured(args, &context.host.root, measured_file.as_ref())?,
+        None if !context.host.root.is_real() => (read_described(&context.host.root)?, false),
+        None => measure_host(args, &context.host.root, measured_file.as_ref())?,
     };
     let calibrated = platform(&measurement).map_err(|error| {
         let kept = match &measured_file {
@@ -79,7 +80,7 @@ pub fn run(args: &Arguments, context: &Context) -> Result<(), Failure> {
             }
             _ => String::new(),
         };
-        Failure::failed(format!("{error}{kept}"))
+        HostFailure::failed(format!("{error}{kept}"))
     })?;
     let is_earlier = args.from.is_some() || !context.host.root.is_real();
     if let (Some(file), true) = (&measured_file, is_earlier) {
@@ -87,59 +88,61 @@ pub fn run(args: &Arguments, context: &Context) -> Result<(), Failure> {
     }
     out.write(&calibrated.toml)?;
     let text = match args.format {
-        Format::Table => table(&measurement, &calibrated, &out),
-        Format::Json => measurement.to_json(),
+        CalibrateFormat::Table => table(&measurement, &calibrated, &out),
+        CalibrateFormat::Json => measurement.to_json(),
     };
     emit(&format!("{text}\n"))?;
     if interrupted {
         let passes = measurement.passes;
-        return Err(Failure::interrupted(format!(
+        return Err(HostFailure::interrupted(format!(
             "interrupted; {passes} complete passes were kept"
         )));
     }
     Ok(())
 }
 
-/// Path of a measurement. Only `.toml` is taken off: text after another dot is part of the platform's
-/// name, so that two platforms never share a measurement.
-fn beside(platform: &Path) -> PathBuf {
+/// Path of the measurement of a platform file. Only `.toml` is removed: text after another dot belongs to
+/// the platform's name, so that two platforms never share a measurement.
+fn measurement_path(platform: &Path) -> PathBuf {
     let named = platform.extension().is_some_and(|extension| extension == "toml");
     let mut name = if named { platform.with_extension("") } else { platform.to_path_buf() };
     name.as_mut_os_string().push(MEASURED);
     name
 }
 
-fn read(file: &Path) -> Result<Measurement, Failure> {
+fn read(file: &Path) -> Result<Measurement, HostFailure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file)
-        .map_err(|error| Failure::bad_input(format!("--from {name}: {error}")))?;
-    Measurement::read(&name, &text).map_err(|error| Failure::bad_input(error.to_string()))
+        .map_err(|error| HostFailure::bad_input(format!("--from {name}: {error}")))?;
+    Measurement::read(&name, &text).map_err(|error| HostFailure::bad_input(error.to_string()))
 }
 
-fn described(root: &Root) -> Result<Measurement, Failure> {
+/// The measurement in a directory tree that stands in for a machine.
+fn read_described(root: &Root) -> Result<Measurement, HostFailure> {
     let text = root.read_text(DESCRIBED).map_err(|error| {
-        Failure::bad_input(format!(
+        HostFailure::bad_input(format!(
             "--root: a directory tree has no caches to measure, and no earlier measurement here: \
              {error}; give --from, or leave --root out"
         ))
     })?;
-    Measurement::read(DESCRIBED, &text).map_err(|error| Failure::bad_input(error.to_string()))
+    Measurement::read(DESCRIBED, &text).map_err(|error| HostFailure::bad_input(error.to_string()))
 }
 
-/// Measures; each complete pass is on disk before the next begins.
-fn measured(
-    args: &Arguments,
+/// Measures this host; each complete pass is on disk before the next begins. The bool is whether a signal
+/// has cut the measurement short.
+fn measure_host(
+    args: &CalibrateArguments,
     root: &Root,
     file: Option<&OutFile>,
-) -> Result<(Measurement, bool), Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
+) -> Result<(Measurement, bool), HostFailure> {
+    let failed = |error: &dyn std::fmt::Display| HostFailure::failed(error.to_string());
     let processor = Processor::read(root).map_err(|error| failed(&error))?;
     let time = Duration::from_secs(args.seconds);
     let plan = CalibrationPlan::new(root, &processor, args.cpu, time)
-        .map_err(|error| Failure::bad_input(error.to_string()))?;
+        .map_err(|error| HostFailure::bad_input(error.to_string()))?;
     let stop = stop_flag()?;
     let mut unwritten = None;
-    let mut bar = ProgressLine::new();
+    let mut bar = MeasurementProgress::new();
     let outcome = measure(&plan, processor, |progress| {
         bar.show(&progress);
         if let (Some(measurement), Some(file)) = (progress.complete, file)
@@ -158,17 +161,17 @@ fn measured(
     match (unwritten, outcome) {
         (Some(failure), _) => Err(failure),
         (None, Ok(measurement)) => Ok((measurement, stop.load(Ordering::Relaxed))),
-        (None, Err(error)) if stop.load(Ordering::Relaxed) => Err(Failure::interrupted(error)),
+        (None, Err(error)) if stop.load(Ordering::Relaxed) => Err(HostFailure::interrupted(error)),
         (None, Err(error)) => Err(failed(&error)),
     }
 }
 
-/// How far it is, on a terminal only.
-struct ProgressLine {
+/// The line that shows the progress of a measurement; on a terminal only.
+struct MeasurementProgress {
     shown: bool,
 }
 
-impl ProgressLine {
+impl MeasurementProgress {
     fn new() -> Self {
         Self { shown: std::io::stderr().is_terminal() }
     }
@@ -219,7 +222,7 @@ fn table(measurement: &Measurement, calibrated: &CalibratedPlatform, out: &OutFi
     let donor = &calibrated.donor;
     let _ = writeln!(
         text,
-        "\nNot measurable, assumed as on {} ({}): each such number says so in the file.",
+        "\nNot measurable, assumed as on {} ({}): the file marks each such number.",
         donor.platform, donor.because
     );
     if out.is_kept() {
@@ -236,7 +239,7 @@ fn line_between(pair: &CoreToCore) -> String {
     let ns = lower_quartile(&pair.latency_ns);
     let low_ns = pair.latency_ns.iter().copied().fold(f64::INFINITY, f64::min);
     let high_ns = pair.latency_ns.iter().copied().fold(0.0, f64::max);
-    let moved = if high_ns > MOVED * low_ns {
+    let moved = if high_ns > MOST_RATIO * low_ns {
         ": so different that a hypervisor has moved the processors among its own"
     } else {
         ""
@@ -291,8 +294,8 @@ fn pages(measurement: &Measurement) -> String {
 fn streams(measurement: &Measurement) -> String {
     let mut text =
         "\n     array    read   write    copy   GB/s (copy: read + written)\n".to_string();
-    // Disturbance makes a stream slower: the upper quartile of bandwidths is as robust as the lower
-    // one of times.
+    // Other programs make a stream slower: the upper quartile of bandwidths is as lower_quartile as the lower
+    // quartile of times.
     let best =
         |values: &[f64]| 1.0 / lower_quartile(&values.iter().map(|v| 1.0 / v).collect::<Vec<_>>());
     for stream in &measurement.bandwidth {

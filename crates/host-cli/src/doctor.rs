@@ -1,32 +1,32 @@
-//! `doctor`: what can be seen and changed here, in one screen.
+//! `doctor`: one screen that lists what can be seen and changed on this machine.
 
 use clap::Args;
 use host::doctor::{DoctorCheck, Examination, Finding, examine};
 
-use crate::Context;
-use crate::failure::Failure;
-use crate::output::{Format, Paint, emit, emit_json, wrapped};
+use crate::HostContext;
+use crate::failure::HostFailure;
+use crate::output::{Paint, TextOrJson, emit, emit_json, wrapped};
 
 /// Columns of the widest line.
 const WIDTH: usize = 100;
-/// Columns before what was found.
+/// Columns before the text of a finding.
 const INDENT: usize = 29;
 
-/// Say what can be seen and changed on this machine, and if not, why not and what would allow it
+/// Report what can be seen and changed on this machine; where not, the reason and the remedy
 ///
-/// Everything is tried (a register is read, an event opened, a plan made), and nothing is written.
+/// Each item is tried (a register is read, an event opened, a plan made), and nothing is written.
 #[derive(Args)]
-pub struct Arguments {
+pub struct HostDoctorArguments {
     /// For people or for programs
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: TextOrJson,
 }
 
-pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
+pub fn run(arguments: &HostDoctorArguments, context: &HostContext) -> Result<(), HostFailure> {
     let examined = examine(&context.host, context.state_dir());
     match arguments.format {
-        Format::Json => emit_json(&examined)?,
-        Format::Text => emit(&screen(&examined, Paint::of_stdout()))?,
+        TextOrJson::Json => emit_json(&examined)?,
+        TextOrJson::Text => emit(&screen(&examined, Paint::for_stdout()))?,
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! How a command ends when it does not succeed.
+//! Failures of commands: exit codes and messages.
 
 use std::fmt::Display;
 use std::io;
@@ -10,7 +10,8 @@ use host::tune::{StateError, TuneApplyError};
 
 use crate::output::emit_error;
 
-/// How a command can end other than as asked, with its exit code. `docs/host.md` and the help list them.
+/// The ways in which a command can end other than as asked, with their exit codes. `docs/host.md` and the
+/// help list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Something could not be read, written, measured or put back.
@@ -20,36 +21,36 @@ pub enum Ending {
     /// The tool, the kernel or the hardware refused, or another program holds a lock or uses the counters.
     /// Registers that do not answer are refused by the tool.
     Refused = 3,
-    /// A write was taken and the control holds something else (ignored, widened or different), or a
+    /// A write succeeded but the control contains another value (ignored, widened or different), or a
     /// control was left out because it cannot be reached.
     NotAsAsked = 4,
-    /// It holds what was asked, and hit rates did not change.
+    /// The control contains the value that was asked for, and hit rates did not change.
     NoEffect = 5,
-    /// It holds what was asked, and nothing tells whether hit rates changed.
+    /// The control contains the value that was asked for, and nothing shows whether hit rates changed.
     NotJudged = 6,
     /// Ctrl-C.
     Interrupted = 130,
 }
 
-/// A message for people, and the exit code.
+/// The failure of a command: a message for people, if there is anything left to report, and the exit code.
 #[derive(Debug)]
-pub struct Failure {
+pub struct HostFailure {
     message: Option<String>,
     code: u8,
 }
 
-impl Failure {
+impl HostFailure {
     /// Wrong usage or bad input: exit code 2.
     pub fn bad_input(message: impl Display) -> Self {
         Self { message: Some(message.to_string()), code: Ending::BadInput as u8 }
     }
 
-    /// It did not work: exit code 1.
+    /// Something could not be read, written, measured or put back: exit code 1.
     pub fn failed(message: impl Display) -> Self {
         Self { message: Some(message.to_string()), code: Ending::Failed as u8 }
     }
 
-    /// This machine has no such control, or it is not left to the tool: exit code 3.
+    /// This machine lacks the control, or the tool must not use it: exit code 3.
     pub fn refused(message: impl Display) -> Self {
         Self { message: Some(message.to_string()), code: Ending::Refused as u8 }
     }
@@ -59,54 +60,54 @@ impl Failure {
         Self { message: Some(message.to_string()), code: Ending::Interrupted as u8 }
     }
 
-    /// It did not end as asked, and the output says why already.
-    pub fn told(ending: Ending) -> Self {
+    /// An ending whose reason the output has already reported; without a message.
+    pub fn reported(ending: Ending) -> Self {
         Self { message: None, code: ending as u8 }
     }
 
-    /// It did not end as asked.
-    pub fn ended(ending: Ending, message: impl Display) -> Self {
+    /// An ending with its message.
+    pub fn with_ending(ending: Ending, message: impl Display) -> Self {
         Self { message: Some(message.to_string()), code: ending as u8 }
     }
 
-    /// Ends with a code that is not this program's own.
-    pub fn passed(code: u8, message: impl Display) -> Self {
+    /// A message with an exit code that is not one of [`Ending`]'s.
+    pub fn with_code(code: u8, message: impl Display) -> Self {
         Self { message: Some(message.to_string()), code }
     }
 
-    /// Ends with the code of a command, which has said what it had to say.
-    pub fn silent(code: u8) -> Self {
+    /// The exit code of a command that has reported its failure itself; without a message.
+    pub fn code_only(code: u8) -> Self {
         Self { message: None, code }
     }
 
-    /// What a command says of a file or register that cannot be read or written.
-    pub fn of_file(error: &FileError, message: impl Display) -> Self {
-        Self::ended(of_file(error), message)
+    /// The failure to read or write a file or register: refused or failed, by the error.
+    pub fn from_file(error: &FileError, message: impl Display) -> Self {
+        Self::with_ending(file_ending(error), message)
     }
 
-    /// What a command says of the state directory, the journal or a lock.
-    pub fn of_state(error: &StateError, message: impl Display) -> Self {
-        Self::ended(of_state(error), message)
+    /// The failure to use the state directory, the journal or a lock, with the exit code for the error.
+    pub fn from_state(error: &StateError, message: impl Display) -> Self {
+        Self::with_ending(state_ending(error), message)
     }
 
-    /// What a command says of changes that were cut short.
-    pub fn of_apply(error: &TuneApplyError, message: impl Display) -> Self {
+    /// The failure of changes that an error cut short, with the exit code for the error.
+    pub fn from_apply(error: &TuneApplyError, message: impl Display) -> Self {
         let ending = match error {
-            TuneApplyError::State(error) => of_state(error),
-            TuneApplyError::File(error) => of_file(error),
+            TuneApplyError::State(error) => state_ending(error),
+            TuneApplyError::File(error) => file_ending(error),
             _ => Ending::Failed,
         };
-        Self::ended(ending, message)
+        Self::with_ending(ending, message)
     }
 
-    /// What a command says of boxes that could not be set, or put back.
-    pub fn of_program(error: &ProgramError) -> Self {
+    /// The failure to program counter boxes or to put them back, with the exit code for the error.
+    pub fn from_program(error: &ProgramError) -> Self {
         match error {
-            ProgramError::State(state) => Self::of_state(state, error),
-            ProgramError::Apply(apply) => Self::of_apply(apply, error),
-            ProgramError::File { error: file } => Self::of_file(file, error),
+            ProgramError::State(state) => Self::from_state(state, error),
+            ProgramError::Apply(apply) => Self::from_apply(apply, error),
+            ProgramError::File { error: file } => Self::from_file(file, error),
             ProgramError::NotAsAsked { is_refused: false, .. } => {
-                Self::ended(Ending::NotAsAsked, error)
+                Self::with_ending(Ending::NotAsAsked, error)
             }
             ProgramError::NotAsAsked { is_refused: true, .. }
             | ProgramError::InUse { .. }
@@ -116,22 +117,22 @@ impl Failure {
         }
     }
 
-    /// Whether it ends so.
-    pub fn is(&self, ending: Ending) -> bool {
+    /// Whether the exit code is that of `ending`.
+    pub fn has_ending(&self, ending: Ending) -> bool {
         self.code == ending as u8
     }
 
-    /// The same with a further line, if it is not empty.
-    pub fn adding(self, line: &str) -> Self {
+    /// Adds a line to the message; a failure without a message stays without.
+    pub fn add_line(self, line: &str) -> Self {
         Self { message: self.message.map(|message| format!("{message}\n{line}")), ..self }
     }
 
-    /// The message, for a failure that is told beside another one.
+    /// The message; empty if the failure has none.
     pub fn message(&self) -> &str {
         self.message.as_deref().unwrap_or_default()
     }
 
-    /// Prints the message.
+    /// Prints the message on standard error and returns the exit code.
     pub fn report(self) -> ExitCode {
         if let Some(message) = self.message {
             emit_error(&format!("error: {message}\n"));
@@ -140,10 +141,10 @@ impl Failure {
     }
 }
 
-fn of_state(error: &StateError) -> Ending {
+fn state_ending(error: &StateError) -> Ending {
     match error {
         StateError::BadDirectory(_) => Ending::BadInput,
-        StateError::File(error) => of_file(error),
+        StateError::File(error) => file_ending(error),
         StateError::Locked(_)
         | StateError::ResctrlLocked(_)
         | StateError::Distrusted { .. }
@@ -153,11 +154,11 @@ fn of_state(error: &StateError) -> Ending {
     }
 }
 
-fn of_file(error: &FileError) -> Ending {
+fn file_ending(error: &FileError) -> Ending {
     if error.problem.is_refusal() { Ending::Refused } else { Ending::Failed }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for HostFailure {
     fn from(error: io::Error) -> Self {
         // The reader of a stream has seen enough, like `head`.
         if error.kind() == io::ErrorKind::BrokenPipe {

@@ -1,33 +1,37 @@
 //! `skipline-host`: the real machine's I/O cache controls, seen, set, measured and restored.
 //!
 //! The command line only: each command's module turns arguments into calls of the crate `host` and
-//! its answers into text. Nothing else in the workspace prints or exits.
+//! its results into text. Nothing else in the workspace prints or exits.
 //!
-//! A library, so that manual pages and completions are made of the same definition as the binary.
+//! The crate is a library, so that manual pages and completions are made from the same definition as the
+//! binary.
 
 mod calibrate;
+mod completion;
+mod crash_point;
 mod doctor;
 mod failure;
-mod guard;
-mod hold;
 mod monitor;
-mod number;
 mod out_file;
 mod output;
+mod progress_line;
 mod restore;
 mod run;
+mod signals;
 mod slices;
 mod status;
 mod steer;
+mod temporary_settings;
 mod tune;
-mod words;
+mod value_parsers;
+mod watchdog;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use failure::Failure;
+use failure::HostFailure;
 use host::Host;
 use host::tune::{StateDirectory, StateError};
 use output::emit_error;
@@ -77,7 +81,7 @@ bytes and resctrl need root; events need root, CAP_PERFMON or perf_event_paranoi
 
 #[derive(Parser)]
 #[command(name = "skipline-host", version, about = ABOUT, long_about = LONG_ABOUT, after_long_help = AFTER_HELP)]
-struct Arguments {
+struct HostArguments {
     /// Directory tree that stands in for the machine
     ///
     /// Everything is read and written below DIR: DIR/proc, DIR/sys, and registers as
@@ -97,39 +101,43 @@ struct Arguments {
     wait: bool,
 
     #[command(subcommand)]
-    command: Command,
+    command: HostCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
-    Status(status::Arguments),
-    Doctor(doctor::Arguments),
-    Tune(tune::Arguments),
-    Restore(restore::Arguments),
-    Run(run::Arguments),
-    Steer(steer::Arguments),
-    Monitor(monitor::Arguments),
-    Calibrate(calibrate::Arguments),
-    Slices(slices::Arguments),
+enum HostCommand {
+    Status(status::StatusArguments),
+    Doctor(doctor::HostDoctorArguments),
+    Tune(tune::TuneArguments),
+    Restore(restore::RestoreArguments),
+    Run(run::HostRunArguments),
+    Steer(steer::SteerArguments),
+    Monitor(monitor::MonitorArguments),
+    Calibrate(calibrate::CalibrateArguments),
+    Slices(slices::SlicesArguments),
 }
 
-/// What all commands need.
-struct Context {
+/// The machine, and the options that all commands share.
+struct HostContext {
     host: Host,
     /// The tree that stands in for the machine, as the user gave it.
     asked_root: Option<PathBuf>,
-    /// As the user gave it.
+    /// The directory of the journal, as the user gave it.
     asked_state_dir: Option<String>,
     /// Whether to wait for locks.
     waits: bool,
 }
 
-impl Context {
+impl HostContext {
+    /// The directory of the journal below the root [default: var/lib/skipline-host].
     fn state_dir(&self) -> &str {
         self.asked_state_dir.as_deref().unwrap_or(host::tune::DEFAULT_STATE)
     }
 
-    /// Takes the machine's lock, after waiting for it if that was asked.
+    /// Takes the machine's lock; with `--wait`, waits while another skipline-host has it.
+    ///
+    /// # Errors
+    /// If another process has the lock, or the state directory cannot be used.
     fn lock(&self, state_dir: &str) -> Result<StateDirectory<'_>, StateError> {
         let root = &self.host.root;
         let state = match StateDirectory::lock(root, state_dir) {
@@ -151,19 +159,19 @@ fn allow_many_files() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// The command line, with all of its commands.
+/// The definition of the command line, with all of its commands.
 #[must_use]
 pub fn command() -> clap::Command {
-    Arguments::command()
+    HostArguments::command()
 }
 
-/// Runs the command line of this process.
+/// Runs the command line of this process; the result is the exit code that the help lists.
 #[must_use]
 pub fn main() -> ExitCode {
     allow_many_files();
-    let ended = match words::are_asked_for() {
-        true => words::run(Arguments::command()),
-        false => run(Arguments::parse()),
+    let ended = match completion::is_requested() {
+        true => completion::run(HostArguments::command()),
+        false => run(HostArguments::parse()),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -171,27 +179,27 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Arguments) -> Result<(), Failure> {
+fn run(arguments: HostArguments) -> Result<(), HostFailure> {
     let opened = match &arguments.root {
         Some(path) => Host::at(path),
         None => Host::real(),
     };
-    let host = opened.map_err(|error| Failure::bad_input(format!("--root: {error}")))?;
-    let context = Context {
+    let host = opened.map_err(|error| HostFailure::bad_input(format!("--root: {error}")))?;
+    let context = HostContext {
         host,
         asked_root: arguments.root,
         asked_state_dir: arguments.state_dir,
         waits: arguments.wait,
     };
     match arguments.command {
-        Command::Status(arguments) => status::run(&arguments, &context),
-        Command::Doctor(arguments) => doctor::run(&arguments, &context),
-        Command::Tune(arguments) => tune::run(&arguments, &context),
-        Command::Restore(arguments) => restore::run(&arguments, &context),
-        Command::Run(arguments) => run::run(&arguments, &context),
-        Command::Steer(arguments) => steer::run(&arguments, &context),
-        Command::Monitor(arguments) => monitor::run(&arguments, &context),
-        Command::Calibrate(arguments) => calibrate::run(&arguments, &context),
-        Command::Slices(arguments) => slices::run(&arguments, &context),
+        HostCommand::Status(arguments) => status::run(&arguments, &context),
+        HostCommand::Doctor(arguments) => doctor::run(&arguments, &context),
+        HostCommand::Tune(arguments) => tune::run(&arguments, &context),
+        HostCommand::Restore(arguments) => restore::run(&arguments, &context),
+        HostCommand::Run(arguments) => run::run(&arguments, &context),
+        HostCommand::Steer(arguments) => steer::run(&arguments, &context),
+        HostCommand::Monitor(arguments) => monitor::run(&arguments, &context),
+        HostCommand::Calibrate(arguments) => calibrate::run(&arguments, &context),
+        HostCommand::Slices(arguments) => slices::run(&arguments, &context),
     }
 }

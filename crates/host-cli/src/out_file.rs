@@ -1,4 +1,4 @@
-//! Files that the user names with `--out`: the whole text or the old file.
+//! Files that the user names with `--out`: replaced as a whole, or left as they were.
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, Write};
@@ -7,45 +7,46 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::fstat;
 
-use crate::failure::Failure;
+use crate::failure::HostFailure;
 use crate::output::emit_file;
 
-/// Links that are followed before they are taken for a loop, as the kernel counts them.
+/// Most symbolic links that are followed; more are taken for a loop, as by the kernel.
 const MOST_LINKS: usize = 40;
 
-/// Where a result goes. It is found to be writable before a long measurement, not after it.
+/// The file for a result. It is checked to be writable before a long measurement, not after it.
 #[derive(Debug)]
 pub struct OutFile {
     named: PathBuf,
-    destination: Destination,
+    destination: OutDestination,
 }
 
+/// The kind of file behind the path.
 #[derive(Debug)]
-enum Destination {
-    /// A regular file, or none so far, at the end of all links: replaced as a whole.
+enum OutDestination {
+    /// A regular file at the end of all links, which need not exist yet: replaced as a whole.
     Replaced(PathBuf),
-    /// A character device or a pipe, which only takes what is written to it.
+    /// A character device or a pipe: written to, never replaced.
     Stream(File),
-    /// What this process prints to, whatever it is.
+    /// The file that is this process's standard output.
     StandardOutput,
 }
 
 impl OutFile {
-    /// Finds out what is at the path.
+    /// Checks that a file of this name can be written.
     ///
     /// # Errors
-    /// If it cannot be written to, or the system refuses.
-    pub fn prepare(named: &Path) -> Result<Self, Failure> {
+    /// If the path is a directory, a block device or a socket, or the system refuses.
+    pub fn prepare(named: &Path) -> Result<Self, HostFailure> {
         let shown = named.display();
         let cannot = |error: io::Error| {
             let error = without_path(&error);
-            Failure::bad_input(format!("--out {shown}: cannot be written: {error}"))
+            HostFailure::bad_input(format!("--out {shown}: cannot be written: {error}"))
         };
         let destination = match std::fs::metadata(named) {
-            Ok(found) if is_standard_output(&found) => Destination::StandardOutput,
+            Ok(found) if is_standard_output(&found) => OutDestination::StandardOutput,
             Ok(found) if found.is_dir() => return Err(no_file(named)),
             Ok(found) if is_stream(found.file_type()) => {
-                Destination::Stream(OpenOptions::new().write(true).open(named).map_err(cannot)?)
+                OutDestination::Stream(OpenOptions::new().write(true).open(named).map_err(cannot)?)
             }
             Ok(found) if !found.is_file() => return Err(special(named, found.file_type())),
             _ => {
@@ -54,7 +55,7 @@ impl OutFile {
                     return Err(no_file(named));
                 }
                 tempfile::NamedTempFile::new_in(folder_of(&file)).map_err(cannot)?;
-                Destination::Replaced(file)
+                OutDestination::Replaced(file)
             }
         };
         Ok(Self { named: named.to_path_buf(), destination })
@@ -65,31 +66,35 @@ impl OutFile {
         &self.named
     }
 
-    /// Whether a file is there afterwards, beside which others can lie.
+    /// Whether the result is a regular file, beside which other files can be written.
     pub fn is_kept(&self) -> bool {
-        matches!(self.destination, Destination::Replaced(_))
+        matches!(self.destination, OutDestination::Replaced(_))
     }
 
     /// Writes the whole text.
     ///
     /// # Errors
     /// If the system refuses.
-    pub fn write(&self, text: &str) -> Result<(), Failure> {
+    pub fn write(&self, text: &str) -> Result<(), HostFailure> {
         let shown = self.named.display();
         match &self.destination {
-            Destination::StandardOutput => Ok(emit_file(text)?),
-            Destination::Stream(stream) => (&*stream)
-                .write_all(text.as_bytes())
-                .map_err(|error| Failure::failed(format!("{shown}: cannot be written: {error}"))),
-            Destination::Replaced(file) => replace(file, text).map_err(|error| {
+            OutDestination::StandardOutput => Ok(emit_file(text)?),
+            OutDestination::Stream(stream) => {
+                (&*stream).write_all(text.as_bytes()).map_err(|error| {
+                    HostFailure::failed(format!("{shown}: cannot be written: {error}"))
+                })
+            }
+            OutDestination::Replaced(file) => replace(file, text).map_err(|error| {
                 let error = without_path(&error);
-                Failure::failed(format!("{shown}: cannot be written: {error}; the old one is left"))
+                HostFailure::failed(format!(
+                    "{shown}: cannot be written: {error}; the old one is left"
+                ))
             }),
         }
     }
 }
 
-/// An error in the system's words: tempfile adds the path of a file that the user has not named.
+/// The system's message of an error, without the path that tempfile adds: the user has not named that file.
 fn without_path(error: &io::Error) -> String {
     match error.get_ref() {
         Some(_) => error.kind().to_string(),
@@ -97,33 +102,33 @@ fn without_path(error: &io::Error) -> String {
     }
 }
 
-fn no_file(named: &Path) -> Failure {
-    Failure::bad_input(format!(
+fn no_file(named: &Path) -> HostFailure {
+    HostFailure::bad_input(format!(
         "--out {}: not a file in a directory that exists; name one like this-host.toml",
         named.display()
     ))
 }
 
-fn special(named: &Path, kind: FileType) -> Failure {
+fn special(named: &Path, kind: FileType) -> HostFailure {
     let kind = if kind.is_block_device() { "a block device" } else { "a socket" };
-    Failure::bad_input(format!(
+    HostFailure::bad_input(format!(
         "--out {}: is {kind} and would be lost; name a file, a pipe or a device like /dev/null",
         named.display()
     ))
 }
 
-/// Whether it takes bytes one after another: a file in its stead would remove it for all programs.
+/// Whether the file is a character device or a pipe: replacing it would remove it for all programs.
 fn is_stream(kind: FileType) -> bool {
     kind.is_char_device() || kind.is_fifo()
 }
 
-/// Whether it is standard output: `/dev/stdout` is a link, possibly to a regular file that printed
-/// text follows in.
+/// Whether the file is standard output: `/dev/stdout` is a link, possibly to a regular file to which this
+/// process prints more text.
 fn is_standard_output(found: &std::fs::Metadata) -> bool {
     fstat(io::stdout()).is_ok_and(|out| (out.st_dev, out.st_ino) == (found.dev(), found.ino()))
 }
 
-/// Where links lead, also if there is nothing yet.
+/// The path at the end of all symbolic links, whether a file exists there or not.
 fn end_of_links(file: &Path) -> io::Result<PathBuf> {
     let mut file = file.to_path_buf();
     for _ in 0..MOST_LINKS {

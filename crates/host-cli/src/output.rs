@@ -9,9 +9,9 @@ use serde::Serialize;
 
 pub use paint::{Paint, without_control};
 
-/// For people or for programs.
+/// Format of a command's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum TextOrJson {
     /// For people
     #[default]
     Text,
@@ -19,8 +19,8 @@ pub enum Format {
     Json,
 }
 
-/// Writes text, all of it at once. A reader that closed the pipe, like `head`, is no error: the
-/// command's result still decides its exit code.
+/// Writes text to standard output, all of it at once, without control characters from names. If the reader
+/// has closed the pipe, like `head`, this succeeds: the command's result still decides its exit code.
 pub fn emit(text: &str) -> io::Result<()> {
     match emit_while_read(text) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -28,28 +28,28 @@ pub fn emit(text: &str) -> io::Result<()> {
     }
 }
 
-/// Writes text to standard error: where standard output is another command's.
+/// Writes text to standard error.
 pub fn emit_error(text: &str) {
-    // Without standard error there is nowhere to say that.
+    // A failure to write to standard error cannot be reported anywhere.
     let _ = io::stderr().write_all(without_control(text).as_bytes());
 }
 
-/// As [`emit`], for streams: a closed pipe is an error that ends them.
+/// Writes text as [`emit`] does, but fails if the reader has closed the pipe: for streams, which then end.
 pub fn emit_while_read(text: &str) -> io::Result<()> {
     emit_file(&without_control(text))
 }
 
-/// Writes the text of a file as it is.
+/// Writes the text of a file to standard output, with any control characters.
 pub fn emit_file(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
-/// The version of what JSON output means: it grows when a field is renamed, removed or read otherwise.
+/// Version of the JSON output's schema; it grows when a field is renamed or removed, or changes its meaning.
 const SCHEMA_VERSION: u32 = 1;
 
-/// What JSON output begins with.
+/// A value of the JSON output behind the version of its schema.
 #[derive(Serialize)]
 pub struct Versioned<'a, T> {
     schema_version: u32,
@@ -63,13 +63,13 @@ impl<'a, T> Versioned<'a, T> {
     }
 }
 
-/// Writes one JSON object, which says its schema's version.
+/// Writes one JSON object, which begins with the version of its schema.
 pub fn emit_json(value: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_string_pretty(&Versioned::new(value))?;
     emit(&format!("{text}\n"))
 }
 
-/// Text in lines of at most `width` characters.
+/// Wraps text into lines of at most `width` characters; a longer word has a line of its own.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -84,7 +84,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Bytes in the largest unit that leaves a number above one.
+/// Formats bytes in the largest binary unit that leaves a number of 1 or more, like 1.5 MiB.
 pub fn bytes(count: u64) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     match units.iter().find(|(_, shift)| count >> shift > 0) {

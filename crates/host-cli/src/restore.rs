@@ -2,15 +2,17 @@
 
 use clap::Args;
 use host::tune::{
-    Journal, RestoreOptions, RestoreOutcome, RestoredControl, StateError,
-    other_journal_directories, preview, restore,
+    Journal, RestoreOptions, RestoreOutcome, RestoredControl, other_journal_directories, preview,
+    restore,
 };
 use serde::Serialize;
 
-use crate::Context;
-use crate::failure::{Ending, Failure};
-use crate::guard;
-use crate::output::{Format, Paint, emit, emit_json};
+use crate::HostContext;
+use crate::crash_point;
+use crate::failure::{Ending, HostFailure};
+use crate::output::{Paint, TextOrJson, emit, emit_json};
+use crate::temporary_settings::state_failure;
+use crate::watchdog;
 
 /// Put back every value that tune changed, newest first
 ///
@@ -19,106 +21,112 @@ use crate::output::{Format, Paint, emit, emit_json};
 /// the reboot has reset them. What cannot be put back stays in the journal until --forget. Without
 /// --state-dir a journal in another directory is found too; where there are several, the others are named.
 #[derive(Args)]
-pub struct Arguments {
-    /// Also what another program has changed since
+pub struct RestoreArguments {
+    /// Also put back controls that another program has changed since
     #[arg(long)]
     all: bool,
 
-    /// Put back what can be, and drop the rest from the journal
+    /// Put back all values that can be, and drop the others from the journal
     #[arg(long)]
     forget: bool,
 
-    /// Only show what would be done, by the values that the controls hold now
+    /// Only show what would be done, from the present values of the controls
     #[arg(long)]
     dry_run: bool,
 
-    /// Stand guard for a holder of settings, whose lock and connection this process has
+    /// Be the watchdog of a process with temporary settings, whose lock and connection this process has
     #[arg(long, hide = true)]
     after_holder: bool,
 
     /// For people or for programs
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: TextOrJson,
 }
 
+/// The JSON output.
 #[derive(Serialize)]
-struct Report<'a> {
-    /// Nothing was written: this is what would be done.
+struct RestoreReport<'a> {
+    /// Whether nothing was written: `restored` is then the outcome that a restore would have.
     dry_run: bool,
     /// The directory of the journal.
     state_dir: &'a str,
-    /// Directories with a journal that is not looked at.
+    /// Directories with a journal that this command does not read.
     elsewhere: &'a [String],
     restored: &'a [RestoredControl],
 }
 
-/// The journal that is put back, and those that are not.
-struct Found {
+/// The journal that is put back, and the directories of journals that are not.
+struct JournalSelection {
     state_dir: String,
     journal: Journal,
     elsewhere: Vec<String>,
 }
 
-/// The journal of the directory that was asked for; else the default one, or the only other one.
-fn find(context: &Context) -> Result<Found, Failure> {
+/// Selects the journal of `--state-dir`; without that option the default journal, or, if that is empty and
+/// there is exactly one other, the other one.
+fn select_journal(context: &HostContext) -> Result<JournalSelection, HostFailure> {
     let root = &context.host.root;
     let state_dir = context.state_dir().to_owned();
-    let journal = Journal::peek(root, &state_dir).map_err(failed)?;
+    let journal = Journal::peek(root, &state_dir).map_err(state_failure)?;
     if context.asked_state_dir.is_some() {
-        return Ok(Found { state_dir, journal, elsewhere: Vec::new() });
+        return Ok(JournalSelection { state_dir, journal, elsewhere: Vec::new() });
     }
-    let elsewhere = other_journal_directories(root).map_err(failed)?;
+    let elsewhere = other_journal_directories(root).map_err(state_failure)?;
     match elsewhere.as_slice() {
         [only] if journal.entries.is_empty() => {
-            let journal = Journal::peek(root, only).map_err(failed)?;
-            Ok(Found { state_dir: only.clone(), journal, elsewhere: Vec::new() })
+            let journal = Journal::peek(root, only).map_err(state_failure)?;
+            Ok(JournalSelection { state_dir: only.clone(), journal, elsewhere: Vec::new() })
         }
-        _ => Ok(Found { state_dir, journal, elsewhere }),
+        _ => Ok(JournalSelection { state_dir, journal, elsewhere }),
     }
 }
 
-pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
+pub fn run(arguments: &RestoreArguments, context: &HostContext) -> Result<(), HostFailure> {
     if arguments.after_holder {
-        return guard::stand(context);
+        return watchdog::run(context);
     }
-    let Found { state_dir, journal, elsewhere } = find(context)?;
+    let JournalSelection { state_dir, journal, elsewhere } = select_journal(context)?;
     let mut restored = Vec::new();
     let mut ended = Ok(());
     if arguments.dry_run {
-        restored = preview(&context.host, &journal, arguments.all).map_err(Failure::failed)?;
+        restored = preview(&context.host, &journal, arguments.all).map_err(HostFailure::failed)?;
     } else if !journal.entries.is_empty() {
-        // Without a journal there is nothing to lock, and nothing is made.
-        let state = context.lock(&state_dir).map_err(failed)?;
-        let mut watch = crate::tune::crash::as_told(context.host.root.is_real());
+        // Without a journal there is nothing to lock, and no directory is created.
+        let state = context.lock(&state_dir).map_err(state_failure)?;
+        let mut hook = crash_point::step_hook(context.host.root.is_real());
         let options = RestoreOptions { all: arguments.all, forget: arguments.forget };
-        ended = restore(&context.host, &state, options, &mut restored, &mut watch);
+        ended = restore(&context.host, &state, options, &mut restored, &mut hook);
     }
     if let (Err(error), true) = (&ended, restored.is_empty()) {
-        return Err(Failure::of_apply(error, error));
+        return Err(HostFailure::from_apply(error, error));
     }
     match arguments.format {
-        Format::Json => emit_json(&Report {
+        TextOrJson::Json => emit_json(&RestoreReport {
             dry_run: arguments.dry_run,
             state_dir: &state_dir,
             elsewhere: &elsewhere,
             restored: &restored,
         })?,
-        Format::Text if restored.is_empty() && !journal.entries.is_empty() => {
+        TextOrJson::Text if restored.is_empty() && !journal.entries.is_empty() => {
             emit("Nothing to put back: every control was given its first value again.\n")?;
         }
-        Format::Text => emit(&text(&restored, arguments, context, &state_dir))?,
+        TextOrJson::Text => emit(&text(&restored, arguments, context, &state_dir))?,
     }
-    if arguments.format == Format::Text {
-        emit(&in_other_directories(&elsewhere, context))?;
+    if arguments.format == TextOrJson::Text {
+        emit(&other_journal_lines(&elsewhere, context))?;
     }
-    ended.map_err(|error| Failure::of_apply(&error, &error))?;
+    ended.map_err(|error| HostFailure::from_apply(&error, &error))?;
     let all_settled = restored.iter().all(|one| one.result.is_settled());
     let all_settled = (all_settled || arguments.forget) && elsewhere.is_empty();
-    if all_settled || arguments.dry_run { Ok(()) } else { Err(Failure::told(Ending::Failed)) }
+    if all_settled || arguments.dry_run {
+        Ok(())
+    } else {
+        Err(HostFailure::reported(Ending::Failed))
+    }
 }
 
 /// Journals that are still to be put back, with the command for each.
-fn in_other_directories(elsewhere: &[String], context: &Context) -> String {
+fn other_journal_lines(elsewhere: &[String], context: &HostContext) -> String {
     let line = |path: &String| {
         let shown = context.host.root.display_path(path);
         let head = format!("There is another journal in {}:", shown.display());
@@ -127,22 +135,17 @@ fn in_other_directories(elsewhere: &[String], context: &Context) -> String {
     elsewhere.iter().map(line).collect()
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn failed(error: StateError) -> Failure {
-    Failure::of_state(&error, &error)
-}
-
 fn text(
     restored: &[RestoredControl],
-    arguments: &Arguments,
-    context: &Context,
+    arguments: &RestoreArguments,
+    context: &HostContext,
     state_dir: &str,
 ) -> String {
     let directory = context.host.root.display_path(state_dir.trim_matches('/'));
     if restored.is_empty() {
         return format!("Nothing to put back: there is no journal in {}.\n", directory.display());
     }
-    let paint = Paint::of_stdout();
+    let paint = Paint::for_stdout();
     let mut text = String::new();
     if state_dir != context.state_dir() {
         text += &format!("The journal is in {}.\n", directory.display());
@@ -156,7 +159,7 @@ fn text(
     text
 }
 
-fn result(one: &RestoredControl, arguments: &Arguments, paint: Paint) -> String {
+fn result(one: &RestoredControl, arguments: &RestoreArguments, paint: Paint) -> String {
     let old = one.entry.old;
     let command = &one.entry.command;
     let stays = if arguments.forget {

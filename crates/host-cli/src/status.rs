@@ -7,9 +7,9 @@ use clap::Args;
 use host::status::{Explanation, HostStatus, explain};
 use serde::Serialize;
 
-use crate::Context;
-use crate::failure::Failure;
-use crate::output::{Format, Paint, emit, emit_json};
+use crate::HostContext;
+use crate::failure::HostFailure;
+use crate::output::{Paint, TextOrJson, emit, emit_json};
 
 /// Show how I/O data reaches the cache of this machine
 ///
@@ -18,31 +18,32 @@ use crate::output::{Format, Paint, emit, emit_json};
 /// (link, payload and read request sizes, rings). Then the groups of cache allocation with the ways
 /// that they share with I/O. What could not be read is listed with the reason and what helps.
 #[derive(Args)]
-pub struct Arguments {
+pub struct StatusArguments {
     /// Also answer the questions that people ask, for this machine
     #[arg(long)]
     explain: bool,
 
     /// For people or for programs
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: TextOrJson,
 }
 
+/// The JSON output.
 #[derive(Serialize)]
-struct Printed<'a> {
+struct StatusReport<'a> {
     #[serde(flatten)]
     status: &'a HostStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
     explanations: Option<Vec<Explanation>>,
 }
 
-pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
+pub fn run(arguments: &StatusArguments, context: &HostContext) -> Result<(), HostFailure> {
     let status = HostStatus::read(&context.host, context.state_dir());
     let explanations = arguments.explain.then(|| explain(&status));
     match arguments.format {
-        Format::Json => emit_json(&Printed { status: &status, explanations })?,
-        Format::Text => {
-            let paint = Paint::of_stdout();
+        TextOrJson::Json => emit_json(&StatusReport { status: &status, explanations })?,
+        TextOrJson::Text => {
+            let paint = Paint::for_stdout();
             let mut text = view::screen(&status, paint);
             if let Some(answers) = explanations {
                 text += &view::answers(&answers, paint);

@@ -1,4 +1,4 @@
-//! `steer`: a controller sets the ways for I/O by what counters say.
+//! `steer`: a controller sets the ways for I/O from the counters of device writes.
 
 use std::time::{Duration, Instant};
 
@@ -10,18 +10,20 @@ use host::steer::{SteerError, SteeringOutcome, SteeringStep, WayBounds, WaySteer
 use host::tune::{StateDirectory, TunePlanner};
 use serde::Serialize;
 
-use crate::Context;
-use crate::failure::{Ending, Failure};
-use crate::guard::Guard;
-use crate::hold::{Signals, check_nothing_pending, duration, put_back};
-use crate::number::{small, within};
-use crate::output::{Format, Versioned, emit_error, emit_while_read};
-use crate::tune::{crash, lock, refused};
+use crate::HostContext;
+use crate::crash_point;
+use crate::failure::{Ending, HostFailure};
+use crate::output::{TextOrJson, Versioned, emit_error, emit_while_read};
+use crate::signals::Signals;
+use crate::temporary_settings::{check_nothing_pending, put_back, put_back_lines};
+use crate::tune::{lock, plan_failure};
+use crate::value_parsers::{duration, small_number, within};
+use crate::watchdog::Watchdog;
 
-/// Part by which a counter has to change for IAT.
+/// Relative change of a counter below which IAT takes it for stable.
 const STABLE_SHARE: f64 = 0.03;
 
-/// Let a controller set the ways for I/O by what counters say
+/// Let a controller set the ways for I/O from what counters report
 ///
 /// After each window the controller of a socket looks at the lines that devices wrote and that were not
 /// in the cache, and asks for more ways or fewer. Without --apply nothing is written: what would be set
@@ -31,21 +33,21 @@ const STABLE_SHARE: f64 = 0.03;
 /// skipline-host itself is killed, a second process puts them back, and if that is killed too,
 /// `skipline-host restore` does.
 #[derive(Args)]
-pub struct Arguments {
-    /// Which controller decides
+pub struct SteerArguments {
+    /// The controller that decides
     #[arg(long, value_enum, default_value_t)]
-    controller: Rule,
+    controller: ControllerRule,
     /// Only this socket
-    #[arg(long, value_name = "ID", value_parser = small)]
+    #[arg(long, value_name = "ID", value_parser = small_number)]
     socket: Option<u32>,
     /// Milliseconds of a window
     #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = within(10..=60_000))]
     window: u64,
-    /// Fewest ways, no fewer than tune sets [default: those of the part]
-    #[arg(long, value_name = "N", value_parser = small)]
+    /// Fewest ways, no fewer than tune sets [default: the fewest of this CPU model]
+    #[arg(long, value_name = "N", value_parser = small_number)]
     min_ways: Option<u32>,
     /// Most ways
-    #[arg(long, value_name = "N", default_value_t = 6, value_parser = small)]
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = small_number)]
     max_ways: u32,
     /// Write misses in a second above which devices lack ways
     #[arg(long, value_name = "MISSES", default_value_t = 1_000_000, value_parser = within(0..=u64::MAX))]
@@ -70,34 +72,34 @@ pub struct Arguments {
     apply: bool,
     /// For people, or an object per socket and window for programs
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: TextOrJson,
 }
 
-/// A rule by which ways change.
+/// The controller that decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Rule {
+enum ControllerRule {
     /// One way more while devices miss often, one less when they have missed seldom for a while
     #[default]
     Threshold,
-    /// As IAT of ISCA'21 (recalled) for devices alone: masks of groups stay
+    /// IAT of ISCA'21 (recalled) for devices alone: masks of groups stay
     Iat,
 }
 
-impl Arguments {
+impl SteerArguments {
     /// The bounds of each socket.
-    fn bounds(&self, planner: &TunePlanner<'_>) -> Result<Vec<WayBounds>, Failure> {
-        let found = bounds(planner, self.socket.map(PackageId)).map_err(refused)?;
+    fn bounds(&self, planner: &TunePlanner<'_>) -> Result<Vec<WayBounds>, HostFailure> {
+        let found = bounds(planner, self.socket.map(PackageId)).map_err(plan_failure)?;
         for socket in &found {
             let (least, most) = (self.min_ways.unwrap_or(socket.fewest), self.max_ways);
             if least < socket.fewest || most > socket.most || least > most {
-                return Err(Failure::bad_input(format!(
+                return Err(HostFailure::bad_input(format!(
                     "--min-ways {least}, --max-ways {most}: allowed are {} to {} on socket {}",
                     socket.fewest, socket.most, socket.socket
                 )));
             }
         }
-        if self.controller == Rule::Threshold && self.shrink_below > self.grow_above {
-            return Err(Failure::bad_input(format!(
+        if self.controller == ControllerRule::Threshold && self.shrink_below > self.grow_above {
+            return Err(HostFailure::bad_input(format!(
                 "--shrink-below {}: allowed is up to --grow-above {}",
                 self.shrink_below, self.grow_above
             )));
@@ -109,7 +111,7 @@ impl Arguments {
         let bounds = (self.min_ways.unwrap_or(socket.fewest), self.max_ways);
         let grow_above_per_s = self.grow_above as f64;
         match self.controller {
-            Rule::Threshold => {
+            ControllerRule::Threshold => {
                 let config = ThresholdConfig {
                     bounds,
                     grow_above_per_s,
@@ -118,7 +120,7 @@ impl Arguments {
                 };
                 Box::new(Threshold::new(config, socket.now))
             }
-            Rule::Iat => {
+            ControllerRule::Iat => {
                 let config = IatConfig {
                     llc_ways: socket.most,
                     bounds,
@@ -132,14 +134,16 @@ impl Arguments {
     }
 }
 
-pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
-    let planner = TunePlanner::new(&context.host).map_err(refused)?;
+pub fn run(arguments: &SteerArguments, context: &HostContext) -> Result<(), HostFailure> {
+    let planner = TunePlanner::new(&context.host).map_err(plan_failure)?;
     let sockets = arguments.bounds(&planner)?;
     let monitor = Monitor::prepare(&context.host, planner.generation(), planner.sockets());
     if !monitor.counts_device_hits() {
         let why = monitor.unavailable().iter().map(|unread| format!("\n  {unread}"));
         let why: String = why.collect();
-        return Err(Failure::refused(format!("writes of devices cannot be counted here:{why}")));
+        return Err(HostFailure::refused(format!(
+            "writes of devices cannot be counted here:{why}"
+        )));
     }
     let window = Duration::from_millis(arguments.window);
     let limits = (window, usize::try_from(arguments.changes_per_minute).unwrap_or(usize::MAX));
@@ -147,24 +151,24 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     if !arguments.apply {
         let parts = (&planner, &monitor);
         let mut steering =
-            WaySteering::new(&context.host, parts, limits, &sockets, make).map_err(refused)?;
+            WaySteering::new(&context.host, parts, limits, &sockets, make).map_err(plan_failure)?;
         emit_error("dry run: nothing is written; --apply writes\n");
         let mut signals = Signals::catch()?;
         return steer(arguments, context, &mut steering, None, &mut signals);
     }
     let state = lock(context)?;
     check_nothing_pending(context, &state)?;
-    // The one that had the lock may have changed the ways.
+    // The process that had the lock before may have changed the ways.
     let sockets = arguments.bounds(&planner)?;
     let mut signals = Signals::catch()?;
     let mut steering =
         WaySteering::new(&context.host, (&planner, &monitor), limits, &sockets, make)
-            .map_err(refused)?;
-    let guard = Guard::start(context, &state)?;
+            .map_err(plan_failure)?;
+    let watchdog = Watchdog::start(context, &state)?;
     let ended = steer(arguments, context, &mut steering, Some(&state), &mut signals);
-    // Whatever happened before.
+    // The values go back also after a failure.
     let restored = put_back(context, &state);
-    guard.dismiss();
+    watchdog.dismiss();
     match (ended, restored) {
         // A value that is not put back matters more than why steering has ended.
         (Err(failure), Err(left)) => {
@@ -172,38 +176,37 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
             Err(left)
         }
         (ended, restored) => {
-            let lines = restored?.into_iter().map(|one| format!("  {}: put back\n", one.place));
-            emit_error(&lines.collect::<String>());
+            emit_error(&put_back_lines(&restored?));
             ended
         }
     }
 }
 
-/// Window by window, until the time is over, a signal comes, or something unexpected happens.
+/// Steers window by window, until the time is over, a signal arrives, or an error occurs.
 fn steer(
-    arguments: &Arguments,
-    context: &Context,
+    arguments: &SteerArguments,
+    context: &HostContext,
     steering: &mut WaySteering<'_>,
     state: Option<&StateDirectory<'_>>,
     signals: &mut Signals,
-) -> Result<(), Failure> {
+) -> Result<(), HostFailure> {
     let began = Instant::now();
     let (mut number, mut passed) = (0, Duration::ZERO);
-    let mut watch = crash::as_told(context.host.root.is_real());
+    let mut hook = crash_point::step_hook(context.host.root.is_real());
     while arguments.windows.is_none_or(|most| number < most)
         && arguments.r#for.is_none_or(|most| passed < most)
     {
-        let writer = state.map(|state| (state, &mut watch as host::tune::Watch<'_>));
-        let told = steering.step(writer, passed).map_err(ended_by)?;
-        for socket in &told {
+        let writer = state.map(|state| (state, &mut hook as host::tune::Watch<'_>));
+        let steered = steering.step(writer, passed).map_err(steer_failure)?;
+        for socket in &steered {
             emit_while_read(&line(arguments.format, number, socket)?)?;
         }
         number += 1;
         // Counters of a described machine do not wait: its windows are those that were asked for.
         let counted = Duration::from_millis(arguments.window).saturating_mul(small_count(number));
         passed = if context.host.root.is_real() { began.elapsed() } else { counted };
-        if signals.came(paced(arguments, context))? {
-            return Err(Failure::told(Ending::Interrupted));
+        if signals.poll(pause(arguments, context))? {
+            return Err(HostFailure::reported(Ending::Interrupted));
         }
     }
     Ok(())
@@ -213,9 +216,9 @@ fn small_count(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// How long to wait for a signal: a described machine's windows take no time, and without an end they
-/// would not be seen.
-fn paced(arguments: &Arguments, context: &Context) -> Duration {
+/// The time to wait for a signal after a window: zero, but for a described machine whose windows have no
+/// limit. They take no time, so the output would rush past.
+fn pause(arguments: &SteerArguments, context: &HostContext) -> Duration {
     let is_endless = arguments.windows.is_none() && arguments.r#for.is_none();
     match is_endless && !context.host.root.is_real() {
         true => Duration::from_millis(arguments.window),
@@ -223,27 +226,28 @@ fn paced(arguments: &Arguments, context: &Context) -> Duration {
     }
 }
 
-fn ended_by(error: SteerError) -> Failure {
+/// The failure of a command that cannot steer any further.
+fn steer_failure(error: SteerError) -> HostFailure {
     match error {
-        SteerError::Plan(error) => refused(error),
-        SteerError::Apply(error) => Failure::of_apply(&error, &error),
-        SteerError::NotAsAsked { is_refused: true, .. } => Failure::refused(error),
-        SteerError::NotAsAsked { .. } => Failure::ended(Ending::NotAsAsked, error),
-        other => Failure::failed(format!("{other}; steering has ended")),
+        SteerError::Plan(error) => plan_failure(error),
+        SteerError::Apply(error) => HostFailure::from_apply(&error, &error),
+        SteerError::NotAsAsked { is_refused: true, .. } => HostFailure::refused(error),
+        SteerError::NotAsAsked { .. } => HostFailure::with_ending(Ending::NotAsAsked, error),
+        other => HostFailure::failed(format!("{other}; steering has ended")),
     }
 }
 
-/// A socket in one window, as a program reads it.
+/// A socket in one window, as the JSON output has it.
 #[derive(Serialize)]
-struct Row<'a> {
+struct SteerRow<'a> {
     window: u64,
     #[serde(flatten)]
     steered: &'a SteeringStep,
 }
 
-fn line(format: Format, window: u64, steered: &SteeringStep) -> Result<String, Failure> {
-    if format == Format::Json {
-        let row = Row { window, steered };
+fn line(format: TextOrJson, window: u64, steered: &SteeringStep) -> Result<String, HostFailure> {
+    if format == TextOrJson::Json {
+        let row = SteerRow { window, steered };
         let text = serde_json::to_string(&Versioned::new(&row)).map_err(std::io::Error::from)?;
         return Ok(text + "\n");
     }

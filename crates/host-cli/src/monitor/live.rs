@@ -17,16 +17,16 @@ use super::Sampler;
 use super::view::{
     SOCKET_HEADS, bandwidth, busy_ports, device_names, port_name, socket_row, unavailable_line,
 };
-use crate::failure::Failure;
+use crate::failure::HostFailure;
 use crate::output::bytes;
 use units::narrow::{fit, whole};
 
-/// How long the keyboard is waited for before the screen is drawn again.
+/// Time to wait for a key before the screen is drawn again.
 const KEY_WAIT: Duration = Duration::from_millis(100);
-/// Windows that the history keeps.
+/// Most windows in the history.
 const HISTORY: usize = 240;
 
-/// What is on the screen.
+/// The state behind the screen.
 #[derive(Default)]
 struct Screen {
     latest: Option<MonitorSample>,
@@ -35,8 +35,8 @@ struct Screen {
     unavailable: Vec<Unavailable>,
 }
 
-/// Samples in the background, draws and listens until q, Esc or Ctrl-C, or the last window.
-pub(super) fn run(sampler: &Sampler<'_>, most: Option<u64>) -> Result<(), Failure> {
+/// Samples in the background, draws, and reads keys until q, Esc or Ctrl-C, or the last window.
+pub(super) fn run(sampler: &Sampler<'_>, most: Option<u64>) -> Result<(), HostFailure> {
     let stop = AtomicBool::new(false);
     let (sender, receiver) = mpsc::channel();
     let mut terminal = ratatui::try_init()?;
@@ -63,9 +63,9 @@ pub(super) fn run(sampler: &Sampler<'_>, most: Option<u64>) -> Result<(), Failur
 
 fn show(
     terminal: &mut ratatui::DefaultTerminal,
-    samples: &mpsc::Receiver<Result<MonitorSample, Failure>>,
+    samples: &mpsc::Receiver<Result<MonitorSample, HostFailure>>,
     unavailable: &[Unavailable],
-) -> Result<(), Failure> {
+) -> Result<(), HostFailure> {
     let mut screen = Screen { unavailable: unavailable.to_vec(), ..Screen::default() };
     loop {
         loop {
@@ -175,7 +175,7 @@ fn draw_ports_and_groups(frame: &mut Frame<'_>, area: Rect, sample: &MonitorSamp
     let rows = ports.into_iter().map(|port| {
         let rates = [port.read_bytes_per_s, port.write_bytes_per_s].map(bandwidth);
         let devices = device_names(port);
-        // Below each other: beside each other they would not fit.
+        // Port and devices have a line each: one line is too narrow for both.
         let height = if devices.is_empty() { 1 } else { 2 };
         let name = format!("{}\n  {devices}", port_name(port));
         Row::new([vec![name], rates.to_vec()].concat()).height(height)
@@ -191,12 +191,12 @@ fn draw_ports_and_groups(frame: &mut Frame<'_>, area: Rect, sample: &MonitorSamp
         .header(Row::new(["", "read", "write"]).bold())
         .block(Block::bordered().title(title));
     frame.render_widget(table, left);
-    let held = sample
+    let shares = sample
         .occupancy
         .iter()
-        .map(|held| Row::new([held.group.clone(), held.domain.to_string(), bytes(held.bytes)]));
+        .map(|share| Row::new([share.group.clone(), share.domain.to_string(), bytes(share.bytes)]));
     let widths = [Constraint::Fill(2), Constraint::Length(6), Constraint::Fill(1)];
-    let table = Table::new(held, widths)
+    let table = Table::new(shares, widths)
         .header(Row::new(["group", "cache", "holds"]).bold())
         .block(Block::bordered().title(" LLC by group "));
     frame.render_widget(table, right);

@@ -1,7 +1,7 @@
-//! Prometheus text on loopback.
+//! Server of a page of Prometheus text on loopback.
 //!
-//! One page and one client at a time: the standard library is enough, and nothing but 127.0.0.1 is
-//! ever bound. A client has a second to send its request.
+//! It serves one page to one client at a time, so the standard library is enough. It binds 127.0.0.1 and
+//! no other address. A client has a second to send its request.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -12,25 +12,25 @@ use std::time::Duration;
 use host::monitor::{HitMiss, MonitorSample, SocketSample};
 
 use super::Sampler;
-use crate::failure::Failure;
+use crate::failure::HostFailure;
 use crate::output::emit_error;
 
-const CLIENT_PATIENCE: Duration = Duration::from_secs(1);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(1);
 const REQUEST_BYTES: usize = 4096;
 
-/// What devices request, and where it is counted.
-type Request = (&'static str, fn(&SocketSample) -> Option<HitMiss>);
+/// A kind of request of devices, by its name, and the function that reads its counts.
+type CountedRequest = (&'static str, fn(&SocketSample) -> Option<HitMiss>);
 
-const REQUESTS: [Request; 3] = [
+const REQUESTS: [CountedRequest; 3] = [
     ("write", |socket| socket.pcie_write),
     ("partial_write", |socket| socket.pcie_partial_write),
     ("read", |socket| socket.pcie_read),
 ];
 
-/// Counts of all windows so far, and the latest one.
+/// Sums of the counts of all windows so far, and the latest window.
 #[derive(Default)]
 struct Totals {
-    /// By socket and request.
+    /// Lines by socket and kind of request.
     lines: Vec<[HitMiss; REQUESTS.len()]>,
     latest: MonitorSample,
 }
@@ -49,36 +49,39 @@ impl Totals {
     }
 }
 
-/// Serves until the process is stopped.
-pub(super) fn serve(sampler: &Sampler<'_>, port: u16) -> Result<(), Failure> {
-    let refused = |error: io::Error| Failure::failed(format!("--prometheus {port}: {error}"));
+/// Serves the page at http://127.0.0.1:`port`/metrics until the process is stopped; port 0 chooses one.
+///
+/// # Errors
+/// If the port is taken, or a window cannot be counted.
+pub(super) fn serve(sampler: &Sampler<'_>, port: u16) -> Result<(), HostFailure> {
+    let refused = |error: io::Error| HostFailure::failed(format!("--prometheus {port}: {error}"));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     let totals = Arc::new(Mutex::new(Totals::default()));
-    held(&totals).add(sampler.sample(false)?);
+    lock(&totals).add(sampler.sample(false)?);
     emit_error(&format!("serving http://{address}/metrics\n"));
     let served = Arc::clone(&totals);
     // Not joined: the process ends with the first window that cannot be counted.
     std::thread::spawn(move || {
         for client in listener.incoming().flatten() {
-            let page = page(&held(&served));
+            let page = page(&lock(&served));
             // A client that disconnects is no error of the server.
             let _ = answer(client, &page);
         }
     });
     loop {
         let sample = sampler.sample(true)?;
-        held(&totals).add(sample);
+        lock(&totals).add(sample);
     }
 }
 
-fn held(totals: &Mutex<Totals>) -> MutexGuard<'_, Totals> {
+fn lock(totals: &Mutex<Totals>) -> MutexGuard<'_, Totals> {
     totals.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn answer(mut client: TcpStream, page: &str) -> io::Result<()> {
-    client.set_read_timeout(Some(CLIENT_PATIENCE))?;
-    client.set_write_timeout(Some(CLIENT_PATIENCE))?;
+    client.set_read_timeout(Some(CLIENT_TIMEOUT))?;
+    client.set_write_timeout(Some(CLIENT_TIMEOUT))?;
     let mut request = [0u8; REQUEST_BYTES];
     let length = client.read(&mut request)?;
     let first = request[..length].split(|byte| *byte == b'\r').next().unwrap_or_default();

@@ -2,11 +2,11 @@
 
 use host::monitor::{EngineSample, HitMiss, MonitorSample, SocketSample};
 
-use super::{Format, Sampler, view};
-use crate::failure::Failure;
+use super::{MonitorFormat, Sampler, view};
+use crate::failure::HostFailure;
 use crate::output::{Versioned, emit_while_read};
 
-/// Columns of every row: the window, and whose row it is.
+/// Columns of every row: the window, and the kind and name of the row's subject.
 const WINDOW_COLUMNS: &str = "window,time_unix_s,window_ms,of,name";
 /// Columns of a socket.
 const SOCKET_COLUMNS: [&str; 13] = [
@@ -35,21 +35,27 @@ const ENGINE_COLUMNS: [&str; 5] = [
 /// Columns of a control group's share of a cache.
 const GROUP_COLUMNS: [&str; 2] = ["cache", "llc_occupancy_bytes"];
 
-/// Prints windows until `most` are done.
-pub(super) fn run(sampler: &Sampler<'_>, format: Format, most: Option<u64>) -> Result<(), Failure> {
-    if format == Format::Csv {
+/// Prints `most` windows, or windows without end, in the format.
+pub(super) fn run(
+    sampler: &Sampler<'_>,
+    format: MonitorFormat,
+    most: Option<u64>,
+) -> Result<(), HostFailure> {
+    if format == MonitorFormat::Csv {
         emit_while_read(&header())?;
     }
     let mut number = 0;
     while most.is_none_or(|most| number < most) {
         let sample = sampler.sample(most.is_none())?;
         let text = match format {
-            Format::Json => {
+            MonitorFormat::Json => {
                 serde_json::to_string(&Versioned::new(&sample)).map_err(std::io::Error::from)?
                     + "\n"
             }
-            Format::Csv => csv(number, &sample),
-            Format::Live | Format::Text => view::text(&sample, sampler.monitor.unavailable()),
+            MonitorFormat::Csv => csv(number, &sample),
+            MonitorFormat::Live | MonitorFormat::Text => {
+                view::text(&sample, sampler.monitor.unavailable())
+            }
         };
         emit_while_read(&text)?;
         number += 1;
@@ -62,13 +68,14 @@ fn header() -> String {
     format!("{WINDOW_COLUMNS},{sockets},{engines},{}\n", GROUP_COLUMNS.join(","))
 }
 
-/// A row for each socket, copy engine, and cache of a control group: what is of another kind is empty.
+/// A row for each socket, each copy engine, and each cache of a control group; columns of the other kinds
+/// are empty.
 fn csv(number: u64, sample: &MonitorSample) -> String {
     let window = format!("{number},{:.3},{:.1}", sample.time_unix_s, sample.window_ms);
     let empty = |columns: &[&str]| vec![String::new(); columns.len()];
-    let row = |of: &str, name: &str, cells: [Vec<String>; 3]| {
+    let row = |kind: &str, name: &str, cells: [Vec<String>; 3]| {
         let cells = cells.concat().join(",");
-        format!("{window},{of},{},{cells}\n", quoted(name))
+        format!("{window},{kind},{},{cells}\n", quoted(name))
     };
     let sockets = sample.sockets.iter().map(|socket| {
         let cells = [socket_cells(sample, socket), empty(&ENGINE_COLUMNS), empty(&GROUP_COLUMNS)];
@@ -85,7 +92,7 @@ fn csv(number: u64, sample: &MonitorSample) -> String {
     sockets.chain(engines).chain(groups).collect()
 }
 
-/// A name as CSV has it (RFC 4180): groups and devices may be called anything.
+/// Quotes a name for CSV (RFC 4180): names of groups and devices may contain any character.
 fn quoted(name: &str) -> String {
     match name.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", name.replace('"', "\"\"")),

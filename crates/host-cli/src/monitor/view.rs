@@ -1,4 +1,4 @@
-//! One window for people: rows that table and live view share.
+//! One window as text for people: rows that the table and the live view share.
 
 use host::Unavailable;
 use host::monitor::{
@@ -14,10 +14,11 @@ pub(super) struct SocketRow {
     pub(super) cells: [String; 7],
 }
 
-/// Heads of a socket's cells: writes are those of whole lines, partial ones have their own column.
+/// Headings of a socket's cells: "writes" counts writes of whole lines; partial writes have a column.
 pub(super) const SOCKET_HEADS: [&str; 7] =
     ["writes hit", "writes/s", "partial/s", "reads hit", "reads/s", "DRAM read", "DRAM write"];
 
+/// The row of a socket; rates are per second of the window.
 pub(super) fn socket_row(socket: &SocketSample, window_ms: f64) -> SocketRow {
     let rate = |counted: Option<HitMiss>| match counted {
         Some(counted) => {
@@ -47,7 +48,7 @@ pub(super) fn socket_row(socket: &SocketSample, window_ms: f64) -> SocketRow {
     }
 }
 
-/// Bytes each second, in decimal units as links are sold.
+/// Formats bytes per second in decimal units (kB, MB, GB), as for links.
 pub(super) fn bandwidth(bytes_per_s: f64) -> String {
     match bytes_per_s {
         rate if rate >= 1e9 => format!("{:.2} GB/s", rate / 1e9),
@@ -56,7 +57,7 @@ pub(super) fn bandwidth(bytes_per_s: f64) -> String {
     }
 }
 
-/// Ports that carried anything, busiest first.
+/// Ports with traffic in the window, busiest first.
 pub(super) fn busy_ports(sample: &MonitorSample) -> Vec<&PciePortSample> {
     let mut ports: Vec<_> = sample
         .ports
@@ -68,15 +69,16 @@ pub(super) fn busy_ports(sample: &MonitorSample) -> Vec<&PciePortSample> {
     ports
 }
 
+/// The name of a port: socket, stack, bus and part of the stack.
 pub(super) fn port_name(port: &PciePortSample) -> String {
     let bus = port.bus.as_deref().map(|bus| format!(" (bus {bus})")).unwrap_or_default();
     format!("socket {} stack {}{bus} part {}", port.socket, port.stack, port.part)
 }
 
-/// Most devices of a port that are named; the rest is counted.
+/// Most devices of a port that are listed by name; the others are counted.
 const MOST_NAMED: usize = 4;
 
-/// The devices of a port by their names, or by address where they have none; empty without any.
+/// The devices of a port by name, or by PCI address if they have no name; empty if the port has no device.
 pub(super) fn device_names(port: &PciePortSample) -> String {
     let name = |device: &PortDevice| match device.names.as_slice() {
         [] => device.bdf.to_string(),
@@ -93,7 +95,7 @@ pub(super) fn device_names(port: &PciePortSample) -> String {
     format!("{some}{}", names.join(", "))
 }
 
-/// A port that carried something, in one line.
+/// The line of a port with traffic.
 fn port_line(port: &PciePortSample) -> String {
     let devices = match device_names(port) {
         names if names.is_empty() => names,
@@ -107,7 +109,7 @@ fn port_line(port: &PciePortSample) -> String {
     )
 }
 
-/// A copy engine in one line.
+/// The line of a copy engine.
 pub(super) fn engine_line(engine: &EngineSample) -> String {
     let node = engine.node.map(|node| format!(" (node {node})")).unwrap_or_default();
     format!(
@@ -137,12 +139,12 @@ pub(super) fn text(sample: &MonitorSample, unavailable: &[Unavailable]) -> Strin
     for engine in &sample.engines {
         text += &format!("  {}\n", engine_line(engine));
     }
-    for held in &sample.occupancy {
+    for share in &sample.occupancy {
         text += &format!(
             "  group {:<12} cache {:<3} holds {}\n",
-            held.group,
-            held.domain,
-            bytes(held.bytes)
+            share.group,
+            share.domain,
+            bytes(share.bytes)
         );
     }
     for line in unavailable.iter().map(unavailable_line) {
@@ -153,6 +155,7 @@ pub(super) fn text(sample: &MonitorSample, unavailable: &[Unavailable]) -> Strin
     text
 }
 
+/// The line of a counter that cannot be read, with the remedy.
 pub(super) fn unavailable_line(unread: &Unavailable) -> String {
     let remedy = unread.remedy.as_deref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
     format!("{}: {}{remedy}", unread.what, unread.reason)

@@ -1,7 +1,8 @@
-//! Emphasis of this program, and none of the names that it prints.
+//! Styles of this program's own output; control characters of the names that it prints are replaced.
 //!
-//! Names of devices and groups come from files, which may hold what colours, hides or steers. A style
-//! passes only behind a mark that is drawn at random for each process, so that no file can hold it.
+//! Names of devices and groups come from files, which may contain sequences that colour or hide text or
+//! steer the terminal. A style passes only behind a mark that is drawn at random for each process, so that
+//! no file can contain it.
 
 use std::collections::hash_map::RandomState;
 use std::fmt::Display;
@@ -11,7 +12,7 @@ use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
 
-/// What stands before each of this program's styles until the text is written.
+/// The mark before each of this program's styles, which is removed when the text is written.
 fn mark() -> &'static str {
     static MARK: OnceLock<String> = OnceLock::new();
     MARK.get_or_init(|| format!("\u{1b}{:016x}", RandomState::new().build_hasher().finish()))
@@ -43,20 +44,20 @@ fn marked_style(text: &str) -> Option<(&str, &str)> {
     Some(style.split_at(length))
 }
 
-/// Emphasis on terminals, none elsewhere.
+/// Adds styles to text on terminals; leaves the text as it is elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint {
     coloured: bool,
 }
 
 impl Paint {
-    /// As standard output is: a terminal or not. NO_COLOR is obeyed.
-    pub fn of_stdout() -> Self {
+    /// Styles if standard output is a terminal and NO_COLOR is not set.
+    pub fn for_stdout() -> Self {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self { coloured: io::stdout().is_terminal() && !refused }
     }
 
-    /// No emphasis.
+    /// Plain text.
     pub fn none() -> Self {
         Self { coloured: false }
     }
@@ -66,22 +67,22 @@ impl Paint {
         if self.coloured { format!("{mark}{style}{text}{mark}{style:#}") } else { text.to_string() }
     }
 
-    /// A heading.
+    /// A heading, in bold.
     pub fn heading(self, text: impl Display) -> String {
         self.with(Style::new().bold(), text)
     }
 
-    /// A good state.
+    /// A good state, in green.
     pub fn good(self, text: impl Display) -> String {
         self.with(AnsiColor::Green.on_default(), text)
     }
 
-    /// A state that deserves attention.
+    /// A state that deserves attention, in yellow.
     pub fn warning(self, text: impl Display) -> String {
         self.with(AnsiColor::Yellow.on_default(), text)
     }
 
-    /// Secondary text.
+    /// Secondary text, dimmed.
     pub fn quiet(self, text: impl Display) -> String {
         self.with(Style::new().dimmed(), text)
     }

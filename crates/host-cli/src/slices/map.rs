@@ -1,4 +1,4 @@
-//! `slices map`: learns the slice function, or takes it where it is published, and writes it as a table.
+//! `slices map`: writes the slice function as a table; learns it unless it is published.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use ::slices::published::Published;
 use ::slices::recovery::{Recovered, RecoveryError, Settings, recover};
 use clap::Args;
 
-use super::asking::{AskError, Asking};
-use super::oracle::{Ask, Asked, Oracle, OracleArguments, Outcome};
-use super::published::Known;
-use super::view::{Report, Verdict, show};
-use crate::Context;
-use crate::failure::Failure;
-use crate::number::within;
+use super::interruptible_oracle::{InterruptibleOracle, OracleError};
+use super::oracle::{Oracle, OracleArguments, OracleOutcome, SliceQuery, SocketOracle};
+use super::published::PublishedFunction;
+use super::view::{SlicesReport, SlicesVerdict, show};
+use crate::HostContext;
+use crate::failure::HostFailure;
 use crate::out_file::OutFile;
-use crate::output::Format;
+use crate::output::TextOrJson;
+use crate::value_parsers::within;
 
 /// Write the slice function of this machine as a table: the published one, or learn it
 ///
@@ -34,10 +34,10 @@ use crate::output::Format;
 /// value is journalled on the disk first, and put back at the end, after Ctrl-C and after errors;
 /// `skipline-host restore` puts them back after a kill.
 ///
-/// To learn needs root (physical addresses, counters) and free huge pages. In a virtual machine, physical
+/// Learning needs root (physical addresses, counters) and free huge pages. In a virtual machine, physical
 /// addresses are the guest's and counters are hidden: run it on the host.
 #[derive(Args)]
-pub struct Arguments {
+pub struct MapArguments {
     /// The table file
     #[arg(long, value_name = "FILE", default_value = "slices.toml")]
     out: PathBuf,
@@ -47,7 +47,7 @@ pub struct Arguments {
     recover: bool,
 
     #[command(flatten)]
-    asked: OracleArguments,
+    oracle: OracleArguments,
 
     /// Most questions to ask
     #[arg(long, value_name = "QUERIES", default_value_t = 4_000_000, value_parser = within(10_000..=10_000_000_000))]
@@ -55,96 +55,99 @@ pub struct Arguments {
 
     /// For people or for programs
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: TextOrJson,
 }
 
-pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
+pub fn run(arguments: &MapArguments, context: &HostContext) -> Result<(), HostFailure> {
     let out = OutFile::prepare(&arguments.out)?;
-    let asked = Asked::new(&arguments.asked, context)?;
-    let map = Map { arguments, out };
-    if arguments.recover || arguments.asked.oracle != Oracle::Auto {
-        return map.learn(&asked, None);
+    let socket = SocketOracle::new(&arguments.oracle, context)?;
+    let map = MapCommand { arguments, out };
+    if arguments.recover || arguments.oracle.oracle != Oracle::Auto {
+        return map.learn(&socket, None);
     }
-    match Known::of(&asked, context) {
-        Known::Function(published, file) => map.take(&asked, published, &file),
-        Known::NotHere(published, reason) => {
+    match PublishedFunction::for_socket(&socket, context) {
+        PublishedFunction::Found(published, file) => map.write_published(&socket, published, &file),
+        PublishedFunction::NotUsable(published, reason) => {
             let name = published.name;
-            map.learn(&asked, Some(format!("the published function {name} is not used: {reason}")))
+            map.learn(&socket, Some(format!("the published function {name} is not used: {reason}")))
         }
-        Known::Nothing => map.learn(&asked, None),
+        PublishedFunction::NotFound => map.learn(&socket, None),
     }
 }
 
-struct Map<'a> {
-    arguments: &'a Arguments,
+/// The command with its prepared output file.
+struct MapCommand<'a> {
+    arguments: &'a MapArguments,
     out: OutFile,
 }
 
-impl Map<'_> {
-    fn take(
+impl MapCommand<'_> {
+    fn write_published(
         &self,
-        asked: &Asked<'_>,
+        socket: &SocketOracle<'_>,
         published: &Published,
         file: &TableFile,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), HostFailure> {
         self.out.write(&file.write())?;
-        let report = asked.report("published", None, published.slices);
-        let verdict = Verdict::Published(published.name, file, &self.arguments.out);
+        let report = socket.report("published", None, published.slices);
+        let verdict = SlicesVerdict::Published(published.name, file, &self.arguments.out);
         show(self.arguments.format, &report, &verdict)
     }
 
-    fn learn(&self, asked: &Asked<'_>, note: Option<String>) -> Result<(), Failure> {
-        let mut told = asked.ask(|report, ask, stop| self.recover(report, ask, stop))?;
-        told.report.notes.extend(note);
-        let format = self.arguments.format;
-        let shown = match told.outcome {
-            Outcome::Answered(found) => self.finish(&told.report, found),
-            Outcome::NotEnough(reason) => {
-                show(format, &told.report, &Verdict::NotEnough(reason, "No table was written."))
+    /// Learns the function and writes it; the note goes to the report.
+    fn learn(&self, socket: &SocketOracle<'_>, note: Option<String>) -> Result<(), HostFailure> {
+        let mut run = socket.run(|report, query, stop| self.recover(report, query, stop))?;
+        run.report.notes.extend(note);
+        let (format, report) = (self.arguments.format, &run.report);
+        let shown = match run.outcome {
+            OracleOutcome::Answered(recovered) => self.finish(report, recovered),
+            OracleOutcome::NotEnough(reason) => {
+                show(format, report, &SlicesVerdict::NotEnough(reason, "No table was written."))
             }
-            Outcome::DryRun(plan) => show(format, &told.report, &Verdict::DryRun(&plan)),
+            OracleOutcome::DryRun(plan) => show(format, report, &SlicesVerdict::DryRun(&plan)),
         };
-        told.put_back.and(shown)
+        run.put_back.and(shown)
     }
 
     fn recover(
         &self,
-        report: &mut Report,
-        ask: &mut Ask<'_>,
+        report: &mut SlicesReport,
+        query: &mut SliceQuery<'_>,
         stop: &Arc<AtomicBool>,
-    ) -> Result<Recovered, RecoveryError<AskError>> {
+    ) -> Result<Recovered, RecoveryError<OracleError>> {
         let budget = self.arguments.budget;
         let settings =
             Settings { most_questions: budget, ..Settings::new(&report.part, &report.source()) };
-        let mut oracle = Asking::new(ask, report.slices, budget, Arc::clone(stop));
-        let found = recover(&mut oracle, &report.pages, &settings);
-        report.questions = oracle.asked();
-        found
+        let mut oracle = InterruptibleOracle::new(query, report.slices, budget, Arc::clone(stop));
+        let recovered = recover(&mut oracle, &report.pages, &settings);
+        report.questions = oracle.questions();
+        recovered
     }
 
+    /// Writes the table, if one was established, and shows the verdict.
     fn finish(
         &self,
-        report: &Report,
-        found: Result<Recovered, RecoveryError<AskError>>,
-    ) -> Result<(), Failure> {
+        report: &SlicesReport,
+        recovered: Result<Recovered, RecoveryError<OracleError>>,
+    ) -> Result<(), HostFailure> {
         let format = self.arguments.format;
-        let not_enough =
-            |reason| show(format, report, &Verdict::NotEnough(reason, "No table was written."));
-        match found {
+        let not_enough = |reason| {
+            show(format, report, &SlicesVerdict::NotEnough(reason, "No table was written."))
+        };
+        match recovered {
             Ok(recovered) => {
                 self.out.write(&recovered.file.write())?;
-                show(format, report, &Verdict::Established(&recovered, &self.arguments.out))
+                show(format, report, &SlicesVerdict::Established(&recovered, &self.arguments.out))
             }
             Err(RecoveryError::NotEnoughEvidence(reason)) => not_enough(reason.to_string()),
-            Err(RecoveryError::Oracle(silent @ AskError::Silent(_))) => {
+            Err(RecoveryError::Oracle(silent @ OracleError::Silent(_))) => {
                 not_enough(silent.to_string())
             }
-            Err(RecoveryError::Oracle(AskError::Stopped)) => Err(Failure::interrupted(format!(
-                "interrupted after {} questions; no table was written",
-                report.questions
-            ))),
-            Err(RecoveryError::Oracle(error)) => Err(Failure::failed(error)),
-            Err(error) => Err(Failure::failed(error)),
+            Err(RecoveryError::Oracle(OracleError::Stopped)) => Err(HostFailure::interrupted(
+                format!("interrupted after {} questions; no table was written", report.questions),
+            )),
+            Err(RecoveryError::Oracle(error)) => Err(HostFailure::failed(error)),
+            Err(error) => Err(HostFailure::failed(error)),
         }
     }
 }

@@ -1,23 +1,23 @@
-//! What `slices map` and `slices check` found, for people and programs.
+//! The results of `slices map` and `slices check`, for people and programs.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::compared::Compared;
-use ::slices::recovery::{Evidence, HugePage, Recovered};
-use ::slices::{Coverage, TableFile};
+use super::comparison_report::ComparisonReport;
+use ::slices::recovery::{HugePage, Recovered};
+use ::slices::{Coverage, Evidence, TableFile};
 use host::cpu::{CpuId, PackageId};
 use host::tune::TunePlan;
 use serde::Serialize;
 
-use crate::failure::{Ending, Failure};
-use crate::output::{Format, Paint, bytes, emit, emit_json, wrapped};
+use crate::failure::{Ending, HostFailure};
+use crate::output::{Paint, TextOrJson, bytes, emit, emit_json, wrapped};
 use crate::tune::view::warnings;
 
 const WIDTH: usize = 100;
 
-/// The oracle and the memory.
-pub struct Report {
+/// The oracle that was used, its socket and its memory.
+pub struct SlicesReport {
     pub oracle: &'static str,
     pub through: Option<&'static str>,
     pub part: String,
@@ -29,20 +29,23 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-/// How it ended.
-pub enum Verdict<'a> {
+/// The result of a command.
+pub enum SlicesVerdict<'a> {
+    /// A learnt function, and the path of its table.
     Established(&'a Recovered, &'a Path),
-    /// The name of a published function, its table and where that was written.
+    /// The name of a published function, its table and the path of the table.
     Published(&'static str, &'a TableFile, &'a Path),
-    /// Why, and what was not done therefore.
+    /// The reason, and the consequence as a sentence.
     NotEnough(String, &'static str),
-    Compared(&'a Compared),
+    /// The result of a comparison.
+    Compared(&'a ComparisonReport),
+    /// The registers that `--apply` would write.
     DryRun(&'a TunePlan),
 }
 
 /// The JSON output.
 #[derive(Serialize)]
-struct Json<'a> {
+struct SlicesJson<'a> {
     verdict: &'static str,
     reason: Option<&'a str>,
     oracle: &'static str,
@@ -54,16 +57,17 @@ struct Json<'a> {
     pages: usize,
     questions: u64,
     notes: &'a [String],
-    table: Option<Table<'a>>,
+    table: Option<TableSummary<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     published: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    comparison: Option<&'a Compared>,
+    comparison: Option<&'a ComparisonReport>,
     plan: Option<&'a TunePlan>,
 }
 
+/// A table in the JSON output.
 #[derive(Serialize)]
-struct Table<'a> {
+struct TableSummary<'a> {
     file: &'a Path,
     valid_bits: (u32, u32),
     /// Whether it holds for all addresses of the valid range.
@@ -73,8 +77,8 @@ struct Table<'a> {
     evidence: Option<&'a Evidence>,
 }
 
-impl<'a> Table<'a> {
-    fn of(file: &'a TableFile, path: &'a Path, xor_masks: Option<&'a [u64]>) -> Self {
+impl<'a> TableSummary<'a> {
+    fn new(file: &'a TableFile, path: &'a Path, xor_masks: Option<&'a [u64]>) -> Self {
         let TableFile { table, coverage, evidence } = file;
         Self {
             file: path,
@@ -87,8 +91,8 @@ impl<'a> Table<'a> {
     }
 }
 
-impl Report {
-    /// Where a table comes from, for the table.
+impl SlicesReport {
+    /// The `source` of a table that was learnt this way.
     pub fn source(&self) -> String {
         let by = match (self.oracle, self.through) {
             ("counters", Some("perf")) => "look-ups counted through perf",
@@ -104,7 +108,8 @@ impl Report {
         source
     }
 
-    fn by(&self) -> String {
+    /// The method by which slices were found, for people.
+    fn method(&self) -> String {
         let cpu = self.cpu;
         match (self.oracle, self.through) {
             ("counters", Some("perf")) => {
@@ -118,36 +123,53 @@ impl Report {
     }
 }
 
-/// Prints the verdict; without a table that is a failure, which the output tells.
-pub fn show(format: Format, report: &Report, verdict: &Verdict<'_>) -> Result<(), Failure> {
+/// Prints the verdict.
+///
+/// # Errors
+/// If the output cannot be written, or the evidence is not enough (exit code 1; the output has the reason).
+pub fn show(
+    format: TextOrJson,
+    report: &SlicesReport,
+    verdict: &SlicesVerdict<'_>,
+) -> Result<(), HostFailure> {
     match format {
-        Format::Json => emit_json(&json(report, verdict))?,
-        Format::Text => emit(&text(report, verdict, Paint::of_stdout()))?,
+        TextOrJson::Json => emit_json(&json(report, verdict))?,
+        TextOrJson::Text => emit(&text(report, verdict, Paint::for_stdout()))?,
     }
-    if matches!(verdict, Verdict::NotEnough(..)) {
-        Err(Failure::told(Ending::Failed))
+    if matches!(verdict, SlicesVerdict::NotEnough(..)) {
+        Err(HostFailure::reported(Ending::Failed))
     } else {
         Ok(())
     }
 }
 
-fn json<'a>(report: &'a Report, verdict: &'a Verdict<'a>) -> Json<'a> {
+fn json<'a>(report: &'a SlicesReport, verdict: &'a SlicesVerdict<'a>) -> SlicesJson<'a> {
     let (word, reason, table) = match verdict {
-        Verdict::Established(recovered, path) => {
-            let table = Table::of(&recovered.file, path, recovered.xor_masks.as_deref());
+        SlicesVerdict::Established(recovered, path) => {
+            let table = TableSummary::new(&recovered.file, path, recovered.xor_masks.as_deref());
             ("established", None, Some(table))
         }
-        Verdict::Published(_, file, path) => ("published", None, Some(Table::of(file, path, None))),
-        Verdict::NotEnough(reason, _) => ("not-enough-evidence", Some(reason.as_str()), None),
-        Verdict::Compared(compared) => (compared.word(), None, None),
-        Verdict::DryRun(_) => ("dry-run", None, None),
+        SlicesVerdict::Published(_, file, path) => {
+            ("published", None, Some(TableSummary::new(file, path, None)))
+        }
+        SlicesVerdict::NotEnough(reason, _) => ("not-enough-evidence", Some(reason.as_str()), None),
+        SlicesVerdict::Compared(compared) => (compared.word(), None, None),
+        SlicesVerdict::DryRun(_) => ("dry-run", None, None),
     };
-    Json {
+    SlicesJson {
         verdict: word,
         reason,
-        published: if let Verdict::Published(name, ..) = verdict { Some(*name) } else { None },
-        comparison: if let Verdict::Compared(compared) = verdict { Some(*compared) } else { None },
-        plan: if let Verdict::DryRun(plan) = verdict { Some(*plan) } else { None },
+        published: if let SlicesVerdict::Published(name, ..) = verdict {
+            Some(*name)
+        } else {
+            None
+        },
+        comparison: if let SlicesVerdict::Compared(compared) = verdict {
+            Some(*compared)
+        } else {
+            None
+        },
+        plan: if let SlicesVerdict::DryRun(plan) = verdict { Some(*plan) } else { None },
         oracle: report.oracle,
         through: report.through,
         part: &report.part,
@@ -161,14 +183,14 @@ fn json<'a>(report: &'a Report, verdict: &'a Verdict<'a>) -> Json<'a> {
     }
 }
 
-fn text(report: &Report, verdict: &Verdict<'_>, paint: Paint) -> String {
-    let Report { part, socket, slices, .. } = report;
+fn text(report: &SlicesReport, verdict: &SlicesVerdict<'_>, paint: Paint) -> String {
+    let SlicesReport { part, socket, slices, .. } = report;
     let mut text = paint.heading(format!("Slices of {part}, socket {socket}")) + "\n";
-    if *slices > 0 && !matches!(verdict, Verdict::Published(..)) {
-        text += &line("asked", &format!("{slices} slices, {}", report.by()));
+    if *slices > 0 && !matches!(verdict, SlicesVerdict::Published(..)) {
+        text += &line("asked", &format!("{slices} slices, {}", report.method()));
     }
     match verdict {
-        Verdict::Established(recovered, file) => {
+        SlicesVerdict::Established(recovered, file) => {
             text += &line("function", &function(recovered));
             text += &line("holds for", &coverage(&recovered.file));
             if let Some(evidence) = &recovered.file.evidence {
@@ -178,24 +200,24 @@ fn text(report: &Report, verdict: &Verdict<'_>, paint: Paint) -> String {
             text += &line("table", &file.display().to_string());
             text += &format!("{}\n", paint.good("Established."));
         }
-        Verdict::Published(name, file, path) => {
+        SlicesVerdict::Published(name, file, path) => {
             text += &published(name, file);
             text += &line("table", &path.display().to_string());
             text += &format!("{}\n", paint.good("Published: no recovery needed."));
             text +=
                 "skipline-host slices check compares it with this machine; --recover learns it.\n";
         }
-        Verdict::Compared(compared) => {
+        SlicesVerdict::Compared(compared) => {
             text += &compared.text(report, paint);
         }
-        Verdict::NotEnough(reason, therefore) => {
+        SlicesVerdict::NotEnough(reason, therefore) => {
             text += &notes(report, paint);
             for part in wrapped(&format!("Not enough evidence: {reason}."), WIDTH) {
                 text += &format!("{}\n", paint.warning(part));
             }
             text += &format!("{therefore}\n");
         }
-        Verdict::DryRun(plan) => {
+        SlicesVerdict::DryRun(plan) => {
             text += &notes(report, paint);
             text += &registers(plan);
             text += &warnings(plan, paint);
@@ -213,6 +235,7 @@ fn text(report: &Report, verdict: &Verdict<'_>, paint: Paint) -> String {
     text
 }
 
+/// A labelled line of the text, wrapped.
 pub fn line(what: &str, text: &str) -> String {
     let mut lines = String::new();
     for (index, part) in wrapped(text, WIDTH - 14).into_iter().enumerate() {
@@ -222,7 +245,8 @@ pub fn line(what: &str, text: &str) -> String {
     lines
 }
 
-pub fn notes(report: &Report, paint: Paint) -> String {
+/// The notes of the report, one line each.
+pub fn notes(report: &SlicesReport, paint: Paint) -> String {
     report.notes.iter().map(|note| paint.quiet(line("note", note))).collect()
 }
 
@@ -261,7 +285,7 @@ fn coverage(file: &TableFile) -> String {
             let reached = 1u64 << covered.span.len().min(57) << units::LINE_BYTES.trailing_zeros();
             format!(
                 "{} of the addresses below {}: where the pages are, and what their differences reach; more \
-                 pages say more",
+                 pages cover more",
                 bytes(reached),
                 bytes(2 << file.table.valid_bits.1)
             )
@@ -273,8 +297,8 @@ fn evidence(evidence: &Evidence) -> String {
     let percent = |share: f64| 100.0 * share;
     let text = format!(
         "{} questions, {} of them without a clear answer; {:.1} % of the answers contradict the table, {:.1} \
-         % were allowed for; {} fresh addresses compared, at most {:.2} % of all do otherwise; {} pages, {} of \
-         them as the others foretold; a table is wrong with a probability of {:e}",
+         % were allowed for; {} fresh addresses compared, at most {:.2} % of all contradict it; {} pages, {} of \
+         them as the others predicted; a table is wrong with a probability of {:e}",
         evidence.questions,
         evidence.unclear_answers,
         percent(evidence.contradicting_share),

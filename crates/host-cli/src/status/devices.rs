@@ -6,7 +6,7 @@ use host::status::{DdioState, DeviceStatus, PortStatus};
 
 use crate::output::Paint;
 
-/// A port and what is below it.
+/// The lines of a port: its DDIO switch, then the devices below it with their rings.
 pub(super) fn lines(port: &PortStatus, paint: Paint) -> Vec<String> {
     let head = match port.port {
         Some(bdf) => format!("  Port {bdf:<14}{}", ddio(port, paint)),

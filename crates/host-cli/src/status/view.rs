@@ -128,7 +128,7 @@ fn cache(socket: &SocketStatus) -> String {
     }
 }
 
-/// A bar of ways (the highest left), what it means, and the register.
+/// A bar of ways (the highest way on the left), its meaning in words, and the register.
 fn io_ways(ways: &IoWays, socket: &SocketStatus, paint: Paint) -> String {
     let size = socket.caches.first().map_or(0, |cache| cache.size_bytes);
     let share = size / u64::from(ways.of_ways.max(1)) * u64::from(ways.mask.count_ones());
@@ -176,7 +176,7 @@ fn resource(resource: &CacheResource) -> String {
     let holes = match resource.sparse {
         Some(true) => "masks may have holes",
         Some(false) => "masks are one run of ways",
-        None => "whether masks may have holes is not told",
+        None => "the kernel does not report whether masks may have holes",
     };
     let io = match &resource.io_alloc {
         None => "no io_alloc in this kernel".to_owned(),
@@ -249,7 +249,7 @@ fn unread(status: &HostStatus, paint: Paint) -> Vec<String> {
     lines
 }
 
-/// Questions and answers.
+/// The text of `--explain`: each question with its answer.
 pub fn answers(answers: &[Explanation], paint: Paint) -> String {
     let mut text = String::new();
     for answer in answers {

@@ -9,6 +9,7 @@ use crate::output::{Paint, wrapped};
 
 const WIDTH: usize = 100;
 
+/// Each control of the plan with its old and new value, and the warnings.
 pub fn plan(plan: &TunePlan, paint: Paint) -> String {
     let mut text = paint.heading(&plan.command) + "\n";
     for change in &plan.changes {
@@ -17,7 +18,7 @@ pub fn plan(plan: &TunePlan, paint: Paint) -> String {
     text + &warnings(plan, paint)
 }
 
-/// What is to be known before a plan is carried out.
+/// The warnings of a plan, as notes.
 pub fn warnings(plan: &TunePlan, paint: Paint) -> String {
     let mut text = String::new();
     for warning in &plan.warnings {
@@ -49,6 +50,7 @@ fn change(change: &PlannedChange) -> String {
     )
 }
 
+/// The last line of a dry run: how many values `--apply` would write.
 pub fn dry_run(plan: &TunePlan, paint: Paint) -> String {
     let writes = plan.changes.iter().filter(|change| change.old != Some(change.asked)).count();
     match writes {
@@ -63,7 +65,7 @@ pub fn dry_run(plan: &TunePlan, paint: Paint) -> String {
     }
 }
 
-/// What became of each change.
+/// The outcome of each change, one line each.
 pub fn outcomes(applied: &[AppliedChange], paint: Paint) -> String {
     let mut text = String::new();
     for one in applied {
@@ -91,7 +93,8 @@ pub fn outcomes(applied: &[AppliedChange], paint: Paint) -> String {
     text
 }
 
-/// What became of each change, what it did not reach, and how changes that stay are put back.
+/// The outcome of each change, the controls that were left out, and, if the changes stay, the command that
+/// puts them back.
 pub(super) fn applied(
     (applied, left_out): (&[AppliedChange], &[OmittedControl]),
     stay: bool,
@@ -117,7 +120,7 @@ pub(super) fn verification(verification: &Verification, paint: Paint) -> String 
     for before in &verification.before {
         let rate =
             |rates: &HitRates| format!("{:.1} ± {:.1} %", rates.mean_percent, rates.sd_points);
-        let of = |all: &[HitRates]| {
+        let socket_rate = |all: &[HitRates]| {
             let same = all.iter().find(|rates| rates.socket == before.socket);
             same.map_or("not measured".to_owned(), rate)
         };
@@ -127,8 +130,8 @@ pub(super) fn verification(verification: &Verification, paint: Paint) -> String 
             before.socket,
             verification.windows_ms,
             rate(before),
-            of(&verification.after),
-            of(&verification.back),
+            socket_rate(&verification.after),
+            socket_rate(&verification.back),
         );
     }
     text + &match &verification.verdict {
@@ -149,7 +152,7 @@ pub(super) fn verification(verification: &Verification, paint: Paint) -> String 
     }
 }
 
-/// A change with its sign; one that rounds to nothing has none.
+/// A change with its sign; a change that rounds to zero has no sign.
 fn points(change: f64) -> String {
     let text = format!("{change:+.1}");
     if ["-0.0", "+0.0"].contains(&text.as_str()) { "0.0".to_owned() } else { text }

@@ -7,7 +7,7 @@ use crate::on_machine::OnMachine;
 const MACHINES: [&str; 6] =
     ["haswell", "skylake", "cascade-lake", "ice-lake", "sapphire-rapids", "turin"];
 
-/// What it says of one thing, in one line.
+/// The finding of one check, in one line.
 fn said(text: &str, heading: &str, what: &str) -> String {
     let (_, below) = text.split_once(&format!("{heading}\n")).expect("the heading");
     let (_, found) =

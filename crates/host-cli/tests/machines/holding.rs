@@ -93,7 +93,7 @@ fn after_a_kill_of_the_tool_itself_its_guard_puts_back_once_the_command_has_ende
     let read = |name: &str| fs::read_to_string(machine.path().join(name)).expect("a file");
     assert_eq!(read("run/seen").matches("MSR 0xc8b = 0x780").count(), 10, "held to its end");
     let refused = read("run/refused");
-    assert!(refused.contains("lock") && refused.ends_with("3\n"), "nobody else: {refused}");
+    assert!(refused.contains("lock") && refused.ends_with("3\n"), "no other process: {refused}");
     is_as_before(&machine, &before);
     // Also while it writes, and where nothing waits for a command.
     // The end of standard error may be seen just before that of the lock.
@@ -179,7 +179,7 @@ fn without_apply_and_where_a_setting_is_not_taken_the_command_does_not_run() {
     let refused = OnMachine::new("skylake", &["writes-refused"]);
     let run = command(&refused, &SETTINGS);
     assert_eq!(run.code, Some(3), "{}", run.err);
-    // What was changed before is not to be undone by this.
+    // Earlier changes must not be undone by this.
     assert_eq!(machine.run(&["tune", "ddio-ways", "3", "--apply"]).code, Some(0));
     let before = machine.content();
     let run = command(&machine, &SETTINGS);

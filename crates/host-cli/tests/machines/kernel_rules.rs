@@ -12,7 +12,7 @@ fn put(machine: &OnMachine, path: &str, text: &str) {
     fs::write(path, text).expect("a file");
 }
 
-/// What a dry run says, in one line.
+/// The output of a dry run, in one line.
 fn said(machine: &OnMachine, change: &[&str]) -> String {
     let run = machine.run(change);
     assert_eq!(run.code, Some(0), "{}", run.err);

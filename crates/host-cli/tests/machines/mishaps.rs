@@ -329,7 +329,7 @@ fn names_steer_no_terminal_on_either_stream() {
         fs::copy(web, group.join(file)).expect("its file");
     }
     let status = machine.run(&["status"]);
-    let refused = machine.run(&["tune", "cat", "nobody", "0x1"]);
+    let refused = machine.run(&["tune", "cat", "missing", "0x1"]);
     assert_eq!(refused.code, Some(2), "{}", refused.out);
     for text in [status.out, refused.err] {
         assert!(text.contains("]0;title"), "{text}");

@@ -37,13 +37,13 @@ impl OnMachine {
     }
 
     pub fn run(&self, arguments: &[&str]) -> Run {
-        Run::of(&self.command(arguments).output().expect("the binary runs"), self.path())
+        Run::from_output(&self.command(arguments).output().expect("the binary runs"), self.path())
     }
 
     /// Runs and dies after a step of a change.
     pub fn run_and_crash(&self, step: &str, arguments: &[&str]) -> Run {
         let output = self.command(arguments).env("SKIPLINE_CRASH_AFTER", step).output();
-        Run::of(&output.expect("the binary runs"), self.path())
+        Run::from_output(&output.expect("the binary runs"), self.path())
     }
 
     /// Every file and link of the machine with its content, the binary's own state left out.
@@ -72,7 +72,7 @@ fn collect(root: &Path, directory: &Path, into: &mut BTreeMap<PathBuf, Vec<u8>>)
     }
 }
 
-/// What the binary said.
+/// Exit code and output of the binary.
 pub struct Run {
     pub code: Option<i32>,
     pub out: String,
@@ -80,7 +80,7 @@ pub struct Run {
 }
 
 impl Run {
-    fn of(output: &Output, root: &Path) -> Self {
+    fn from_output(output: &Output, root: &Path) -> Self {
         // The directory's name is another one each time.
         let text = |bytes: &[u8]| {
             String::from_utf8_lossy(bytes).replace(&root.display().to_string(), "ROOT")

@@ -53,7 +53,7 @@ fn a_register_that_a_read_clears_is_neither_shown_nor_said_to_be_set() {
         assert!(run.err.contains("and, read again, 0x0: a read clears it"), "{}", run.err);
         assert!(!machine.path().join(STATE).join("journal.json").exists());
     }
-    // What held nothing when it was planned is written, and not said to hold it.
+    // A control that was zero when it was planned is written, and not reported as unchanged.
     let run = machine.run(&["tune", "ddio-ways", "4", "--apply"]);
     assert_eq!(run.code, Some(1), "{}{}", run.out, run.err);
     assert!(!run.out.contains("set, reads back"), "{}", run.out);

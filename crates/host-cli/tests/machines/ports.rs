@@ -171,7 +171,7 @@ fn status_shows_every_port_that_tune_would_change() {
     }
 }
 
-/// What a dry run says, in one line.
+/// The output of a dry run, in one line.
 fn said(machine: &OnMachine, change: &[&str]) -> String {
     let run = machine.run(change);
     assert_eq!(run.code, Some(0), "{}", run.err);

@@ -155,7 +155,7 @@ fn a_table_tells_the_number_of_slices_where_the_machine_does_not() {
     machine.edit("proc/cpuinfo", "model\t\t: 85", "model\t\t: 158");
     std::fs::write(machine.table(), published("skx-18").write()).expect("a file");
     let run = machine.slices(&["check", "--lines", "64"]);
-    assert!(!run.out.contains("say it with --slices"), "{}{}", run.out, run.err);
+    assert!(!run.out.contains("give it with --slices"), "{}{}", run.out, run.err);
     assert!(run.out.contains("18 slices"), "{}{}", run.out, run.err);
 }
 

@@ -48,7 +48,7 @@ impl Mapped {
         serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("no JSON: {}{}", run.out, run.err))
     }
 
-    /// What was published for the machine, or something else, stands in for its own function.
+    /// A function that is published for the machine, or another one, in place of its own.
     pub fn follows(&self, file: &TableFile) {
         fs::write(self.machine.path().join("slices.toml"), file.write()).expect("a file");
     }
@@ -260,7 +260,7 @@ fn an_unknown_cpu_is_named_with_what_is_missing() {
     assert!(run.err.contains("GenuineIntel family 0x6 model 0x9e stepping 4"), "{}", run.err);
     let run = machine.map(&[]);
     assert_eq!(run.code, Some(1));
-    assert!(run.out.contains("say it with --slices"), "{}", run.out);
+    assert!(run.out.contains("give it with --slices"), "{}", run.out);
 }
 
 #[test]

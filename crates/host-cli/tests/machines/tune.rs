@@ -265,7 +265,7 @@ fn bad_wishes_name_what_is_allowed() {
         ("skylake", &["tune", "ddio-ways", "4", "--socket", "7"], "this machine has 0, 1"),
         ("skylake", &["tune", "cat", "web", "0x5"], "0x5 has holes; masks must be contiguous here"),
         ("skylake", &["tune", "cat", "web", "0x800"], "0x800 has bits outside 0x7ff"),
-        ("skylake", &["tune", "cat", "nobody", "0x1"], "there are default, web"),
+        ("skylake", &["tune", "cat", "missing", "0x1"], "there are default, web"),
         (
             "skylake",
             &["tune", "ddio", "off", "--device", "99:00.0"],

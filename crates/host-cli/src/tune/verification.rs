@@ -1,4 +1,4 @@
-//! What hit rates say about a change, once it is known what became of the writes.
+//! Verdict on a change by the hit rates before, with and after it, once the outcome of the writes is known.
 
 use host::cpu::PackageId;
 use host::tune::{
@@ -6,20 +6,22 @@ use host::tune::{
 };
 use serde::Serialize;
 
-/// Hit rates around the change.
+/// Hit rates of device writes for each socket around the change, and the verdict.
 #[derive(Serialize)]
 pub struct Verification {
     pub windows_ms: u64,
     pub before: Vec<HitRates>,
+    /// Hit rates with the new values.
     pub after: Vec<HitRates>,
-    /// With the old values again.
+    /// Hit rates with the old values again.
     pub back: Vec<HitRates>,
     #[serde(flatten)]
     pub verdict: Verdict,
 }
 
-/// Judged are the sockets whose controls were written; all where that cannot be told.
-pub fn judged(
+/// Judges the change by the hit rates of the `touched` sockets, whose controls were written; by those of
+/// all sockets if it is not known which these are.
+pub fn verify_effect(
     around: MeasuredChange,
     applied: &[AppliedChange],
     touched: Option<&[PackageId]>,
@@ -27,24 +29,24 @@ pub fn judged(
 ) -> Verification {
     let is_refused = |one: &AppliedChange| matches!(one.outcome, ChangeOutcome::Refused { .. });
     let unchanged = applied.iter().all(|one| !one.outcome.was_written());
-    let of_touched = |measured: HitRateResult| {
+    let keep_touched = |measured: HitRateResult| {
         measured.map(|mut rates| {
             rates.retain(|rate| touched.is_none_or(|touched| touched.contains(&rate.socket)));
             rates
         })
     };
     let (back, not_back) = match around.back {
-        Ok(measured) => (of_touched(measured), None),
+        Ok(measured) => (keep_touched(measured), None),
         Err(reason) => (Ok(Vec::new()), Some(reason)),
     };
     let (before, after, back, error) =
-        match (of_touched(around.before), of_touched(around.after), back) {
+        match (keep_touched(around.before), keep_touched(around.after), back) {
             (Ok(before), Ok(after), Ok(back)) => (before, after, back, not_back),
             (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => {
                 (Vec::new(), Vec::new(), Vec::new(), Some(error.to_string()))
             }
         };
-    let verdict = match untaken(applied) {
+    let verdict = match not_set_reason(applied) {
         _ if applied.iter().any(is_refused) => Verdict::Refused,
         _ if unchanged => Verdict::NotJudged {
             reason: "nothing was changed: every control had its value already".into(),
@@ -61,8 +63,8 @@ pub fn judged(
     Verification { windows_ms, before, after, back, verdict }
 }
 
-/// Why hit rates say nothing about the value that was asked for: the control does not hold it.
-fn untaken(applied: &[AppliedChange]) -> Option<String> {
+/// The reason why hit rates say nothing about the value that was asked for: a control does not contain it.
+fn not_set_reason(applied: &[AppliedChange]) -> Option<String> {
     applied.iter().find_map(|one| match &one.outcome {
         ChangeOutcome::Ignored => Some(format!("{}: the value did not change", one.place)),
         ChangeOutcome::NotReadBack { reason } => {
@@ -92,7 +94,7 @@ mod tests {
         let applied = [AppliedChange { target, place, old: 0x600, asked: 0x780, outcome }];
         let around =
             MeasuredChange { before: rates(10.0), after: rates(90.0), back: Ok(rates(10.0)) };
-        judged(around, &applied, None, 200).verdict
+        verify_effect(around, &applied, None, 200).verdict
     }
 
     #[test]

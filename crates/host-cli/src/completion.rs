@@ -1,7 +1,7 @@
 //! `__words`: commands, options and their values as JSON, for the completion of `skipline host`.
 //!
-//! No command of the command line's definition: help, completions and what is guessed for a misspelt
-//! command would offer it.
+//! The command line's definition does not contain this command: help, completions and the suggestions for
+//! a misspelt command would offer it.
 
 use std::env;
 
@@ -9,21 +9,21 @@ use clap::builder::PossibleValue;
 use clap::{Arg, Command};
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::failure::HostFailure;
 use crate::output::emit_json;
 
-/// A command, with the commands below it.
+/// The words of a command, and of the commands below it.
 #[derive(Serialize)]
-struct Words {
+struct CommandWords {
     name: String,
     about: String,
     options: Vec<OptionWords>,
-    /// Values of its arguments that can be listed.
+    /// Values of its positional arguments, where they are a fixed list.
     values: Vec<String>,
     commands: Vec<Self>,
 }
 
-/// An option.
+/// The words of an option.
 #[derive(Serialize)]
 struct OptionWords {
     name: String,
@@ -32,22 +32,22 @@ struct OptionWords {
     values: Vec<String>,
 }
 
-impl Words {
-    fn of(command: &Command) -> Self {
+impl CommandWords {
+    fn from_command(command: &Command) -> Self {
         let visible = || command.get_arguments().filter(|it| !it.is_hide_set());
         let below = command.get_subcommands().filter(|it| !it.is_hide_set());
         Self {
             name: command.get_name().into(),
             about: command.get_about().map(ToString::to_string).unwrap_or_default(),
-            options: visible().filter_map(OptionWords::of).collect(),
+            options: visible().filter_map(OptionWords::from_argument).collect(),
             values: visible().filter(|it| it.is_positional()).flat_map(values).collect(),
-            commands: below.map(Self::of).collect(),
+            commands: below.map(Self::from_command).collect(),
         }
     }
 }
 
 impl OptionWords {
-    fn of(argument: &Arg) -> Option<Self> {
+    fn from_argument(argument: &Arg) -> Option<Self> {
         Some(Self {
             name: format!("--{}", argument.get_long()?),
             about: argument.get_help().map(ToString::to_string).unwrap_or_default(),
@@ -67,15 +67,15 @@ fn values(argument: &Arg) -> Vec<String> {
     shown.map(PossibleValue::get_name).map(String::from).collect()
 }
 
-/// Whether this process was started for them.
-pub fn are_asked_for() -> bool {
+/// Whether the command line of this process is `__words` alone.
+pub fn is_requested() -> bool {
     env::args_os().skip(1).eq(["__words"])
 }
 
-/// Prints what the program takes.
-pub fn run(mut program: Command) -> Result<(), Failure> {
-    // Options of all commands are then those of each.
+/// Prints the words of the program.
+pub fn run(mut program: Command) -> Result<(), HostFailure> {
+    // Copies global options to each command.
     program.build();
-    emit_json(&Words::of(&program))?;
+    emit_json(&CommandWords::from_command(&program))?;
     Ok(())
 }

@@ -1,39 +1,42 @@
-//! What `slices check` found, for people and programs.
+//! The result of `slices check`, for people and programs.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use ::slices::comparison::{Comparison, Pattern};
+use ::slices::comparison::{Comparison, DifferencePattern};
 use serde::Serialize;
 
-use super::view::{Report, Verdict, line, notes, show};
-use crate::failure::{Ending, Failure};
-use crate::output::{Format, Paint};
+use super::view::{SlicesReport, SlicesVerdict, line, notes, show};
+use crate::failure::{Ending, HostFailure};
+use crate::output::{Paint, TextOrJson};
 
-/// Share of lines without a clear answer up to which the others decide.
+/// Largest share of lines without a clear answer; beyond it the comparison is not judged.
 const MOST_UNCLEAR: f64 = 0.05;
 
+/// Origin of a table: a file, or a published function by its name.
 #[derive(Clone, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Shown {
+pub enum TableOrigin {
     File(PathBuf),
     Published(&'static str),
 }
 
-/// What the comparison says, for people and programs.
+/// Verdict and counts of a comparison.
 #[derive(Serialize)]
-pub struct Compared {
-    table: Shown,
+pub struct ComparisonReport {
+    table: TableOrigin,
+    /// Whether table and machine agree; `None` if too many lines have no clear answer.
     pub agrees: Option<bool>,
     lines: u32,
     agreeing: u32,
     differing: u32,
     unclear: u32,
-    /// The machine's names of the table's slices, if they are others.
+    /// The machine's number of each slice of the table, if the numbers differ.
     names: Option<Vec<u16>>,
     differs_by: Vec<DiffersBy>,
 }
 
+/// Address bits by which the differing lines can be told, and their shares with and without.
 #[derive(Serialize)]
 struct DiffersBy {
     address_bits: Vec<u32>,
@@ -41,7 +44,8 @@ struct DiffersBy {
     share_even: f64,
 }
 
-impl Shown {
+impl TableOrigin {
+    /// The name for messages.
     pub fn name(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
@@ -50,13 +54,15 @@ impl Shown {
     }
 }
 
-impl Compared {
-    pub fn of(comparison: Comparison, table: Shown, names_are_free: bool) -> Self {
+impl ComparisonReport {
+    /// Judges a comparison. With `names_are_free` (an oracle that only tells slices apart), other numbers of
+    /// slices still agree.
+    pub fn new(comparison: Comparison, table: TableOrigin, names_are_free: bool) -> Self {
         let lines = comparison.addresses();
         let judged = f64::from(comparison.unclear) <= MOST_UNCLEAR * f64::from(lines);
         let same_names = comparison.names.is_none() || names_are_free;
         let agrees = comparison.differing == 0 && same_names;
-        let by = |Pattern { bits, share_odd, share_even }| DiffersBy {
+        let by = |DifferencePattern { bits, share_odd, share_even }| DiffersBy {
             address_bits: bits,
             share_odd,
             share_even,
@@ -73,12 +79,13 @@ impl Compared {
         }
     }
 
-    pub fn show(&self, format: Format, report: &Report) -> Result<(), Failure> {
-        show(format, report, &Verdict::Compared(self))?;
+    /// Prints the report; fails with exit code 4 if the machine differs, and with 6 if it was not judged.
+    pub fn show(&self, format: TextOrJson, report: &SlicesReport) -> Result<(), HostFailure> {
+        show(format, report, &SlicesVerdict::Compared(self))?;
         match self.agrees {
             Some(true) => Ok(()),
-            Some(false) => Err(Failure::told(Ending::NotAsAsked)),
-            None => Err(Failure::told(Ending::NotJudged)),
+            Some(false) => Err(HostFailure::reported(Ending::NotAsAsked)),
+            None => Err(HostFailure::reported(Ending::NotJudged)),
         }
     }
 
@@ -92,7 +99,7 @@ impl Compared {
     }
 
     /// The lines of the report.
-    pub fn text(&self, report: &Report, paint: Paint) -> String {
+    pub fn text(&self, report: &SlicesReport, paint: Paint) -> String {
         let mut text = line("table", &self.table.name());
         text += &line("questions", &report.questions.to_string());
         text += &notes(report, paint);
@@ -127,7 +134,7 @@ impl Compared {
         text
     }
 
-    /// How lines differ, one text each.
+    /// A sentence for each pattern of address bits by which lines differ.
     fn differences(&self) -> Vec<String> {
         let percent = |share: f64| 100.0 * share;
         let pattern = |by: &DiffersBy| {
@@ -146,7 +153,7 @@ impl Compared {
         match self.differs_by.as_slice() {
             [] if self.differing > 0 => {
                 vec![
-                    "no address bit tells which: another function, or wrong lines in the sequence"
+                    "no address bit separates them: another function, or wrong lines in the sequence"
                         .into(),
                 ]
             }
