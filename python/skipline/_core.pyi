@@ -56,7 +56,7 @@ class RunError(Exception):
 
 @final
 class SliceMap:
-    """The slice function of a part, and for which physical addresses it is established."""
+    """The slice function of a CPU model, and the physical addresses for which it is established."""
 
     @staticmethod
     def read(path: str | PathLike[str]) -> SliceMap: ...
@@ -165,7 +165,7 @@ if sys.platform == "linux":
 
     @final
     class DsaOutcome:
-        """The result of an operation, and whether a device or the CPU did it."""
+        """The outcome of an operation, and how many bytes a device and the CPU processed."""
 
         @property
         def answer(
@@ -289,7 +289,7 @@ if sys.platform == "linux":
 
     @final
     class DsaJob:
-        """An operation that was begun. Its buffers are the device's until it has ended."""
+        """An operation that was submitted. Its buffers belong to the device until it has ended."""
 
         def has_ended(self) -> bool: ...
         def poll(self) -> DsaOutcome | None: ...
@@ -297,7 +297,7 @@ if sys.platform == "linux":
 
     @final
     class DsaBatchJob:
-        """A list of operations that was begun."""
+        """A list of operations that was submitted as one batch."""
 
         def has_ended(self) -> bool: ...
         def poll(self) -> list[DsaOutcome | DsaError] | None: ...
@@ -305,7 +305,7 @@ if sys.platform == "linux":
 
     @final
     class DsaClient:
-        """Gives operations to devices and the CPU. Threads may share one."""
+        """Runs operations on devices and the CPU. Threads may share a client."""
 
         def __new__(
             cls,

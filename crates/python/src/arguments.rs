@@ -1,4 +1,4 @@
-//! What Python callers give, as the core takes it; what no type of theirs rules out is `InputError`.
+//! Conversion of Python arguments. Values that the types allow and the core does not raise `InputError`.
 
 use crate::InputError;
 use pyo3::buffer::{Element, PyBuffer};
@@ -6,10 +6,10 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyMemoryView, PyString};
 
-/// A text, or a path as text. Python can hold names of files that no text says.
-pub struct Text(pub String);
+/// A text, or a path as text. Names of files that are not UTF-8, which Python allows, are refused.
+pub struct TextArgument(pub String);
 
-impl FromPyObject<'_, '_> for Text {
+impl FromPyObject<'_, '_> for TextArgument {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
@@ -33,8 +33,8 @@ fn printable(text: &Bound<'_, PyString>) -> PyResult<String> {
     Ok(escaped.replace("\\udc", "\\x"))
 }
 
-/// Keys of a scenario and their values.
-pub fn pairs(overrides: Vec<(Text, Text)>) -> Vec<(String, String)> {
+/// Converts keys of a scenario and their values.
+pub fn pairs(overrides: Vec<(TextArgument, TextArgument)>) -> Vec<(String, String)> {
     overrides.into_iter().map(|(key, value)| (key.0, value.0)).collect()
 }
 
@@ -69,12 +69,15 @@ fn whole(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     })
 }
 
-/// What the formats of buffers begin with whose numbers have the bytes of this machine in reverse.
+/// First characters of formats of buffers whose numbers have the byte order opposite to this machine's.
 const REVERSED: &[char] = if cfg!(target_endian = "little") { &['>', '!'] } else { &['<'] };
 
-/// The buffer of an array of unsigned numbers of `bits` bits; otherwise what is wrong with it.
+/// The buffer of an array of unsigned numbers of `bits` bits.
+///
+/// # Errors
+/// If the array has other elements; the message says how to convert it.
 pub fn buffer<T: Element>(array: &Bound<'_, PyAny>, bits: u32) -> Result<PyBuffer<T>, String> {
-    // Asked here: PyO3 takes numbers in reverse for this machine's own.
+    // PyO3 does not check the byte order.
     if format(array).is_some_and(|format| format.starts_with(REVERSED)) {
         return Err(format!(
             "its integers have the bytes in the other order than this machine; convert the array, \
@@ -82,11 +85,11 @@ pub fn buffer<T: Element>(array: &Bound<'_, PyAny>, bits: u32) -> Result<PyBuffe
         ));
     }
     PyBuffer::get(array).map_err(|_| {
-        format!("this is no array of unsigned {bits}-bit integers (numpy's uint{bits})")
+        format!("this is not an array of unsigned {bits}-bit integers (numpy's uint{bits})")
     })
 }
 
-/// What the elements of a buffer are, in letters of Python's `struct`.
+/// Format of the elements of a buffer, in letters of Python's `struct`.
 fn format(array: &Bound<'_, PyAny>) -> Option<String> {
     PyMemoryView::from(array).ok()?.getattr("format").ok()?.extract().ok()
 }

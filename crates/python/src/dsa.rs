@@ -1,7 +1,7 @@
 //! A data streaming accelerator for Python: operations on buffers, by devices or the CPU.
 //!
-//! An operation keeps its buffers, a job its operation: what a device reads and writes cannot go
-//! meanwhile.
+//! An operation keeps its buffers alive, a job its operation, so that the memory which a device reads and
+//! writes cannot be freed meanwhile.
 
 mod client;
 mod jobs;
@@ -21,10 +21,10 @@ create_exception!(
     "An operation that failed: errno, and a sentence for people."
 );
 
-/// What the module has.
+/// Adds the classes and the exception to the module.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DsaError", module.py().get_type::<DsaError>())?;
-    module.add_class::<client::DsaClient>()?;
+    module.add_class::<client::PyDsaClient>()?;
     module.add_class::<operation::DsaOperation>()?;
     module.add_class::<operation::DsaTags>()?;
     module.add_class::<jobs::DsaJob>()?;
@@ -32,15 +32,15 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<DsaOutcome>()
 }
 
-/// An error that can be told more than once.
+/// An error that can be raised more than once.
 #[derive(Clone)]
-struct Failure {
+struct OperationFailure {
     errno: i32,
     text: String,
     is_input: bool,
 }
 
-impl From<Error> for Failure {
+impl From<Error> for OperationFailure {
     fn from(error: Error) -> Self {
         let is_input = matches!(
             error,
@@ -50,21 +50,21 @@ impl From<Error> for Failure {
     }
 }
 
-impl From<Failure> for PyErr {
-    fn from(failure: Failure) -> Self {
-        let Failure { errno, text, is_input } = failure;
+impl From<OperationFailure> for PyErr {
+    fn from(failure: OperationFailure) -> Self {
+        let OperationFailure { errno, text, is_input } = failure;
         if is_input { crate::InputError::new_err(text) } else { DsaError::new_err((errno, text)) }
     }
 }
 
-/// How an operation ended.
-type End = Result<Outcome, Failure>;
+/// The outcome of an operation, or its error.
+type OperationResult = Result<Outcome, OperationFailure>;
 
-fn told(end: End) -> PyResult<DsaOutcome> {
+fn to_python(end: OperationResult) -> PyResult<DsaOutcome> {
     Ok(DsaOutcome { outcome: Box::new(end.map_err(PyErr::from)?) })
 }
 
-/// What an operation came to, and who did it.
+/// The outcome of an operation, and how many bytes a device and the CPU processed.
 #[pyclass(module = "skipline.dsa", frozen)]
 pub struct DsaOutcome {
     outcome: Box<Outcome>,
@@ -74,7 +74,7 @@ pub struct DsaOutcome {
 const _: () = {
     assert!(align_of::<DsaOutcome>() <= 16 && align_of::<operation::DsaOperation>() <= 16);
     assert!(align_of::<jobs::DsaJob>() <= 16 && align_of::<jobs::DsaBatchJob>() <= 16);
-    assert!(align_of::<client::DsaClient>() <= 16 && align_of::<operation::DsaTags>() <= 16);
+    assert!(align_of::<client::PyDsaClient>() <= 16 && align_of::<operation::DsaTags>() <= 16);
 };
 
 #[pymethods]
@@ -103,13 +103,13 @@ impl DsaOutcome {
         }
     }
 
-    /// Whether a record of differences had no room for all of them.
+    /// Whether a record of differences was too small for all of them.
     #[getter]
     fn is_cut(&self) -> bool {
         matches!(self.outcome.answer, Answer::Delta { is_cut: true, .. })
     }
 
-    /// What is wrong with protection information: 1 guard, 2 application tag, 4 reference tag, 8
+    /// Faults of protection information, as a sum: 1 guard, 2 application tag, 4 reference tag, 8
     /// all ones.
     #[getter]
     fn dif_status(&self) -> u8 {
@@ -119,19 +119,19 @@ impl DsaOutcome {
         }
     }
 
-    /// Bytes that a device did.
+    /// Number of bytes that devices processed.
     #[getter]
     fn device_bytes(&self) -> u64 {
         self.outcome.device_bytes
     }
 
-    /// Bytes that the CPU did.
+    /// Number of bytes that the CPU processed.
     #[getter]
     fn cpu_bytes(&self) -> u64 {
         self.outcome.cpu_bytes
     }
 
-    /// The completion record of the last part, as hardware lays it out.
+    /// The completion record of the operation's last piece, in the layout of the hardware.
     #[getter]
     fn record<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.outcome.record.0)

@@ -1,4 +1,4 @@
-//! The Python module `skipline._core`: runs scenarios and tells facts, one function per concept.
+//! The Python module `skipline._core`: runs scenarios and returns facts, one function per concept.
 //!
 //! Bad input raises `InputError`, a failed run `RunError`; results are JSON texts.
 
@@ -9,23 +9,23 @@ mod slices;
 mod traces;
 mod watch;
 
-use arguments::Text;
+use arguments::TextArgument;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use scenario::{InputError as BadInput, KernelJob, Progress, Wanted, builtin, metrics, schema};
 use units::LineAddr;
-use watch::{Watched, failed};
+use watch::{WatchedRun, failed};
 
 create_exception!(_core, InputError, PyException, "Bad input: the message is for people.");
 create_exception!(_core, RunError, PyException, "A run that failed although its input was good.");
 
-/// Seed of runs that do not ask for one.
+/// Seed of runs without the argument `seed`.
 const DEFAULT_SEED: u64 = 1;
 
-/// Python objects in overrides: (key, value).
-type Overrides = Vec<(Text, Text)>;
+/// Overrides of scenario keys, from Python: pairs of key and value.
+type Overrides = Vec<(TextArgument, TextArgument)>;
 
 fn bad_input(error: &BadInput) -> PyErr {
     InputError::new_err(error.to_string())
@@ -45,7 +45,7 @@ fn as_json(value: &impl serde::Serialize) -> PyResult<String> {
 #[allow(clippy::too_many_arguments)]
 fn run(
     py: Python<'_>,
-    scenario: Text,
+    scenario: TextArgument,
     overrides: Overrides,
     #[pyo3(from_py_with = arguments::seed)] seed: Option<u64>,
     #[pyo3(from_py_with = arguments::trace_packet)] trace_packet: Option<u64>,
@@ -62,19 +62,19 @@ fn run(
         let line = trace_line.map(LineAddr::of_byte);
         let (packet, descriptor) = (trace_packet, trace_descriptor);
         let wanted = Wanted { packet, descriptor, line, miss_kinds };
-        let mut watched = Watched::by(progress.as_ref());
-        let result = job.run(wanted, |now| watched.tell(|py| as_dict(py, now)));
-        watched.ended(result, failed)
+        let mut watched = WatchedRun::new(progress.as_ref());
+        let result = job.run(wanted, |now| watched.report(|py| as_dict(py, now)));
+        watched.finish(result, failed)
     })
 }
 
-/// How far a run is.
+/// The progress of a run as a Python dictionary.
 fn as_dict(py: Python<'_>, now: Progress) -> PyResult<(Py<PyDict>,)> {
-    let told = PyDict::new(py);
-    told.set_item("packets", now.packets)?;
-    told.set_item("fraction", now.fraction)?;
-    told.set_item("simulated_ns", now.simulated_ns)?;
-    Ok((told.unbind(),))
+    let progress = PyDict::new(py);
+    progress.set_item("packets", now.packets)?;
+    progress.set_item("fraction", now.fraction)?;
+    progress.set_item("simulated_ns", now.simulated_ns)?;
+    Ok((progress.unbind(),))
 }
 
 /// Runs the kernels with which a host measures itself on a platform; `kernels` and the result are
@@ -86,7 +86,7 @@ fn as_dict(py: Python<'_>, now: Progress) -> PyResult<(Py<PyDict>,)> {
 #[pyo3(signature = (machine, kernels, seed=None, progress=None))]
 fn host_kernels(
     py: Python<'_>,
-    machine: Text,
+    machine: TextArgument,
     kernels: &str,
     #[pyo3(from_py_with = arguments::seed)] seed: Option<u64>,
     progress: Option<Py<PyAny>>,
@@ -94,26 +94,27 @@ fn host_kernels(
     py.detach(|| {
         let seed = seed.unwrap_or(DEFAULT_SEED);
         let job = KernelJob::new(&machine.0, kernels, seed).map_err(|error| bad_input(&error))?;
-        let mut watched = Watched::by(progress.as_ref());
-        let result = job.run(|done| watched.tell(|_| Ok((done,))));
-        watched.ended(result, failed)
+        let mut watched = WatchedRun::new(progress.as_ref());
+        let result = job.run(|done| watched.report(|_| Ok((done,))));
+        watched.finish(result, failed)
     })
 }
 
 /// Checks a scenario and returns it with every default filled in, as JSON.
 #[pyfunction]
-fn check_scenario(scenario: Text, overrides: Overrides) -> PyResult<String> {
+fn check_scenario(scenario: TextArgument, overrides: Overrides) -> PyResult<String> {
     let job = scenario::job(&scenario.0, &arguments::pairs(overrides), DEFAULT_SEED)
         .map_err(|error| bad_input(&error))?;
     as_json(job.scenario())
 }
 
-/// A scenario as `check_scenario` returns it, and the paths of the files that decide its result, as its
-/// run finds them; what is not on disk is part of the program. Other Python threads run at the same time.
+/// Returns a scenario as `check_scenario` does, and the paths of the files that decide its result, as its
+/// run finds them; files that are not on disk are part of the program. Other Python threads run at the same
+/// time.
 #[pyfunction]
 fn resolve_scenario(
     py: Python<'_>,
-    scenario: Text,
+    scenario: TextArgument,
     overrides: Overrides,
 ) -> PyResult<(String, Vec<String>)> {
     let overrides = arguments::pairs(overrides);
@@ -138,15 +139,15 @@ fn testbed_names() -> Vec<String> {
 
 /// A testbed by name or path, as JSON: its settings with value, source and confidence.
 #[pyfunction]
-fn testbed(name_or_path: Text) -> PyResult<String> {
+fn testbed(name_or_path: TextArgument) -> PyResult<String> {
     as_json(&builtin::testbed("testbeds", &name_or_path.0).map_err(|e| bad_input(&e))?)
 }
 
 /// A platform by name or path, as JSON; every leaf has value, source and confidence. `named_in` is the
-/// scenario that names it: its folder is looked into first.
+/// scenario that names it: its folder is searched first.
 #[pyfunction]
 #[pyo3(signature = (name_or_path, named_in=None))]
-fn platform(name_or_path: Text, named_in: Option<Text>) -> PyResult<String> {
+fn platform(name_or_path: TextArgument, named_in: Option<TextArgument>) -> PyResult<String> {
     let named_in = named_in.as_ref().map_or(builtin::BY_COMMAND, |file| &file.0);
     let platform = builtin::platform(named_in, &name_or_path.0).map_err(|e| bad_input(&e))?;
     as_json(&platform)
@@ -171,7 +172,7 @@ fn reference_of_metrics() -> PyResult<String> {
 
 /// The text of a file under platforms/ or experiments/ that is part of the program.
 #[pyfunction]
-fn builtin_file(relative_path: Text) -> Option<&'static str> {
+fn builtin_file(relative_path: TextArgument) -> Option<&'static str> {
     builtin::file(&relative_path.0)
 }
 
@@ -197,8 +198,8 @@ fn version() -> &'static str {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", module.py().get_type::<InputError>())?;
     module.add("RunError", module.py().get_type::<RunError>())?;
-    module.add_class::<slices::SliceMap>()?;
-    module.add_class::<slices::Latencies>()?;
+    module.add_class::<slices::PySliceMap>()?;
+    module.add_class::<slices::PyLatencies>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_array, module)?)?;

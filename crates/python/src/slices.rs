@@ -1,10 +1,10 @@
 //! Slices for Python: look-ups in a slice table, nearest slices.
 
-use crate::arguments::{self, Text};
+use crate::arguments::{self, TextArgument};
 use crate::{InputError, bad_input};
-use ::slices::nearest::{Latencies as Distances, SharedGoal};
+use ::slices::nearest::{Latencies, SharedGoal};
 use ::slices::published::named;
-use ::slices::{LatencyFile, LatencyKind, SliceMap as Map, TableFile};
+use ::slices::{LatencyFile, LatencyKind, SliceMap, TableFile};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use scenario::builtin;
@@ -22,10 +22,10 @@ fn read(file: &Path) -> PyResult<String> {
         .map_err(|error| refused(file, &format!("cannot be read: {error}")))
 }
 
-/// The slice function of a part, and for which physical addresses it is established.
-#[pyclass(module = "skipline.slices", frozen)]
-pub struct SliceMap {
-    map: Map,
+/// The slice function of a CPU model, and the physical addresses for which it is established.
+#[pyclass(name = "SliceMap", module = "skipline.slices", frozen)]
+pub struct PySliceMap {
+    map: SliceMap,
     #[pyo3(get)]
     part: String,
     #[pyo3(get)]
@@ -33,16 +33,16 @@ pub struct SliceMap {
 }
 
 #[pymethods]
-impl SliceMap {
+impl PySliceMap {
     /// Reads a slice table.
     #[staticmethod]
     fn read(path: PathBuf) -> PyResult<Self> {
         let file = TableFile::read(&read(&path)?).map_err(|error| refused(&path, &error))?;
-        let map = Map::new(&file).map_err(|error| refused(&path, &error))?;
+        let map = SliceMap::new(&file).map_err(|error| refused(&path, &error))?;
         Ok(Self { map, part: file.table.part, source: file.table.source })
     }
 
-    /// The published function of a name like "skx-18"; an error lists those that there are.
+    /// The published function of a name like "skx-18"; the error for an unknown name lists all names.
     #[staticmethod]
     fn published(name: &str) -> PyResult<Self> {
         let known = named(name).map_err(|error| InputError::new_err(error.to_string()))?;
@@ -51,7 +51,7 @@ impl SliceMap {
         Ok(Self { map, part: table.part, source: table.source })
     }
 
-    /// Slices of the part.
+    /// Number of slices; they are numbered from 0.
     #[getter]
     fn slices(&self) -> u32 {
         self.map.slices()
@@ -92,9 +92,9 @@ fn addresses(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
 }
 
 /// Latencies from cores to slices in core cycles.
-#[pyclass(module = "skipline.slices", frozen)]
-pub struct Latencies {
-    latencies: Distances,
+#[pyclass(name = "Latencies", module = "skipline.slices", frozen)]
+pub struct PyLatencies {
+    latencies: Latencies,
     #[pyo3(get)]
     part: String,
     #[pyo3(get)]
@@ -103,7 +103,7 @@ pub struct Latencies {
 }
 
 #[pymethods]
-impl Latencies {
+impl PyLatencies {
     /// Reads a latency file.
     #[staticmethod]
     fn read(path: PathBuf) -> PyResult<Self> {
@@ -112,22 +112,23 @@ impl Latencies {
         Ok(Self { latencies, part, source, kind })
     }
 
-    /// Those of a platform's ring or mesh, by the platform's name or path.
+    /// The latencies of a platform's ring or mesh, by the platform's name or path.
     #[staticmethod]
-    fn modelled(platform: Text) -> PyResult<Self> {
+    fn modelled(platform: TextArgument) -> PyResult<Self> {
         let platform = &platform.0;
         let found = builtin::platform(builtin::BY_COMMAND, platform).map_err(|e| bad_input(&e))?;
         let topology = found.topology(platform).map_err(|e| bad_input(&e))?;
         let core = Gigahertz(found.cpu.core_ghz.value);
         let uncore = Gigahertz(found.cpu.uncore_ghz.value);
-        let row = |of: u8| -> Vec<Cycles> {
+        let row = |core_number: u8| -> Vec<Cycles> {
             let slices = (0..topology.slices()).map(SliceId);
             // To a hundredth: the rest is rounding of the conversion between the clocks.
-            let cycles = |slice| topology.latency(of, slice).in_core_cycles(core, uncore).0;
+            let cycles =
+                |slice| topology.latency(core_number, slice).in_core_cycles(core, uncore).0;
             slices.map(|slice| Cycles((cycles(slice) * 100.0).round() / 100.0)).collect()
         };
         let rows: Vec<Vec<Cycles>> = (0..fit(found.cpu.cores.value)).map(row).collect();
-        let latencies = Distances::new(&rows)
+        let latencies = Latencies::new(&rows)
             .map_err(|error| InputError::new_err(format!("{platform}: {error}")))?;
         let source = format!("ring or mesh of the platform {platform}");
         Ok(Self { latencies, part: found.title, source, kind: LatencyKind::Modelled })
@@ -142,13 +143,13 @@ impl Latencies {
         }
     }
 
-    /// Cores with latencies.
+    /// Number of cores; they are numbered from 0.
     #[getter]
     fn cores(&self) -> usize {
         self.latencies.cores()
     }
 
-    /// Slices of the part.
+    /// Number of slices; they are numbered from 0.
     #[getter]
     fn slices(&self) -> usize {
         self.latencies.slices()
@@ -163,24 +164,25 @@ impl Latencies {
                 "no slice {of_slice}; there are: 0 to {last}"
             )));
         }
-        Ok(self.latencies.latency(self.known(core)?, SliceId(of_slice)).0)
+        Ok(self.latencies.latency(self.known_core(core)?, SliceId(of_slice)).0)
     }
 
     /// All slices by their latency from a core, nearest first.
     fn nearest(&self, core: usize) -> PyResult<Vec<u16>> {
-        let slices = self.latencies.by_distance(self.known(core)?);
+        let slices = self.latencies.by_distance(self.known_core(core)?);
         Ok(slices.into_iter().map(|slice| slice.0).collect())
     }
 
     /// The slice with the lowest mean latency for data that several cores share.
     fn shared(&self, cores: Vec<usize>) -> PyResult<u16> {
-        let known = cores.iter().map(|&core| self.known(core)).collect::<PyResult<Vec<usize>>>()?;
-        let best = self.latencies.shared(&known, SharedGoal::Mean);
+        let known =
+            cores.iter().map(|&core| self.known_core(core)).collect::<PyResult<Vec<usize>>>()?;
+        let best = self.latencies.best_shared(&known, SharedGoal::Mean);
         best.map(|(slice, _)| slice.0)
             .ok_or_else(|| InputError::new_err("no cores; needed: one or more"))
     }
 
-    /// The latency file that states this.
+    /// The text of a latency file, which `read` reads back.
     fn to_toml(&self) -> String {
         LatencyFile {
             part: self.part.clone(),
@@ -192,8 +194,9 @@ impl Latencies {
     }
 }
 
-impl Latencies {
-    fn known(&self, core: usize) -> PyResult<usize> {
+impl PyLatencies {
+    /// Checks that there are latencies of a core.
+    fn known_core(&self, core: usize) -> PyResult<usize> {
         let cores = self.latencies.cores();
         if core < cores {
             return Ok(core);

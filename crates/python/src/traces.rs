@@ -1,7 +1,7 @@
 //! Traces for Python: from files, by name, and from arrays.
 
-use crate::arguments::{self, Text};
-use crate::watch::{Watched, failed};
+use crate::arguments::{self, TextArgument};
+use crate::watch::{WatchedRun, failed};
 use crate::{DEFAULT_SEED, InputError, bad_input};
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
@@ -18,19 +18,19 @@ use workload::trace::{Batch, Reference, ReferenceKind};
 const KINDS: [ReferenceKind; 4] =
     [ReferenceKind::Load, ReferenceKind::Store, ReferenceKind::Fetch, ReferenceKind::Modify];
 
-/// Replays a trace through a machine and returns what each level did, as JSON.
+/// Replays a trace through a machine and returns the counts of each level, as JSON.
 ///
-/// `progress` is called about ten times a second with the references so far and the share of the
-/// file that has been read (None if unknown); what it raises ends the replay, and a pipe keeps what
-/// has not been read by then. In a process that it forks, the replay fails.
+/// `progress` is called about ten times a second with the number of references so far and the share of
+/// the file that has been read (None if unknown). If it raises an exception, the replay ends, and a pipe
+/// keeps the bytes that have not been read by then. In a process that it forks, the replay fails.
 #[pyfunction]
 #[pyo3(signature = (trace, machine, trace_format=None, miss_kinds=false, seed=None, progress=None, *,
                     timed=false))]
 #[allow(clippy::too_many_arguments)]
 pub fn trace(
     py: Python<'_>,
-    trace: Text,
-    machine: Text,
+    trace: TextArgument,
+    machine: TextArgument,
     trace_format: Option<&str>,
     miss_kinds: bool,
     #[pyo3(from_py_with = arguments::seed)] seed: Option<u64>,
@@ -45,13 +45,13 @@ pub fn trace(
     })
 }
 
-/// Replays a standard trace by its name, otherwise as `trace`.
+/// Replays a standard trace by its name and returns the counts of each level, as `trace` does.
 #[pyfunction]
 #[pyo3(signature = (name, machine, miss_kinds=false, seed=None, progress=None, *, timed=false))]
 pub fn trace_standard(
     py: Python<'_>,
-    name: Text,
-    machine: Text,
+    name: TextArgument,
+    machine: TextArgument,
     miss_kinds: bool,
     #[pyo3(from_py_with = arguments::seed)] seed: Option<u64>,
     progress: Option<Py<PyAny>>,
@@ -73,7 +73,7 @@ pub fn trace_standard(
 pub fn trace_array(
     py: Python<'_>,
     addresses: &Bound<'_, PyAny>,
-    machine: Text,
+    machine: TextArgument,
     kinds: Option<&Bound<'_, PyAny>>,
     of_lines: bool,
     miss_kinds: bool,
@@ -90,9 +90,9 @@ pub fn trace_array(
     })
 }
 
-/// The byte addresses of a standard trace as a raw64 file holds them.
+/// The byte addresses of a standard trace in the format of a raw64 file.
 #[pyfunction]
-pub fn standard_trace<'py>(py: Python<'py>, name: Text) -> PyResult<Bound<'py, PyBytes>> {
+pub fn standard_trace<'py>(py: Python<'py>, name: TextArgument) -> PyResult<Bound<'py, PyBytes>> {
     let trace = standard_named(&name.0).map_err(|error| bad_input(&error))?;
     let bytes = trace.addresses().flat_map(u64::to_le_bytes);
     Ok(PyBytes::new(py, &bytes.collect::<Vec<u8>>()))
@@ -100,9 +100,9 @@ pub fn standard_trace<'py>(py: Python<'py>, name: Text) -> PyResult<Bound<'py, P
 
 /// Runs a replay without Python's lock.
 fn run(job: TraceJob, progress: Option<&Py<PyAny>>) -> PyResult<String> {
-    let mut watched = Watched::by(progress);
-    let result = job.run(|now| watched.tell(|_| Ok((now.references, now.fraction))));
-    watched.ended(result, |error| match error {
+    let mut watched = WatchedRun::new(progress);
+    let result = job.run(|now| watched.report(|_| Ok((now.references, now.fraction))));
+    watched.finish(result, |error| match error {
         TraceRunError::Trace(error) => InputError::new_err(error.to_string()),
         error => failed(error),
     })
@@ -112,14 +112,14 @@ fn run(job: TraceJob, progress: Option<&Py<PyAny>>) -> PyResult<String> {
 /// may hold for milliseconds, does not matter, and few enough for the host's L2.
 const TAKEN_AT_ONCE: usize = 1 << 16;
 
-/// Arrays of Python.
+/// Arrays of addresses and kinds from Python, read in batches.
 struct Array {
     addresses: Py<PyMemoryView>,
     kinds: Option<Py<PyMemoryView>>,
     of_lines: bool,
     references: usize,
     given: usize,
-    /// With kinds: what was copied last.
+    /// Buffers for addresses and kinds, which are used again.
     copied: (Vec<u64>, Vec<u8>),
 }
 
@@ -145,7 +145,7 @@ fn view<T: Element>(
     }
 }
 
-/// Replaces what is in `into` by some elements.
+/// Replaces the content of `into` by a range of elements.
 fn copy<T: Element + Default>(
     py: Python<'_>,
     view: &Py<PyMemoryView>,
@@ -217,7 +217,7 @@ impl Array {
     }
 }
 
-/// An array that had the right elements when the replay began.
+/// The fault of an array that had the right elements when the replay began.
 fn unreadable(error: PyErr) -> TraceFault {
     TraceFault::CannotRead { offset: 0, error: std::io::Error::other(error.to_string()) }
 }

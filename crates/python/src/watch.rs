@@ -1,4 +1,4 @@
-//! Runs that Python watches: it hears how far they are, and what it raises ends them.
+//! Runs that report their progress to a Python function; an exception of that function ends them.
 
 use crate::{RunError, as_json};
 use pyo3::prelude::*;
@@ -9,33 +9,37 @@ use std::time::{Duration, Instant};
 /// Time between two calls of a progress function.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// A run without Python's lock that a progress function is told about.
-pub(crate) struct Watched<'a> {
+/// The progress reports of a run that does not hold Python's lock.
+pub(crate) struct WatchedRun<'a> {
     progress: Option<&'a Py<PyAny>>,
-    told_at: Instant,
+    reported_at: Instant,
     raised: Option<PyErr>,
 }
 
-impl<'a> Watched<'a> {
-    pub(crate) fn by(progress: Option<&'a Py<PyAny>>) -> Self {
-        Self { progress, told_at: Instant::now(), raised: None }
+impl<'a> WatchedRun<'a> {
+    pub(crate) fn new(progress: Option<&'a Py<PyAny>>) -> Self {
+        Self { progress, reported_at: Instant::now(), raised: None }
     }
 
-    /// Calls the progress function if it is time, after looking for signals; `now` makes its arguments.
-    pub(crate) fn tell<A>(&mut self, now: impl FnOnce(Python<'_>) -> PyResult<A>) -> ControlFlow<()>
+    /// Checks for signals and calls the progress function, if the last call was 100 ms ago or more; `now`
+    /// makes its arguments. Breaks if either raises an exception.
+    pub(crate) fn report<A>(
+        &mut self,
+        now: impl FnOnce(Python<'_>) -> PyResult<A>,
+    ) -> ControlFlow<()>
     where
         A: for<'py> pyo3::call::PyCallArgs<'py>,
     {
-        if self.told_at.elapsed() < INTERVAL {
+        if self.reported_at.elapsed() < INTERVAL {
             return ControlFlow::Continue(());
         }
-        self.told_at = Instant::now();
-        let told = Python::attach(|py| {
+        self.reported_at = Instant::now();
+        let reported = Python::attach(|py| {
             py.check_signals()?;
             let Some(progress) = self.progress else { return Ok(()) };
             progress.call1(py, now(py)?).map(drop)
         });
-        match told {
+        match reported {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 self.raised = Some(error);
@@ -45,7 +49,7 @@ impl<'a> Watched<'a> {
     }
 
     /// The result as JSON, if neither Python nor the run has failed.
-    pub(crate) fn ended<E>(
+    pub(crate) fn finish<E>(
         self,
         result: Result<impl Serialize, E>,
         failure: impl FnOnce(E) -> PyErr,

@@ -1,10 +1,10 @@
-//! Queues, thresholds and statistics together.
+//! The client: queues, thresholds and statistics.
 
 use super::jobs::{DsaBatchJob, DsaJob};
 use super::operation::DsaOperation;
-use super::{DsaOutcome, Failure, told};
+use super::{DsaOutcome, OperationFailure, to_python};
 use crate::InputError;
-use crate::arguments::Text;
+use crate::arguments::TextArgument;
 use ::dsa::hardware::Opcode;
 use dsa_client::batch::Batch;
 use dsa_client::client::{Client, Options, Path};
@@ -18,14 +18,14 @@ use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What gives operations to devices and the CPU. Threads may share one.
-#[pyclass(module = "skipline.dsa", frozen)]
-pub struct DsaClient {
-    /// None: closed.
+/// Runs operations on devices and the CPU. Threads may share a client.
+#[pyclass(name = "DsaClient", module = "skipline.dsa", frozen)]
+pub struct PyDsaClient {
+    /// None after the client was closed.
     client: Mutex<Option<Client>>,
 }
 
-/// The choice of a name.
+/// Finds the choice of a name.
 fn choice<T: Copy>(argument: &str, name: &str, all: &[(&str, T)]) -> PyResult<T> {
     let known = all.iter().find(|(known, _)| *known == name);
     known.map(|(_, choice)| *choice).ok_or_else(|| {
@@ -41,8 +41,8 @@ fn path(name: &str) -> PyResult<Path> {
 }
 
 #[pymethods]
-impl DsaClient {
-    /// Opens queues; without any the CPU does everything.
+impl PyDsaClient {
+    /// Opens work queues; without any the CPU runs all operations.
     #[new]
     #[pyo3(signature = (queues=None, *, thresholds=None, synchronous_bytes=None,
                         asynchronous_bytes=None, submission="automatic", wait="poll",
@@ -50,7 +50,7 @@ impl DsaClient {
     #[allow(clippy::too_many_arguments)]
     fn new(
         queues: Option<Vec<String>>,
-        thresholds: Option<Text>,
+        thresholds: Option<TextArgument>,
         synchronous_bytes: Option<u64>,
         asynchronous_bytes: Option<u64>,
         submission: &str,
@@ -59,11 +59,12 @@ impl DsaClient {
     ) -> PyResult<Self> {
         let mut options = Options::default();
         if environment {
-            options = options.or_environment().map_err(Failure::from)?;
+            options = options.or_environment().map_err(OperationFailure::from)?;
         }
         options.queues = queues.or(options.queues);
         if let Some(file) = thresholds {
-            options.thresholds = Thresholds::read(file.0.as_ref()).map_err(Failure::from)?;
+            options.thresholds =
+                Thresholds::read(file.0.as_ref()).map_err(OperationFailure::from)?;
         }
         if synchronous_bytes.is_some() || asynchronous_bytes.is_some() {
             let given = &mut options.thresholds;
@@ -80,30 +81,30 @@ impl DsaClient {
         ];
         options.submission = choice("submission", submission, &ways)?;
         options.wait = choice("wait", wait, &[("poll", Wait::Poll), ("line", Wait::Line)])?;
-        let client = Client::open(&options).map_err(Failure::from)?;
+        let client = Client::open(&options).map_err(OperationFailure::from)?;
         Ok(Self { client: Mutex::new(Some(client)) })
     }
 
-    /// Runs an operation, and waits for its end. Other Python threads run at the same time.
+    /// Runs an operation and waits for its outcome. Other Python threads run at the same time.
     #[pyo3(signature = (operation, path="automatic"))]
     fn run(&self, py: Python<'_>, operation: &DsaOperation, path: &str) -> PyResult<DsaOutcome> {
         let (client, path) = (self.open()?, self::path(path)?);
         // SAFETY: the operation keeps its buffers, whose sizes its maker has looked at.
         let ended = py.detach(|| unsafe { client.run(&operation.operation, path) });
-        told(ended.map_err(Failure::from))
+        to_python(ended.map_err(OperationFailure::from))
     }
 
-    /// Begins an operation.
+    /// Submits an operation.
     #[pyo3(signature = (operation, path="automatic"))]
     fn submit(&self, py: Python<'_>, operation: &DsaOperation, path: &str) -> PyResult<DsaJob> {
         let (client, path) = (self.open()?, self::path(path)?);
         // SAFETY: the job keeps the buffers until it has ended, or leaves them to the device for ever.
         let begun = py.detach(|| unsafe { client.submit(&operation.operation, path) });
-        Ok(DsaJob::new(begun.map_err(Failure::from)?, Arc::clone(&operation.buffers)))
+        Ok(DsaJob::new(begun.map_err(OperationFailure::from)?, Arc::clone(&operation.buffers)))
     }
 
-    /// Begins a list of operations as one; those whose numbers are in `behind_fence` begin when all
-    /// before them have ended.
+    /// Submits a list of operations as one batch; operations whose indices are in `behind_fence` begin when
+    /// all before them have ended.
     #[pyo3(signature = (operations, path="automatic", *, behind_fence=None))]
     fn submit_batch(
         &self,
@@ -133,37 +134,37 @@ impl DsaClient {
         let buffers = operations.iter().map(|operation| Arc::clone(&operation.buffers)).collect();
         // SAFETY: as above.
         let begun = py.detach(|| unsafe { client.submit_batch(&batch, path) });
-        Ok(DsaBatchJob::new(begun.map_err(Failure::from)?, buffers))
+        Ok(DsaBatchJob::new(begun.map_err(OperationFailure::from)?, buffers))
     }
 
-    /// Its queues.
+    /// A dictionary for each of the client's queues.
     fn queues<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let client = self.open()?;
-        let told = client.portals().iter().map(|portal| {
-            let (queue, told) = (portal.queue(), PyDict::new(py));
+        let queues = client.portals().iter().map(|portal| {
+            let (queue, entry) = (portal.queue(), PyDict::new(py));
             let mode = if queue.mode == Mode::Dedicated { "dedicated" } else { "shared" };
-            told.set_item("name", &queue.name)?;
-            told.set_item("device", &queue.device)?;
-            told.set_item("label", &queue.label)?;
-            told.set_item("mode", mode)?;
-            told.set_item("entries", queue.entries)?;
-            told.set_item("most_batch", queue.most_batch)?;
-            told.set_item("most_transfer_bytes", queue.most_transfer_bytes)?;
-            told.set_item("node", queue.node)?;
-            told.set_item("is_mapped", portal.is_mapped())?;
-            told.set_item("under_way", portal.under_way())?;
-            told.set_item("is_enabled", queue.is_enabled())?;
-            Ok(told)
+            entry.set_item("name", &queue.name)?;
+            entry.set_item("device", &queue.device)?;
+            entry.set_item("label", &queue.label)?;
+            entry.set_item("mode", mode)?;
+            entry.set_item("entries", queue.entries)?;
+            entry.set_item("most_batch", queue.most_batch)?;
+            entry.set_item("most_transfer_bytes", queue.most_transfer_bytes)?;
+            entry.set_item("node", queue.node)?;
+            entry.set_item("is_mapped", portal.is_mapped())?;
+            entry.set_item("under_way", portal.under_way())?;
+            entry.set_item("is_enabled", queue.is_enabled())?;
+            Ok(entry)
         });
-        told.collect()
+        queues.collect()
     }
 
-    /// Why enabled queues are left out, a sentence each.
+    /// The reason why an enabled queue is not used, a sentence for each such queue.
     fn left_out(&self) -> PyResult<Vec<String>> {
         Ok(self.open()?.left_out().iter().map(ToString::to_string).collect())
     }
 
-    /// Where operations were done, and why: operations and bytes.
+    /// Numbers of operations and bytes by device and by CPU for each operation, and by reason for the CPU.
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let now = self.open()?.statistics();
         let pair = |amount: Amount| (amount.count, amount.bytes);
@@ -172,29 +173,29 @@ impl DsaClient {
             all.into_iter().filter(|(_, (count, _))| *count > 0).collect()
         };
         let reasons = Reason::ALL.map(|reason| (reason.words(), pair(now.because(reason))));
-        let told = PyDict::new(py);
-        told.set_item("device", by(&|opcode| now.by_device(opcode)))?;
-        told.set_item("cpu", by(&|opcode| now.by_cpu(opcode)))?;
+        let statistics = PyDict::new(py);
+        statistics.set_item("device", by(&|opcode| now.by_device(opcode)))?;
+        statistics.set_item("cpu", by(&|opcode| now.by_cpu(opcode)))?;
         let reasons = reasons.into_iter().filter(|(_, (count, _))| *count > 0);
-        told.set_item("reasons", reasons.collect::<BTreeMap<_, _>>())?;
-        told.set_item("retries", now.retries)?;
-        told.set_item("pages", now.pages)?;
-        told.set_item("abandoned", now.abandoned)?;
-        Ok(told)
+        statistics.set_item("reasons", reasons.collect::<BTreeMap<_, _>>())?;
+        statistics.set_item("retries", now.retries)?;
+        statistics.set_item("pages", now.pages)?;
+        statistics.set_item("abandoned", now.abandoned)?;
+        Ok(statistics)
     }
 
-    /// From which size in bytes on a device pays, by operation: if the caller waits, and if it goes on
-    /// meanwhile.
+    /// Smallest sizes in bytes for which a device is used, for each operation: if the caller waits, and if
+    /// it does not.
     fn thresholds(&self) -> PyResult<BTreeMap<&'static str, (u64, u64)>> {
         let client = self.open()?;
-        let of = |opcode| {
+        let sizes = |opcode| {
             let all = client.thresholds();
             (all.synchronous_bytes(opcode), all.asynchronous_bytes(opcode))
         };
-        Ok(Thresholds::names().map(|(name, opcode)| (name, of(opcode))).collect())
+        Ok(Thresholds::names().map(|(name, opcode)| (name, sizes(opcode))).collect())
     }
 
-    /// Gives its queues back, once the last job has ended. Nothing can be asked of it then.
+    /// Closes the client and, once the last job has ended, its queues. A closed client refuses all calls.
     fn close(&self) {
         let client = self.client.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(client);
@@ -215,7 +216,7 @@ impl DsaClient {
     }
 }
 
-impl DsaClient {
+impl PyDsaClient {
     fn open(&self) -> PyResult<Client> {
         let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
         client.clone().ok_or_else(|| InputError::new_err("the client is closed"))

@@ -1,7 +1,7 @@
-//! Operations under way.
+//! Jobs: operations that were submitted.
 
 use super::operation::Buffers;
-use super::{DsaOutcome, End, Failure, told};
+use super::{DsaOutcome, OperationFailure, OperationResult, to_python};
 use crate::InputError;
 use dsa_client::batch::BatchJob;
 use dsa_client::job::Job;
@@ -12,38 +12,39 @@ use std::mem::take;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time between two looks at whether Python has a signal.
+/// Time between two checks for Python's signals.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// What was begun, until its end is there.
-enum State<W, E> {
+/// The work of a job, or its result once the work has ended.
+enum JobState<W, E> {
     UnderWay(W),
     Ended(E),
 }
 
-/// What was begun, and its buffers until it has ended.
-struct Begun<W, E> {
-    state: Mutex<State<W, E>>,
+/// Submitted work, with its buffers until it has ended.
+struct PendingWork<W, E> {
+    state: Mutex<JobState<W, E>>,
     buffers: Mutex<Vec<Buffers>>,
 }
 
-impl<W: Send, E: Clone + Send> Begun<W, E> {
+impl<W: Send, E: Clone + Send> PendingWork<W, E> {
     fn new(work: W, buffers: Vec<Buffers>) -> Self {
-        Self { state: Mutex::new(State::UnderWay(work)), buffers: Mutex::new(buffers) }
+        Self { state: Mutex::new(JobState::UnderWay(work)), buffers: Mutex::new(buffers) }
     }
 
-    /// The end, if `look` finds one. Without Python's lock, which other threads need to let go of it.
+    /// The result, if the work has ended before or `look` returns one. Releases Python's lock meanwhile,
+    /// since the thread that has this job's lock may need it.
     fn look(&self, py: Python<'_>, look: impl FnOnce(&mut W) -> Option<E> + Send) -> Option<E> {
         let end = py.detach(|| {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            if let State::UnderWay(work) = &mut *state
+            if let JobState::UnderWay(work) = &mut *state
                 && let Some(end) = look(work)
             {
-                *state = State::Ended(end);
+                *state = JobState::Ended(end);
             }
             match &*state {
-                State::Ended(end) => Some(end.clone()),
-                State::UnderWay(_) => None,
+                JobState::Ended(end) => Some(end.clone()),
+                JobState::UnderWay(_) => None,
             }
         });
         if end.is_some() {
@@ -53,7 +54,7 @@ impl<W: Send, E: Clone + Send> Begun<W, E> {
         end
     }
 
-    /// Waits for the end; signals end it.
+    /// Waits for the result; a signal ends the wait with an exception.
     fn wait(
         &self,
         py: Python<'_>,
@@ -77,9 +78,9 @@ impl<W: Send, E: Clone + Send> Begun<W, E> {
         }
     }
 
-    /// Leaves the buffers to a device that may write them still.
+    /// Leaks the buffers, unless the work has ended: a device may still write to them.
     fn leave(&mut self, has_ended: impl FnOnce(&mut W) -> bool) {
-        if let Ok(State::UnderWay(work)) = self.state.get_mut()
+        if let Ok(JobState::UnderWay(work)) = self.state.get_mut()
             && !has_ended(work)
         {
             let buffers = self.buffers.get_mut().map(take).unwrap_or_default();
@@ -93,32 +94,32 @@ fn seconds(given: f64) -> PyResult<Duration> {
         .map_err(|why| InputError::new_err(format!("`timeout_s` = {given}: {why}")))
 }
 
-/// An operation that was begun. Its buffers are the device's until it has ended.
+/// An operation that was submitted. Its buffers belong to the device until it has ended.
 #[pyclass(module = "skipline.dsa", frozen)]
-pub struct DsaJob(Box<Begun<Job, End>>);
+pub struct DsaJob(Box<PendingWork<Job, OperationResult>>);
 
 impl DsaJob {
     pub(super) fn new(job: Job, buffers: Buffers) -> Self {
-        Self(Box::new(Begun::new(job, vec![buffers])))
+        Self(Box::new(PendingWork::new(job, vec![buffers])))
     }
 }
 
 #[pymethods]
 impl DsaJob {
-    /// Whether it has ended, in whatever way.
+    /// Whether the operation has ended, with or without success.
     fn has_ended(&self, py: Python<'_>) -> bool {
-        self.0.look(py, |job| job.poll().map(end_of)).is_some()
+        self.0.look(py, |job| job.poll().map(operation_result)).is_some()
     }
 
-    /// What it came to; None as long as it is under way.
+    /// The outcome; None as long as the operation is under way. Raises the operation's error.
     fn poll(&self, py: Python<'_>) -> PyResult<Option<DsaOutcome>> {
-        self.0.look(py, |job| job.poll().map(end_of)).map(told).transpose()
+        self.0.look(py, |job| job.poll().map(operation_result)).map(to_python).transpose()
     }
 
-    /// Waits for its end, but not longer than `timeout_s`, which raises TimeoutError.
+    /// Waits for the outcome; raises TimeoutError after `timeout_s` seconds (None: no limit).
     #[pyo3(signature = (timeout_s=None))]
     fn wait(&self, py: Python<'_>, timeout_s: Option<f64>) -> PyResult<DsaOutcome> {
-        told(self.0.wait(py, timeout_s, |job, most| job.wait_for(most).map(end_of))?)
+        to_python(self.0.wait(py, timeout_s, |job, most| job.wait_for(most).map(operation_result))?)
     }
 }
 
@@ -128,33 +129,34 @@ impl Drop for DsaJob {
     }
 }
 
-/// A list of operations that was begun.
+/// A list of operations that was submitted as one batch.
 #[pyclass(module = "skipline.dsa", frozen)]
-pub struct DsaBatchJob(Box<Begun<BatchJob, Vec<End>>>);
+pub struct DsaBatchJob(Box<PendingWork<BatchJob, Vec<OperationResult>>>);
 
 impl DsaBatchJob {
     pub(super) fn new(job: BatchJob, buffers: Vec<Buffers>) -> Self {
-        Self(Box::new(Begun::new(job, buffers)))
+        Self(Box::new(PendingWork::new(job, buffers)))
     }
 }
 
 #[pymethods]
 impl DsaBatchJob {
-    /// Whether all operations have ended, in whatever way.
+    /// Whether all operations have ended, with or without success.
     fn has_ended(&self, py: Python<'_>) -> bool {
         self.0.look(py, poll_list).is_some()
     }
 
-    /// What each operation came to, or the error that it failed with, in the order of the list;
-    /// None as long as any is under way.
+    /// The outcome of each operation, or its error, in the order of the list; None as long as any is under
+    /// way.
     fn poll<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
-        self.0.look(py, poll_list).map(|ends| told_all(py, ends)).transpose()
+        self.0.look(py, poll_list).map(|ends| to_python_list(py, ends)).transpose()
     }
 
-    /// Waits for the last end, but not longer than `timeout_s`, which raises TimeoutError.
+    /// Waits for the outcomes of all operations; raises TimeoutError after `timeout_s` seconds (None: no
+    /// limit).
     #[pyo3(signature = (timeout_s=None))]
     fn wait<'py>(&self, py: Python<'py>, timeout_s: Option<f64>) -> PyResult<Bound<'py, PyList>> {
-        told_all(py, self.0.wait(py, timeout_s, wait_for_list)?)
+        to_python_list(py, self.0.wait(py, timeout_s, wait_for_list)?)
     }
 }
 
@@ -164,15 +166,17 @@ impl Drop for DsaBatchJob {
     }
 }
 
-fn end_of(end: Result<dsa_client::outcome::Outcome, dsa_client::error::Error>) -> End {
-    end.map_err(Failure::from)
+fn operation_result(
+    end: Result<dsa_client::outcome::Outcome, dsa_client::error::Error>,
+) -> OperationResult {
+    end.map_err(OperationFailure::from)
 }
 
-fn poll_list(job: &mut BatchJob) -> Option<Vec<End>> {
-    job.poll().map(|ends| ends.into_iter().map(end_of).collect())
+fn poll_list(job: &mut BatchJob) -> Option<Vec<OperationResult>> {
+    job.poll().map(|ends| ends.into_iter().map(operation_result).collect())
 }
 
-fn wait_for_list(job: &mut BatchJob, most: Duration) -> Option<Vec<End>> {
+fn wait_for_list(job: &mut BatchJob, most: Duration) -> Option<Vec<OperationResult>> {
     let begun = Instant::now();
     loop {
         let ends = poll_list(job);
@@ -183,10 +187,10 @@ fn wait_for_list(job: &mut BatchJob, most: Duration) -> Option<Vec<End>> {
     }
 }
 
-fn told_all(py: Python<'_>, ends: Vec<End>) -> PyResult<Bound<'_, PyList>> {
+fn to_python_list(py: Python<'_>, ends: Vec<OperationResult>) -> PyResult<Bound<'_, PyList>> {
     let all = PyList::empty(py);
     for end in ends {
-        match told(end) {
+        match to_python(end) {
             Ok(outcome) => all.append(outcome)?,
             Err(error) => all.append(error.value(py))?,
         }

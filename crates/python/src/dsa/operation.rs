@@ -1,4 +1,4 @@
-//! Operations, and the buffers that they keep.
+//! Operations, and the buffers that they keep alive.
 
 use crate::InputError;
 use dsa_client::operation::{CrcKind, Operation, Tags};
@@ -13,7 +13,7 @@ pub struct DsaOperation {
     pub(super) buffers: Buffers,
 }
 
-/// Buffers that stay as long as anything knows them.
+/// Buffers that operations and jobs share; they are released with the last of these.
 pub(super) type Buffers = Arc<Vec<PyUntypedBuffer>>;
 
 /// Tags of protection information (T10 DIF), and flags as the specification of DSA has them.
@@ -30,13 +30,13 @@ impl DsaTags {
 }
 
 /// A buffer's address and size.
-struct Range {
+struct BufferRange {
     at: u64,
     bytes: u64,
     buffer: PyUntypedBuffer,
 }
 
-fn readable(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Range> {
+fn readable(name: &str, given: &Bound<'_, PyAny>) -> PyResult<BufferRange> {
     let wrong = |why: &str| InputError::new_err(format!("`{name}`: {why}"));
     let buffer = PyUntypedBuffer::get(given).map_err(|_| {
         wrong("a buffer is needed: bytes, bytearray, memoryview, array, numpy array")
@@ -44,10 +44,10 @@ fn readable(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Range> {
     if !buffer.is_c_contiguous() && !buffer.is_fortran_contiguous() {
         return Err(wrong("the buffer is not contiguous; pass numpy.ascontiguousarray(...)"));
     }
-    Ok(Range { at: buffer.buf_ptr() as u64, bytes: buffer.len_bytes() as u64, buffer })
+    Ok(BufferRange { at: buffer.buf_ptr() as u64, bytes: buffer.len_bytes() as u64, buffer })
 }
 
-fn writable(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Range> {
+fn writable(name: &str, given: &Bound<'_, PyAny>) -> PyResult<BufferRange> {
     let range = readable(name, given)?;
     if range.buffer.readonly() {
         return Err(InputError::new_err(format!("`{name}`: it is read-only; a bytearray is not")));
@@ -55,8 +55,8 @@ fn writable(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Range> {
     Ok(range)
 }
 
-/// One that can be written and has room.
-fn with_room(name: &str, given: &Bound<'_, PyAny>, bytes: u64) -> PyResult<Range> {
+/// A writable buffer of at least `bytes`.
+fn with_room(name: &str, given: &Bound<'_, PyAny>, bytes: u64) -> PyResult<BufferRange> {
     let range = writable(name, given)?;
     if range.bytes < bytes {
         let has = range.bytes;
@@ -66,26 +66,26 @@ fn with_room(name: &str, given: &Bound<'_, PyAny>, bytes: u64) -> PyResult<Range
     Ok(range)
 }
 
-fn kept<const N: usize>(operation: Operation, ranges: [Range; N]) -> DsaOperation {
+fn with_buffers<const N: usize>(operation: Operation, ranges: [BufferRange; N]) -> DsaOperation {
     let buffers = Arc::new(ranges.into_iter().map(|range| range.buffer).collect());
     DsaOperation { operation: Box::new(operation), buffers }
 }
 
-fn two(
+fn source_and_destination(
     source: &Bound<'_, PyAny>,
     destination: &Bound<'_, PyAny>,
     room: impl FnOnce(u64) -> u64,
-) -> PyResult<(Range, Range)> {
+) -> PyResult<(BufferRange, BufferRange)> {
     let source = readable("source", source)?;
     let destination = with_room("destination", destination, room(source.bytes))?;
     Ok((source, destination))
 }
 
 /// Two sources of the same size.
-fn alike(
+fn equally_long(
     (first, of_first): (&str, &Bound<'_, PyAny>),
     (second, of_second): (&str, &Bound<'_, PyAny>),
-) -> PyResult<(Range, Range)> {
+) -> PyResult<(BufferRange, BufferRange)> {
     let ranges = (readable(first, of_first)?, readable(second, of_second)?);
     if ranges.0.bytes != ranges.1.bytes {
         let (one, other) = (ranges.0.bytes, ranges.1.bytes);
@@ -96,13 +96,13 @@ fn alike(
     Ok(ranges)
 }
 
-/// How blocks are protected.
-struct Format {
+/// Flags and block size of protection information.
+struct ProtectionFormat {
     bits: u8,
     block: u64,
 }
 
-fn format(block: u64, seed_ones: bool, inverts_guard: bool) -> PyResult<Format> {
+fn format(block: u64, seed_ones: bool, inverts_guard: bool) -> PyResult<ProtectionFormat> {
     let number = [512, 520, 4096, 4104].into_iter().zip(0_u8..).find(|(size, _)| *size == block);
     let Some((_, number)) = number else {
         return Err(InputError::new_err(format!(
@@ -110,10 +110,10 @@ fn format(block: u64, seed_ones: bool, inverts_guard: bool) -> PyResult<Format> 
         )));
     };
     let bits = number | u8::from(seed_ones) << 2 | u8::from(inverts_guard) << 3;
-    Ok(Format { bits, block })
+    Ok(ProtectionFormat { bits, block })
 }
 
-/// Bytes of a record of differences, as a descriptor has them.
+/// Size of a record of differences in bytes, as a descriptor states it.
 fn record_size(bytes: u64) -> PyResult<u32> {
     let wrong = |_| InputError::new_err(format!("`record` has {bytes} bytes; that is too many"));
     u32::try_from(bytes).map_err(wrong)
@@ -126,8 +126,8 @@ impl DsaOperation {
     /// Copies; the buffers may overlap.
     #[staticmethod]
     fn copy(source: &Bound<'_, PyAny>, destination: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (from, to) = two(source, destination, |bytes| bytes)?;
-        Ok(kept(Operation::copy(from.at, to.at, from.bytes), [from, to]))
+        let (from, to) = source_and_destination(source, destination, |bytes| bytes)?;
+        Ok(with_buffers(Operation::copy(from.at, to.at, from.bytes), [from, to]))
     }
 
     /// Fills with a pattern of eight bytes (`wide`: 16), the least significant first.
@@ -143,21 +143,21 @@ impl DsaOperation {
                 return Err(InputError::new_err(why));
             }
         };
-        Ok(kept(operation, [to]))
+        Ok(with_buffers(operation, [to]))
     }
 
     /// Finds the first byte in which two buffers differ.
     #[staticmethod]
     fn compare(first: &Bound<'_, PyAny>, second: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (first, second) = alike(("first", first), ("second", second))?;
-        Ok(kept(Operation::compare(first.at, second.at, first.bytes), [first, second]))
+        let (first, second) = equally_long(("first", first), ("second", second))?;
+        Ok(with_buffers(Operation::compare(first.at, second.at, first.bytes), [first, second]))
     }
 
     /// Finds the first byte in which a buffer differs from a pattern of eight bytes.
     #[staticmethod]
     fn compare_pattern(source: &Bound<'_, PyAny>, pattern: u64) -> PyResult<Self> {
         let from = readable("source", source)?;
-        Ok(kept(Operation::compare_pattern(from.at, pattern, from.bytes), [from]))
+        Ok(with_buffers(Operation::compare_pattern(from.at, pattern, from.bytes), [from]))
     }
 
     /// Copies to two buffers, whose addresses are equal in their lowest 12 bits.
@@ -171,21 +171,21 @@ impl DsaOperation {
         let first = with_room("first", first, from.bytes)?;
         let second = with_room("second", second, from.bytes)?;
         let operation = Operation::dualcast(from.at, first.at, second.at, from.bytes);
-        Ok(kept(operation, [from, first, second]))
+        Ok(with_buffers(operation, [from, first, second]))
     }
 
-    /// Records in what `changed` differs from `original`.
+    /// Records the differences of `changed` from `original`.
     #[staticmethod]
     fn create_delta(
         original: &Bound<'_, PyAny>,
         changed: &Bound<'_, PyAny>,
         record: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let (original, changed) = alike(("original", original), ("changed", changed))?;
+        let (original, changed) = equally_long(("original", original), ("changed", changed))?;
         let record = writable("record", record)?;
         let room = (record.at, record_size(record.bytes)?);
         let operation = Operation::create_delta((original.at, changed.at), original.bytes, room);
-        Ok(kept(operation, [original, changed, record]))
+        Ok(with_buffers(operation, [original, changed, record]))
     }
 
     /// Writes recorded differences over a buffer.
@@ -193,7 +193,7 @@ impl DsaOperation {
     fn apply_delta(record: &Bound<'_, PyAny>, destination: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (record, to) = (readable("record", record)?, writable("destination", destination)?);
         let given = (record.at, record_size(record.bytes)?);
-        Ok(kept(Operation::apply_delta(given, to.at, to.bytes), [record, to]))
+        Ok(with_buffers(Operation::apply_delta(given, to.at, to.bytes), [record, to]))
     }
 
     /// Computes a CRC behind bytes whose CRC is `seed`.
@@ -209,7 +209,7 @@ impl DsaOperation {
     ) -> PyResult<Self> {
         let from = readable("source", source)?;
         let kind = kind(wide, bypass_inversion, bypass_reflection);
-        Ok(kept(Operation::crc(kind, seed, from.at, from.bytes), [from]))
+        Ok(with_buffers(Operation::crc(kind, seed, from.at, from.bytes), [from]))
     }
 
     /// Copies, and computes the CRC.
@@ -224,9 +224,9 @@ impl DsaOperation {
         bypass_inversion: bool,
         bypass_reflection: bool,
     ) -> PyResult<Self> {
-        let (from, to) = two(source, destination, |bytes| bytes)?;
+        let (from, to) = source_and_destination(source, destination, |bytes| bytes)?;
         let kind = kind(wide, bypass_inversion, bypass_reflection);
-        Ok(kept(Operation::copy_crc(kind, seed, (from.at, to.at), from.bytes), [from, to]))
+        Ok(with_buffers(Operation::copy_crc(kind, seed, (from.at, to.at), from.bytes), [from, to]))
     }
 
     /// Checks protection information behind each block.
@@ -241,7 +241,7 @@ impl DsaOperation {
     ) -> PyResult<Self> {
         let format = format(block, seed_ones, inverts_guard)?;
         let from = readable("source", source)?;
-        Ok(kept(Operation::dif_check(from.at, from.bytes, format.bits, tags.0), [from]))
+        Ok(with_buffers(Operation::dif_check(from.at, from.bytes, format.bits, tags.0), [from]))
     }
 
     /// Copies blocks, and adds protection information to each.
@@ -256,10 +256,13 @@ impl DsaOperation {
         seed_ones: bool,
         inverts_guard: bool,
     ) -> PyResult<Self> {
-        let Format { bits, block } = format(block, seed_ones, inverts_guard)?;
+        let ProtectionFormat { bits, block } = format(block, seed_ones, inverts_guard)?;
         let room = |bytes: u64| bytes / block * (block + PROTECTION_BYTES);
-        let (from, to) = two(source, destination, room)?;
-        Ok(kept(Operation::dif_insert((from.at, to.at), from.bytes, bits, tags.0), [from, to]))
+        let (from, to) = source_and_destination(source, destination, room)?;
+        Ok(with_buffers(
+            Operation::dif_insert((from.at, to.at), from.bytes, bits, tags.0),
+            [from, to],
+        ))
     }
 
     /// Checks protection information, and copies blocks without it.
@@ -274,10 +277,13 @@ impl DsaOperation {
         seed_ones: bool,
         inverts_guard: bool,
     ) -> PyResult<Self> {
-        let Format { bits, block } = format(block, seed_ones, inverts_guard)?;
+        let ProtectionFormat { bits, block } = format(block, seed_ones, inverts_guard)?;
         let room = |bytes: u64| bytes / (block + PROTECTION_BYTES) * block;
-        let (from, to) = two(source, destination, room)?;
-        Ok(kept(Operation::dif_strip((from.at, to.at), from.bytes, bits, tags.0), [from, to]))
+        let (from, to) = source_and_destination(source, destination, room)?;
+        Ok(with_buffers(
+            Operation::dif_strip((from.at, to.at), from.bytes, bits, tags.0),
+            [from, to],
+        ))
     }
 
     /// Checks protection information, and copies blocks with new one.
@@ -294,10 +300,10 @@ impl DsaOperation {
         inverts_guard: bool,
     ) -> PyResult<Self> {
         let format = format(block, seed_ones, inverts_guard)?;
-        let (from, to) = two(source, destination, |bytes| bytes)?;
+        let (from, to) = source_and_destination(source, destination, |bytes| bytes)?;
         let tags = (source_tags.0, destination_tags.0);
         let operation = Operation::dif_update((from.at, to.at), from.bytes, format.bits, tags);
-        Ok(kept(operation, [from, to]))
+        Ok(with_buffers(operation, [from, to]))
     }
 
     /// Writes protection information of blocks, apart from them.
@@ -312,30 +318,34 @@ impl DsaOperation {
         seed_ones: bool,
         inverts_guard: bool,
     ) -> PyResult<Self> {
-        let Format { bits, block } = format(block, seed_ones, inverts_guard)?;
-        let (from, to) = two(source, destination, |bytes| bytes / block * PROTECTION_BYTES)?;
-        Ok(kept(Operation::dix_generate((from.at, to.at), from.bytes, bits, tags.0), [from, to]))
+        let ProtectionFormat { bits, block } = format(block, seed_ones, inverts_guard)?;
+        let (from, to) =
+            source_and_destination(source, destination, |bytes| bytes / block * PROTECTION_BYTES)?;
+        Ok(with_buffers(
+            Operation::dix_generate((from.at, to.at), from.bytes, bits, tags.0),
+            [from, to],
+        ))
     }
 
     /// Writes the lines of a buffer back to memory, and out of the caches.
     #[staticmethod]
     fn flush(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         let from = readable("source", source)?;
-        Ok(kept(Operation::flush(from.at, from.bytes), [from]))
+        Ok(with_buffers(Operation::flush(from.at, from.bytes), [from]))
     }
 
-    /// The same with its destination in the last-level cache, and not in memory.
+    /// A copy of the operation that writes its destination to the last-level cache instead of memory.
     fn to_cache(&self) -> Self {
         Self { operation: Box::new(self.operation.to_cache()), buffers: Arc::clone(&self.buffers) }
     }
 
-    /// The operation's name, as the specification has it.
+    /// Name of the operation in the specification.
     #[getter]
     fn name(&self) -> &'static str {
         self.operation.opcode().name()
     }
 
-    /// Its size: of the source, protection information included where it has any.
+    /// Size of the source in bytes, including its protection information.
     #[getter]
     fn bytes(&self) -> u64 {
         self.operation.bytes()
