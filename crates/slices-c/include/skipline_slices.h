@@ -17,47 +17,49 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-// What skl_slice_of() reads, part of the binary interface. Programs have no other use for it.
+// Tables that skl_slice_of() reads, part of the binary interface. Programs have no other use for them.
 typedef struct skl_short_form {
-    // Addresses below `limit` are covered, and those whose bits `compared` are `fixed`. For any
-    // others the library is asked.
+    // Addresses below `limit` are covered, and those whose bits `compared` equal `fixed`. For others
+    // skl_slice_of() calls the library.
     uint64_t limit, compared, fixed;
-    // What bits 6 to 14, 15 to 23, 24 to 32 and 33 to 41 add to the position in the sequence.
+    // Numbers that bits 6 to 14, 15 to 23, 24 to 32 and 33 to 41 add (XOR) to the position in the
+    // sequence.
     uint16_t parts[4][512];
     // Slice of each position.
     uint8_t base[65536];
 } skl_short_form;
 
-// In place of a node: any, but all pages on the same one.
+// In place of a node: any node, but all pages on the same.
 #define SKL_ANY_NODE -1
 
-// Bytes of a line, and the most that an object has.
+// Bytes of a line, and most bytes of an object.
 #define SKL_LINE_BYTES 64
 
-// Latencies from cores to slices. They are never changed: threads may share them.
+// Latencies from cores to slices. A handle never changes: threads may share it.
 typedef struct skl_latencies skl_latencies;
 
-// Memory whose lines are handed out by slice. Any number of threads may call its functions at once
-// but for skl_memory_close(). The first thread that calls one takes no lock; from the first call of
-// another one on all take a mutex. Children of the process do not inherit huge pages: they are
-// refused new memory, and may close the handle.
+// Memory whose lines are allocated by slice. Any number of threads may call its functions at once,
+// except skl_memory_close(). The first thread that calls one takes no lock; after the first call of
+// another thread all take a mutex. Children of the process do not inherit huge pages: allocations
+// fail in them, and they may close the handle.
 typedef struct skl_memory skl_memory;
 
-// The slice function of a part, and for which physical addresses it is established. It is never
-// changed: threads may share it.
+// The slice function of a CPU model, and the physical addresses for which it is established. A handle
+// never changes: threads may share it.
 typedef struct skl_slice_map skl_slice_map;
 
-// What memory is wanted.
+// A request for memory.
 typedef struct skl_memory_request {
-    // Bytes to begin with.
+    // Least size at first, in bytes.
     size_t bytes;
-    // Bytes that the memory may grow to, where an owner's slices are full; 0: it does not grow.
+    // Largest size in bytes: when an owner's slices are full, the memory grows up to it. 0: it does
+    // not grow.
     size_t most_bytes;
-    // Size of its pages: 2 MiB or 1 GiB.
+    // Size of the pages in bytes: 2 MiB or 1 GiB.
     size_t page_bytes;
-    // Node of the socket whose slices the table numbers, or SKL_ANY_NODE.
+    // NUMA node of the socket whose slices the table numbers, or SKL_ANY_NODE.
     int node;
-    // Whether memory that regards no slices will do.
+    // Whether memory regardless of slices is acceptable (not 0).
     int plain_allowed;
 } skl_memory_request;
 
@@ -65,23 +67,23 @@ typedef struct skl_memory_request {
 typedef struct skl_linked_line {
     // The next line; NULL in the last one.
     struct skl_linked_line *next;
-    // The buffer's part.
+    // The buffer's bytes in this line.
     uint8_t bytes[56];
 } skl_linked_line;
 
-// How a memory is used.
+// Counts of the lines and objects of a memory.
 typedef struct skl_memory_statistics {
-    // All lines of 64 bytes.
+    // Number of all lines of 64 bytes.
     uint64_t lines;
-    // Lines in slices that an owner has claimed; no owner can use the others.
+    // Number of lines in slices that an owner has claimed; no owner can use the others.
     uint64_t claimed_lines;
-    // Lines that are handed out, whole or in parts.
+    // Number of allocated lines, whole or divided into objects.
     uint64_t used_lines;
-    // Objects that are handed out; each line of a buffer counts as one.
+    // Number of allocated objects; each line of a buffer counts as one.
     uint64_t objects;
-    // Bytes of used lines that were not asked for: free places, sizes rounded up, links.
+    // Bytes of used lines beyond the requested sizes: free slots, sizes rounded up, links.
     uint64_t unused_bytes_of_used_lines;
-    // Bytes of the lists that are kept beside all lines.
+    // Size in bytes of the lists beside the lines.
     uint64_t list_bytes;
 } skl_memory_statistics;
 
@@ -93,7 +95,7 @@ extern "C" {
 // cycles, a list of rows: core by core the read latency to each slice in cycles. On success
 // `*latencies` is to be closed with skl_latencies_close().
 //
-// -EINVAL if the file is no latency file, else what the system says about the file.
+// -EINVAL if the file is not a latency file, else the system's errno for the file.
 int skl_latencies_open(const char *latency_path,
                        struct skl_latencies **latencies,
                        char *error,
@@ -102,14 +104,14 @@ int skl_latencies_open(const char *latency_path,
 // Frees latencies; NULL does nothing. No other thread may be using them.
 void skl_latencies_close(struct skl_latencies *latencies);
 
-// Cores with latencies: core numbers go from 0 to this less one.
+// Returns the number of cores; they are numbered from 0.
 int skl_latencies_cores(const struct skl_latencies *latencies);
 
-// Slices that cores have latencies to.
+// Returns the number of slices to which cores have latencies.
 int skl_latencies_slices(const struct skl_latencies *latencies);
 
-// The slices by their latency from `core`, nearest first, lower numbers first among equals: the
-// first `count` of them, or all if there are fewer. Returns how many were written.
+// Writes the slices by their latency from `core`, nearest first, lower numbers first among equals:
+// the first `count` of them, or all if there are fewer. Returns how many were written.
 //
 // -ERANGE if there are no latencies of the core.
 int skl_nearest_slices(const struct skl_latencies *latencies,
@@ -117,49 +119,49 @@ int skl_nearest_slices(const struct skl_latencies *latencies,
                        uint16_t *slices,
                        size_t count);
 
-// The slice for data that `count` cores share: the one with the lowest mean latency, the lowest
-// number among equals.
+// Returns the slice for data that `count` cores share: the one with the lowest mean latency, the
+// lowest number among equals.
 //
 // -EINVAL without cores, -ERANGE if there are no latencies of one.
 int skl_shared_slice(const struct skl_latencies *latencies,
                      const unsigned int *cores,
                      size_t count);
 
-// `count` lines of SKL_LINE_BYTES in the owner's slices, all or none. Each is given back by
+// Allocates `count` lines of SKL_LINE_BYTES in the owner's slices, all or none. Each is freed by
 // skl_memory_free() or skl_memory_free_lines().
 //
-// As skl_memory_allocate().
+// Errors are those of skl_memory_allocate().
 int skl_memory_allocate_lines(struct skl_memory *memory, int owner, void **lines, size_t count);
 
-// Takes `count` objects or lines back.
+// Frees `count` objects or lines.
 //
-// -EINVAL if nothing that is handed out begins at one of the addresses; those before it are taken
-// back then.
+// -EINVAL if no allocated object begins at one of the addresses; those before it are freed then.
 int skl_memory_free_lines(struct skl_memory *memory, void *const *lines, size_t count);
 
-// Gives the memory back to the system, or leaves it to the caller that has brought it, whatever of
-// it is handed out; NULL does nothing. No other thread may be using it.
+// Closes the handle and unmaps its memory, even if objects are still allocated in it; memory of
+// skl_memory_open_on() stays mapped. NULL does nothing. No other thread may be using the handle.
 void skl_memory_close(struct skl_memory *memory);
 
-// Why the memory regards no slices, as a text that lives as long as the memory; NULL if it does
-// regard them.
+// Returns the reason why the memory is allocated regardless of slices, as a text that lives as long
+// as the memory; NULL if it is allocated by slice.
 const char *skl_memory_plain_because(const struct skl_memory *memory);
 
-// Reads the physical addresses of the pages again: -ESTALE if the kernel moved one since.
+// Reads the physical addresses of the pages again: -ESTALE if the kernel has moved a page since.
 int skl_memory_verify(const struct skl_memory *memory, char *error, size_t error_bytes);
 
-// The slice of what is handed out at an address: -EINVAL if nothing is, -ENODATA if the memory
-// regards no slices.
+// Returns the slice of the allocated object at an address: -EINVAL if there is none, -ENODATA if the
+// memory is allocated regardless of slices.
 int skl_memory_slice(const struct skl_memory *memory, const void *address);
 
-// Maps at least `bytes` more, in whole pages. A memory that may grow also does so by itself.
+// Maps at least `bytes` more, in whole pages. A memory that may grow also grows when an owner's
+// slices are full.
 //
 // -ENOMEM if there are too few pages or the memory may not grow so far, else as skl_memory_open();
 // -ENXIO in a child of the process that opened the memory. Nothing is mapped then.
 int skl_memory_grow(struct skl_memory *memory, size_t bytes, char *error, size_t error_bytes);
 
-// Gives pages of which nothing is handed out back to the system, and keeps at least `keep_bytes`.
-// Returns how many. Pages that the caller has brought are kept.
+// Gives pages without an allocated object back to the system, and keeps at least `keep_bytes`.
+// Returns the number of pages. Pages of skl_memory_open_on() are kept.
 //
 // -ENOMEM if memory is short, -ENXIO in a child of the process that opened the memory.
 int skl_memory_give_back(struct skl_memory *memory, size_t keep_bytes);
@@ -168,7 +170,7 @@ int skl_memory_give_back(struct skl_memory *memory, size_t keep_bytes);
 // slice. On success `*memory` is to be closed with skl_memory_close().
 //
 // Without huge pages, or where the kernel hides physical addresses, it fails (-ENOMEM, -EPERM); with
-// `plain_allowed` it returns 1 instead: a memory that regards no slices, and the reason as text in
+// `plain_allowed` it returns 1 instead: a memory regardless of slices, with the reason as text in
 // `error`. In either case -ERANGE if the table does not cover the pages, and -ENOMEM if there is too
 // little memory of any kind; 18 bytes for each line are needed beside the pages. -ENODEV if the
 // pages are on several nodes.
@@ -180,27 +182,28 @@ int skl_memory_open(const struct skl_slice_map *map,
                     char *error,
                     size_t error_bytes);
 
-// As skl_memory_open(), with more wishes. On a machine of several sockets the table's numbers are
-// those of one: its node is to be stated, and pages that are not on it are refused.
+// Opens a memory as skl_memory_open() does, with a node and a largest size. On a machine of several
+// sockets the table numbers the slices of one: state its node; pages on other nodes are refused.
 //
 // -ENODEV if there is no such node, or pages are on another one; -ENODATA if the kernel does not
-// say.
+// report the node of a page.
 int skl_memory_open_as(const struct skl_slice_map *map,
                        const struct skl_memory_request *request,
                        struct skl_memory **memory,
                        char *error,
                        size_t error_bytes);
 
-// Sorts memory of the caller's by slice: `bytes` from `start` on, whole pages of `page_bytes` (2 MiB
-// or 1 GiB) that are locked or of hugetlbfs, so that the kernel does not move them. The library
-// neither grows nor unmaps it; it has to stay until skl_memory_close().
+// Sorts memory that the caller has mapped by slice: `bytes` from `start` on, whole pages of
+// `page_bytes` (2 MiB or 1 GiB) that are locked or of hugetlbfs, so that the kernel does not move
+// them. The library neither grows nor unmaps the memory; it has to stay mapped until
+// skl_memory_close().
 //
 // `physical_pages` has the physical address of each page, for callers that know them (a driver, a
-// device's memory); NULL: the kernel is asked. `node` is the table's, or SKL_ANY_NODE; for
-// addresses that the caller states it is checked only if it is given.
+// device's memory); NULL: they are read from the kernel. `node` is the node of the table's socket, or
+// SKL_ANY_NODE; for addresses that the caller states it is checked only if it is given.
 //
-// -EINVAL if `start` or `bytes` is no multiple of `page_bytes`, or the memory is no huge page; else as
-// skl_memory_open_as(). Memory that regards no slices is no option here.
+// -EINVAL if `start` or `bytes` is not a multiple of `page_bytes`, or the memory is not of huge
+// pages; else as skl_memory_open_as(). Memory regardless of slices is not available here.
 int skl_memory_open_on(const struct skl_slice_map *map,
                        void *start,
                        size_t bytes,
@@ -211,10 +214,11 @@ int skl_memory_open_on(const struct skl_slice_map *map,
                        char *error,
                        size_t error_bytes);
 
-// An object of up to SKL_LINE_BYTES in the owner's slices. It is aligned to its size, rounded up to
-// 8, 16, 32 or 64 bytes, and lies in one line, which objects of the same size share.
+// Allocates an object of up to SKL_LINE_BYTES in the owner's slices. The object is aligned to its
+// size, rounded up to 8, 16, 32 or 64 bytes, and lies in one line, which objects of the same size
+// share.
 //
-// -ENOMEM if the owner's slices are full, -EMSGSIZE if it is larger than a line (take a scattered or
+// -ENOMEM if the owner's slices are full, -EMSGSIZE if it is larger than a line (use a scattered or
 // a linked buffer), -ENOENT if there is no such owner, -ENXIO in a child of the process that opened
 // the memory.
 int skl_memory_allocate(struct skl_memory *memory,
@@ -222,46 +226,46 @@ int skl_memory_allocate(struct skl_memory *memory,
                         size_t bytes,
                         void **object);
 
-// An object for `count` elements of `bytes` each, with zeros in it, as calloc(3).
+// Allocates an object for `count` elements of `bytes` each and fills it with zeros, as calloc(3).
 //
-// As skl_memory_allocate(); also -EMSGSIZE if there are more than a line has bytes.
+// Errors are those of skl_memory_allocate(); -EMSGSIZE if all elements together exceed a line.
 int skl_memory_allocate_zeroed(struct skl_memory *memory,
                                int owner,
                                size_t count,
                                size_t bytes,
                                void **object);
 
-// Gives the object at `*object` another size, as realloc(3): it keeps its content as far as that
-// goes, and moves to another place of the owner if need be, whose address `*object` is then. NULL
-// there is no object yet.
+// Changes the size of the object at `*object`, as realloc(3): it keeps as much of its content as
+// fits. If it has to move, it moves to another place in the owner's slices, whose address is then in
+// `*object`. If `*object` is NULL, a new object is allocated.
 //
-// As skl_memory_allocate(); also -EINVAL if nothing that is handed out begins there. The object stays
-// as it is then.
+// Errors are those of skl_memory_allocate(); also -EINVAL if no allocated object begins there. The
+// object stays unchanged then.
 int skl_memory_reallocate(struct skl_memory *memory,
                           int owner,
                           size_t bytes,
                           void **object);
 
-// Takes an object, or a line of a scattered buffer, back. NULL does nothing.
+// Frees an object or a line of a scattered buffer. NULL does nothing.
 //
-// -EINVAL if nothing that is handed out begins there.
+// -EINVAL if no allocated object begins there.
 int skl_memory_free(struct skl_memory *memory, void *object);
 
-// A buffer of `bytes` as lines in the owner's slices, wherever they are: one `parts` entry for each
-// line, as readv(2) and writev(2) take them, the last one shorter if need be. Returns how many. Each
-// is given back by skl_memory_free(). Those calls take IOV_MAX parts at once, 1024 on Linux or 64
-// KiB: hand over more in pieces.
+// Allocates a buffer of `bytes` as lines anywhere in the owner's slices: one `parts` entry for each
+// line, as readv(2) and writev(2) take them; the last one may be shorter. Returns the number of
+// entries. Each is freed by skl_memory_free(). Those calls take at most IOV_MAX entries at once, 1024
+// on Linux or 64 KiB: pass more in several calls.
 //
 // -ENOSPC if `count` is too small for `bytes`, -EOVERFLOW if `bytes` takes more lines than an int
 // counts, -ENOMEM if the owner's slices are full or memory is short, -ENOENT if there is no such
-// owner, -ENXIO in a child of the process that opened the memory; nothing is handed out then.
+// owner, -ENXIO in a child of the process that opened the memory; no line is allocated then.
 int skl_memory_allocate_scattered(struct skl_memory *memory,
                                   int owner,
                                   size_t bytes,
                                   struct iovec *parts,
                                   size_t count);
 
-// A buffer for `bytes` as a chain of lines in the owner's slices.
+// Allocates a buffer for `bytes` as a chain of lines in the owner's slices.
 //
 // -ENOMEM if the owner's slices are full or memory is short, -ENOENT if there is no such owner,
 // -ENXIO in a child of the process that opened the memory.
@@ -270,15 +274,15 @@ int skl_memory_allocate_linked(struct skl_memory *memory,
                                size_t bytes,
                                struct skl_linked_line **first);
 
-// Takes a linked buffer back, by its first line. NULL does nothing.
+// Frees a linked buffer, by its first line. NULL does nothing.
 //
 // -EINVAL if a link was overwritten, -ENOMEM if memory is short, -ENXIO in a child of the process
-// that opened the memory; nothing is taken back then.
+// that opened the memory; no line is freed then.
 int skl_memory_free_linked(struct skl_memory *memory, struct skl_linked_line *first);
 
-// Gives `count` slices to a new owner, whose number it returns. Owners' slices are disjoint.
+// Makes a new owner of `count` slices and returns its number. Owners' slices are disjoint.
 //
-// -EBUSY if another owner has one of them, -ERANGE if the part has no such slice, -EINVAL without
+// -EBUSY if another owner has one of them, -ERANGE if there is no such slice, -EINVAL without
 // slices, -ENOSPC after 65535 owners.
 int skl_memory_claim(struct skl_memory *memory,
                      const uint16_t *slices,
@@ -286,16 +290,16 @@ int skl_memory_claim(struct skl_memory *memory,
                      char *error,
                      size_t error_bytes);
 
-// Takes an owner's slices back; its number is not used again.
+// Releases an owner's slices; its number is not used again.
 //
-// -EBUSY if something that it got is handed out, -ENOENT if there is no such owner.
+// -EBUSY if objects of the owner are still allocated, -ENOENT if there is no such owner.
 int skl_memory_release(struct skl_memory *memory, int owner);
 
-// How the memory is used.
+// Writes the counts of all owners together.
 int skl_memory_get_statistics(const struct skl_memory *memory,
                               struct skl_memory_statistics *statistics);
 
-// How one owner uses the memory: `claimed_lines` are those of its slices; `lines` and `list_bytes`
+// Writes the counts of one owner: `claimed_lines` are those of its slices; `lines` and `list_bytes`
 // are the memory's.
 //
 // -ENOENT if there is no such owner.
@@ -303,27 +307,27 @@ int skl_memory_get_owner_statistics(const struct skl_memory *memory,
                                     int owner,
                                     struct skl_memory_statistics *statistics);
 
-// The physical address of a byte of this process, from /proc/self/pagemap. It stays the same as
-// long as the memory is of hugetlbfs or locked. The file is opened in each call: ask once per page.
+// Writes the physical address of a byte of this process, from /proc/self/pagemap. It stays the same
+// as long as the memory is of hugetlbfs or locked. Each call opens the file: call it once per page.
 //
 // -EPERM if the kernel hides physical addresses (CAP_SYS_ADMIN of the initial user namespace is
-// needed), -EFAULT if the byte is not in memory (touch it before), else what the system says about
-// the file.
+// needed), -EFAULT if the byte is not in memory (touch it before), else the system's errno for the
+// file.
 int skl_physical_address(const void *address,
                          uint64_t *physical_address,
                          char *error,
                          size_t error_bytes);
 
-// The library's version as a text that lives as long as the library.
+// Returns the library's version as a text that lives as long as the library.
 const char *skl_version(void);
 
 // Reads a slice table, as `skipline-host slices map` writes it. On success `*map` is to be closed
 // with skl_slice_map_close().
 //
-// In the place of a path, `published:NAME` is the published function of that name, like
+// `published:NAME` in place of a path is the published function of that name, like
 // `published:skx-18`; -ENOENT if there is none, with a list of names as text.
 //
-// -EINVAL if the file is no slice table, else what the system says about the file.
+// -EINVAL if the file is not a slice table, else the system's errno for the file.
 int skl_slice_map_open(const char *table_path,
                        struct skl_slice_map **map,
                        char *error,
@@ -332,14 +336,14 @@ int skl_slice_map_open(const char *table_path,
 // Frees a slice map; NULL does nothing. No other thread may be using it.
 void skl_slice_map_close(struct skl_slice_map *map);
 
-// Slices of the part.
+// Returns the number of slices; they are numbered from 0.
 int skl_slice_map_slices(const struct skl_slice_map *map);
 
-// The slice of the line at a physical address; -ERANGE if the table does not cover it. Calls are
-// compiled into programs, unless SKL_NO_INLINE is defined.
+// Returns the slice of the line at a physical address; -ERANGE if the table does not cover it. Calls
+// are compiled into programs, unless SKL_NO_INLINE is defined.
 int skl_slice_of(const struct skl_slice_map *map, uint64_t physical_address);
 
-// The slices of the lines at `count` physical addresses, into as many `slices`.
+// Writes the slices of the lines at `count` physical addresses to as many `slices`.
 //
 // -ERANGE if the table does not cover one of them; what is in `slices` is undefined then.
 int skl_slices_of(const struct skl_slice_map *map,
@@ -375,10 +379,10 @@ static inline int skl_slice_of_inline(const struct skl_slice_map *map, uint64_t 
 #define skl_slice_of(map, physical_address) skl_slice_of_inline(map, physical_address)
 #endif
 
-// Free lines of one owner for one thread, of which most calls take or give one without a call of the
-// library and without its lock. Set to {memory, owner, 0, {NULL}}; lines in it count as handed out.
-// What is given is not checked before it goes back to the memory. The child of a fork sets `count`
-// to 0 before it calls either: what is in the cache is the parent's.
+// Free lines of one owner for one thread: most allocations and frees need neither a call of the
+// library nor its lock. Initialise with {memory, owner, 0, {NULL}}; lines in the cache count as
+// allocated. A freed line is not checked before it goes back to the memory. The child of a fork sets
+// `count` to 0 before it calls either function: the lines in the cache are the parent's.
 typedef struct skl_cache {
     struct skl_memory *memory;
     int owner;
@@ -386,7 +390,7 @@ typedef struct skl_cache {
     void *lines[64];
 } skl_cache;
 
-// A line of SKL_LINE_BYTES, as skl_memory_allocate() gives it.
+// Allocates a line of SKL_LINE_BYTES, as skl_memory_allocate() does.
 static inline int skl_cache_allocate(skl_cache *cache, void **line) {
     if (cache->count == 0) {
         int failed = skl_memory_allocate_lines(cache->memory, cache->owner, cache->lines, 32);
@@ -398,11 +402,11 @@ static inline int skl_cache_allocate(skl_cache *cache, void **line) {
     return 0;
 }
 
-// Takes a line of the same owner back, whichever thread got it.
+// Frees a line of the same owner, whichever thread allocated it.
 static inline int skl_cache_free(skl_cache *cache, void *line) {
     if (cache->count == 64) {
         int failed;
-        // Also if it fails: what was taken back before the fault must not be handed out here.
+        // Also if it fails: lines that were freed before the fault must not be allocated here.
         cache->count = 32;
         failed = skl_memory_free_lines(cache->memory, cache->lines + 32, 32);
         if (failed < 0)

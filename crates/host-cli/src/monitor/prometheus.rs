@@ -173,7 +173,7 @@ fn rates(text: &mut String, sample: &MonitorSample) {
         text,
         "skipline_llc_occupancy_bytes",
         "gauge",
-        "What a control group holds of a last-level cache.",
+        "Bytes of a last-level cache that a control group occupies.",
     );
     for held in &sample.occupancy {
         let group = held.group.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");

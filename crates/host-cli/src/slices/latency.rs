@@ -187,7 +187,7 @@ fn lines_of_slices(memory: &dyn ProbeMemory, map: &SliceMap) -> Result<Vec<Vec<u
         }
     }
     Err(HostFailure::failed(format!(
-        "the pages hold too few lines of some slices ({:.0} % of them are not covered by the table)\n  \
+        "the pages have too few lines of some slices ({:.0} % of them are not covered by the table)\n  \
          remedy: slices map again with more pages",
         100.0 * f64::from(not_covered) / MOST_TRIES as f64
     )))

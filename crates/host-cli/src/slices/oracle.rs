@@ -291,13 +291,13 @@ fn note_left_out(report: &mut SlicesReport, all: usize) -> Result<(), HostFailur
     let left_out = all - report.pages.len();
     if left_out == all {
         return Err(HostFailure::failed(format!(
-            "none of {all} huge pages is below {limit}, and tables hold no higher addresses\n  remedy: more \
+            "none of {all} huge pages is below {limit}, and tables cannot contain higher addresses\n  remedy: more \
              pages, or --cpu with a processor of the socket that has the low addresses"
         )));
     }
     if left_out > 0 {
         report.notes.push(format!(
-            "{left_out} of {all} huge pages are left out: they are not below {limit}, and tables hold no higher \
+            "{left_out} of {all} huge pages are left out: they are not below {limit}, and tables cannot contain higher \
              addresses"
         ));
     }

@@ -68,7 +68,7 @@ fn not_set_reason(applied: &[AppliedChange]) -> Option<String> {
     applied.iter().find_map(|one| match &one.outcome {
         ChangeOutcome::Ignored => Some(format!("{}: the value did not change", one.place)),
         ChangeOutcome::NotReadBack { reason } => {
-            Some(format!("{}: what it holds now is not known: {reason}", one.place))
+            Some(format!("{}: its present value is not known: {reason}", one.place))
         }
         _ => None,
     })
@@ -103,7 +103,7 @@ mod tests {
         let unread = ChangeOutcome::NotReadBack { reason: "input/output error".into() };
         for (outcome, expected) in [
             (ChangeOutcome::Ignored, "MSR 0xc8b of socket 0: the value did not change"),
-            (unread, "MSR 0xc8b of socket 0: what it holds now is not known: input/output error"),
+            (unread, "MSR 0xc8b of socket 0: its present value is not known: input/output error"),
         ] {
             let reason = expected.to_owned();
             assert_eq!(verdict_after(outcome), Verdict::NotJudged { reason });
