@@ -16,8 +16,8 @@ def sentence(advice: Advice) -> str:
     """Return the outcome in one sentence."""
     effort = (
         f"{len(advice.tried)} of {advice.combinations:,} settings tried in short runs; "
-        f"{advice.settled} settings, with steps of the best one, simulated to the end with "
-        f"{advice.seeds} seeds"
+        f"{advice.settled} simulated to the end with {advice.seeds} seeds: finalists, and the best "
+        "one without single changes"
         + (f"; {advice.for_guidelines} more tried for guidelines" if advice.for_guidelines else "")
     )
     if advice.gain is None:
