@@ -33,7 +33,7 @@ class Engine(NamedTuple):
 
 
 def parse_engine(text: str, jobs: int | None) -> Engine:
-    """Return the engine that is asked for; InputError if it is not here, or nobody answers."""
+    """Return the engine named `text`; InputError if it is not installed, or no cluster answers."""
     import os
 
     processes = jobs or os.cpu_count() or 1

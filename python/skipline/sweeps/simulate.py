@@ -72,7 +72,7 @@ def point(
 
 
 def row(request: Request, found: dict[str, Any], wall_s: float) -> dict[str, Any]:
-    """Return a row of what was asked and what was found."""
+    """Return the row of a point: the request, and the results `found`."""
     return {
         "question": request.question,
         "simulator": identity.simulator(),

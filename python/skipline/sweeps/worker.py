@@ -20,7 +20,7 @@ _CHUNKS = 2
 
 
 def read_chunks(connection: Connection) -> "queue.SimpleQueue[Chunk]":
-    """Read chunks in the background; the process ends when nobody is left to send any."""
+    """Read chunks in the background; the process ends when the writer has gone."""
     chunks: queue.SimpleQueue[Chunk] = queue.SimpleQueue()
 
     def read() -> None:

@@ -89,7 +89,7 @@ class Workers:
         return any(len(process.chunks) < process.slots for process in self._processes)
 
     def send(self, work: Chunk) -> None:
-        """Give a chunk to the process that has the fewest; one that has died tells so itself."""
+        """Give a chunk to the process with the fewest; a dead one is found by `events`."""
         best = min(
             (process for process in self._processes if len(process.chunks) < process.slots),
             key=lambda process: len(process.chunks),
