@@ -1,18 +1,18 @@
 /*
- * libskipline_dsa: copies, fills, comparisons, CRCs, deltas and protection information by a data
- * streaming accelerator (DSA) where that pays, else by the CPU, with the same results. See
+ * libskipline_dsa: copies, fills, comparisons, CRCs, deltas and protection information on a data
+ * streaming accelerator (DSA) where it is faster, else on the CPU, with the same results. See
  * skipline_dsa(3).
  *
- * - Functions return 0 or a count, or a negative errno. A pointer that must not be NULL and is gives
- *   -EINVAL, -ENOTRECOVERABLE is a fault of the library itself. skd_error_text() says why the last
- *   function that failed in this thread did.
- * - Handles (skd_client, skd_job, skd_set, skd_batch) are numbers that look like pointers. One that
- *   was given back, or never was one, gives -EBADF, and one that another thread is using -EBUSY.
- * - Structures begin with their size, which the functions skd_..._new() set. One of another size is
- *   refused with -EINVAL: the program was built against another version.
+ * - Functions return 0 or a count, or a negative errno. -EINVAL is also the answer to a pointer that
+ *   is NULL and must not be; -ENOTRECOVERABLE is a fault of the library itself. skd_error_text()
+ *   returns why the last function that failed in this thread did so.
+ * - Handles (skd_client, skd_job, skd_set, skd_batch) are numbers that look like pointers. A handle
+ *   that was given back, or never was one, gives -EBADF; one that another thread is using, -EBUSY.
+ * - Structures begin with their size, which the functions skd_..._new() set. A structure of another
+ *   size is refused with -EINVAL: the program was built against another version.
  * - The library never prints, never ends the process, and starts no threads. It handles SIGSEGV and
- *   SIGBUS, to tell memory that cannot be accessed, and passes on what is not its own.
- * - For C++ there is skipline_dsa.hpp.
+ *   SIGBUS, to find memory that cannot be accessed, and passes all other signals on.
+ * - C++ programs can use skipline_dsa.hpp.
  */
 
 #ifndef SKIPLINE_DSA_H
@@ -22,41 +22,43 @@
 #include <stdint.h>
 #include <string.h>
 
-// Descriptors are submitted by an instruction where processor and system have it, else by write(2).
+// Descriptors are submitted by an instruction if processor and system allow it, else by write(2).
 #define SKD_SUBMIT_AUTOMATICALLY 0
 
-// By MOVDIR64B or ENQCMD, also if CPUID does not name them.
+// Descriptors are submitted by MOVDIR64B or ENQCMD, also if CPUID does not report them.
 #define SKD_SUBMIT_BY_INSTRUCTION 1
 
-// By write(2).
+// Descriptors are submitted by write(2).
 #define SKD_SUBMIT_BY_WRITE 2
 
-// A thread that waits looks again and again, and lets other threads have the CPU after a while.
+// A thread that waits polls, and yields the CPU to other threads after a while.
 #define SKD_WAIT_POLL 0
 
-// It sleeps in UMWAIT where the processor can.
+// A thread that waits sleeps in UMWAIT if the processor has it, else it polls.
 #define SKD_WAIT_LINE 1
 
-// Flag of `skd_options`: SKIPLINE_DSA_QUEUES and SKIPLINE_DSA_THRESHOLDS are not looked at.
+// Flag of `skd_options`: the variables SKIPLINE_DSA_QUEUES and SKIPLINE_DSA_THRESHOLDS are ignored.
 #define SKD_NO_ENVIRONMENT 1
 
-// Flag of `skd_options`: `synchronous_bytes` and `asynchronous_bytes` hold for all operations.
+// Flag of `skd_options`: `synchronous_bytes` and `asynchronous_bytes` are the thresholds of all
+// operations.
 #define SKD_THRESHOLDS_GIVEN 2
 
-// In place of a time limit: none.
+// In place of a time limit: the call waits without a limit.
 #define SKD_FOREVER UINT64_MAX
 
-// Nothing.
+// Does nothing.
 #define SKD_NO_OP 0
 
-// Waits for what was submitted to one queue before; skd_drain() does so for all.
+// Drain: ends after all descriptors that were submitted to one queue before; skd_drain() waits for
+// all queues.
 #define SKD_DRAIN 2
 
-// Copies `bytes` from `source` to `destination`, which may overlap.
+// Copies `bytes` from `source` to `destination`. The ranges may overlap.
 #define SKD_COPY 3
 
-// Fills `destination` with `pattern`, the least significant byte first; with SKD_PATTERN_16 of 16
-// bytes, whose second half is `pattern_high`.
+// Fills `destination` with the eight bytes of `pattern`, the least significant first. With
+// SKD_PATTERN_16 the pattern has 16 bytes, and its second half is `pattern_high`.
 #define SKD_FILL 4
 
 // Finds the first byte in which `source` and `source2` differ.
@@ -65,29 +67,30 @@
 // Finds the first byte in which `source` differs from `pattern`, of eight bytes.
 #define SKD_COMPARE_PATTERN 6
 
-// Records at `destination`, in `record_bytes` at most, in what `source2` differs from `source`.
+// Writes a record of the differences of `source2` from `source`, of at most `record_bytes`, at
+// `destination`.
 // Addresses and `bytes` are multiples of 8, `record_bytes` is at least 80, `bytes` at most 524288.
 #define SKD_CREATE_DELTA 7
 
-// Writes the differences of a record of `record_bytes` at `source` over `destination`, of `bytes`.
+// Writes the differences in a record of `record_bytes` at `source` over the `bytes` at `destination`.
 #define SKD_APPLY_DELTA 8
 
 // Copies from `source` to `destination` and `destination2`, whose addresses are equal in their lowest
 // 12 bits.
 #define SKD_DUALCAST 9
 
-// Loads the translations of `source` (version 2 of the hardware).
+// Loads the address translations of `source` (version 2 of the hardware).
 #define SKD_FETCH_TRANSLATIONS 10
 
-// Computes the CRC of `source` behind bytes whose CRC is `seed`; 0: of none. CRC-32C unless flags ask
-// for another one.
+// Computes the CRC of `source`. `seed` is the CRC of the bytes before it, 0 if there are none. The CRC
+// is CRC-32C unless flags choose another one.
 #define SKD_CRC 16
 
 // Copies from `source` to `destination`, and computes the CRC.
 #define SKD_COPY_CRC 17
 
-// Checks protection information (T10 DIF) behind each block of `source`, by `source_tags`. `bytes` are
-// those of the source, protection information included, here and below.
+// Checks protection information (T10 DIF) after each block of `source`, by `source_tags`. `bytes` is
+// the size of the source with its protection information, here and below.
 #define SKD_DIF_CHECK 18
 
 // Copies blocks, and adds protection information by `destination_tags`.
@@ -96,134 +99,136 @@
 // Checks protection information by `source_tags`, and copies blocks without it.
 #define SKD_DIF_STRIP 20
 
-// Checks protection information by `source_tags`, and copies blocks with new one by
+// Checks protection information by `source_tags`, and copies blocks with new protection information by
 // `destination_tags`.
 #define SKD_DIF_UPDATE 21
 
-// Writes protection information of the blocks of `source` to `destination`, apart from them (version 2
-// of the hardware).
+// Writes protection information of the blocks of `source` to a separate range at `destination`
+// (version 2 of the hardware).
 #define SKD_DIX_GENERATE 23
 
-// Writes the lines of `source` back to memory, and out of the caches.
+// Writes the lines of `source` back to memory and removes them from all caches.
 #define SKD_CACHE_FLUSH 32
 
-// Flag of `skd_operation`: what it writes goes to the last-level cache, and not to memory.
+// Flag of `skd_operation`: the destination is written to the last-level cache, and not to memory.
 #define SKD_TO_CACHE 1
 
-// The pattern of SKD_FILL has 16 bytes (version 2 of the hardware).
+// Flag of `skd_operation`: the pattern of SKD_FILL has 16 bytes (version 2 of the hardware).
 #define SKD_PATTERN_16 2
 
-// The CRC has 64 bits, with the polynomial of NVMe (version 2 of the hardware).
+// Flag of `skd_operation`: the CRC has 64 bits and the polynomial of NVMe (version 2 of the hardware).
 #define SKD_CRC_64 4
 
-// Seed and result of the CRC are neither inverted nor reflected.
+// Flag of `skd_operation`: seed and result of the CRC are neither inverted nor reflected.
 #define SKD_CRC_BYPASS_INVERSION 8
 
-// Data is not reflected for the CRC.
+// Flag of `skd_operation`: data is not reflected for the CRC.
 #define SKD_CRC_BYPASS_REFLECTION 16
 
-// Bit of `dif_format` beside the block: the guard begins with 0xffff, and not with 0.
+// Bit of `dif_format`: the guard begins with 0xffff, and not with 0.
 #define SKD_DIF_SEED_ONES 4
 
-// The guard is inverted.
+// Bit of `dif_format`: the guard is inverted.
 #define SKD_DIF_INVERT_GUARD 8
 
-// To a device from the threshold on and where that cannot do harm, else to the CPU.
+// Path of an operation: a device from the threshold on, unless the ranges overlap; else the CPU.
 #define SKD_AUTOMATIC 0
 
-// To a device, whatever the size; -ENODEV without a queue for it. What the device fails at is done by
-// the CPU all the same.
+// Path of an operation: a device, whatever the size; -ENODEV if no queue takes the operation. A piece
+// at which the device fails is executed by the CPU all the same.
 #define SKD_DEVICE 1
 
-// To the CPU.
+// Path of an operation: the CPU.
 #define SKD_CPU 2
 
-// An operation is done; `value` is 0.
+// Answer: the operation is done; `value` is 0.
 #define SKD_DONE 0
 
-// Ranges, or range and pattern, are equal.
+// Answer: ranges, or range and pattern, are equal.
 #define SKD_EQUAL 1
 
-// They differ; `value` is the offset of the first byte that does.
+// Answer: ranges, or range and pattern, differ; `value` is the offset of the first byte that does.
 #define SKD_DIFFERS 2
 
-// `value` is the CRC, which is the seed of one that goes on behind.
+// Answer: `value` is the CRC. It is the seed of an operation that continues it.
 #define SKD_CRC_VALUE 3
 
-// `value` is the size of the record of differences; 0: there is no difference.
+// Answer: `value` is the size of the record of differences in bytes; 0 if the ranges are equal.
 #define SKD_DELTA 4
 
-// As SKD_DELTA; the record had no room for all differences.
+// Answer: as SKD_DELTA, but the record had no room for all differences.
 #define SKD_DELTA_CUT 5
 
-// Protection information is wrong: `dif_status` says what, and `value` is the offset of the block.
+// Answer: protection information is wrong; `dif_status` has the checks that failed, and `value` is the
+// offset of the block.
 #define SKD_PROTECTION 6
 
-// A queue of one process, by posted writes.
+// The queue is for one process, which submits by posted writes (MOVDIR64B).
 #define SKD_DEDICATED 0
 
-// A queue of all processes, by ENQCMD.
+// The queue is for all processes, which submit by ENQCMD.
 #define SKD_SHARED 1
 
-// Codes of operations go from 0 to this less one.
+// Codes of operations are below this number.
 #define SKD_OPERATIONS 33
 
-// Reasons go from 0 to this less one.
+// Numbers of reasons are below this number.
 #define SKD_REASONS 11
 
-// Why the CPU did an operation: the caller asked for the CPU.
+// Reason for the CPU: the caller chose the CPU.
 #define SKD_ASKED 0
 
-// It was smaller than the threshold.
+// Reason for the CPU: the operation was smaller than its threshold.
 #define SKD_SMALL 1
 
-// There is no queue.
+// Reason for the CPU: no work queue is open.
 #define SKD_NO_QUEUE 2
 
-// No queue takes the operation.
+// Reason for the CPU: no open queue takes the operation.
 #define SKD_UNSUPPORTED 3
 
-// The device refused the descriptor.
+// Reason for the CPU: the device refused the descriptor.
 #define SKD_REFUSED 4
 
-// Source and destination overlap, which a device could not repeat if it failed.
+// Reason for the CPU: the ranges overlap, and a copy that failed on a device could not be repeated.
 #define SKD_OVERLAP 5
 
-// All queues were full.
+// Reason for the CPU: all queues were full.
 #define SKD_FULL 6
 
-// The process came of a fork, and has no portal.
+// Reason for the CPU: the process is a child of the one that opened the client.
 #define SKD_FORKED 7
 
-// The device found a page absent that is there, again and again.
+// Reason for the CPU: the device reported a page absent again and again, although it is present.
 #define SKD_FAULT 8
 
-// The device reported a hardware error.
+// Reason for the CPU: the device reported a hardware error.
 #define SKD_HARDWARE 9
 
-// The descriptor was lost: its queue or device has gone, or had no room for it.
+// Reason for the CPU: the descriptor was lost, as its queue or device was disabled, or had no room.
 #define SKD_LOST 10
 
-// A list that is being put together. Members run in any order, but for fences.
+// A list of operations to submit together. They run in any order, except for fences.
 typedef struct skd_batch skd_batch;
 
-// Queues, thresholds and statistics together. Any number of threads may use one.
+// A client: open queues, thresholds and statistics. Any number of threads may use one.
 typedef struct skd_client skd_client;
 
-// What was begun. Its memory is the device's until it has ended.
+// A job: an operation, a batch or a descriptor under way. Its memory belongs to the device until the
+// job has ended.
 typedef struct skd_job skd_job;
 
-// Jobs, each with a number of the caller's.
+// A set of jobs, each with a tag that the caller chose.
 typedef struct skd_set skd_set;
 
-// Tags of protection information, and which of them are fixed, checked or passed through: the flags of
-// section 8.3.14 of Intel's specification of DSA.
+// Tags of protection information, with flags for those that are fixed, checked or passed through
+// (section 8.3.14 of Intel's specification of DSA).
 typedef struct skd_tags {
     // Reference tag of the first block.
     uint32_t reference;
     // Application tag of the first block.
     uint16_t application;
-    // Bits of the application tag that do not count.
+    // Bits of the application tag that are not compared.
     uint16_t mask;
     // Flags: of a source 0x80 reference tag fixed, 0x40 not checked, 0x20 guard not checked, 0x10
     // application tag incrementing, 0x08, 0x04, 0x02 blocks whose tags are all ones are not checked;
@@ -234,37 +239,37 @@ typedef struct skd_tags {
     uint8_t reserved[3];
 } skd_tags;
 
-// An operation. Made by skd_operation_of() and its relatives; what an operation does not use is not
-// looked at.
+// An operation. skd_operation_of() and the functions like it make one. Fields that an operation does
+// not use are ignored.
 typedef struct skd_operation {
     // Bytes of this structure.
     uint32_t size;
-    // Which operation: SKD_COPY and others.
+    // Code of the operation: SKD_COPY and others.
     uint32_t opcode;
-    // SKD_TO_CACHE and others.
+    // 0, or flags: SKD_TO_CACHE and others.
     uint32_t flags;
-    // Block of DIF operations: 0 512 B, 1 520 B, 2 4096 B, 3 4104 B; and SKD_DIF_SEED_ONES,
-    // SKD_DIF_INVERT_GUARD.
+    // Block size of DIF operations: 0 for 512 B, 1 for 520 B, 2 for 4096 B, 3 for 4104 B; plus
+    // SKD_DIF_SEED_ONES and SKD_DIF_INVERT_GUARD.
     uint8_t dif_format;
     // 0.
     uint8_t reserved[3];
-    // What is read.
+    // Range that is read.
     const void *source;
-    // What is read as well.
+    // Second range that is read.
     const void *source2;
-    // What is written.
+    // Range that is written.
     void *destination;
-    // What is written as well.
+    // Second range that is written.
     void *destination2;
-    // Size.
+    // Size of the ranges, in bytes.
     uint64_t bytes;
-    // Pattern, or its first half.
+    // Pattern of eight bytes, or the first half of a pattern of 16 bytes.
     uint64_t pattern;
     // The second half of a pattern of 16 bytes.
     uint64_t pattern_high;
-    // CRC of what is before.
+    // CRC of the bytes before the source; 0 if there are none.
     uint64_t seed;
-    // Bytes of a record of differences.
+    // Size of a record of differences, in bytes.
     uint32_t record_bytes;
     // Tags of a source with protection information.
     struct skd_tags source_tags;
@@ -274,53 +279,55 @@ typedef struct skd_operation {
     uint32_t reserved2;
 } skd_operation;
 
-// What a client is made of. Made by skd_options_new(), which sets the size and 0 for all others.
+// Options with which a client is opened. skd_options_new() sets `size`, and 0 for all others.
 typedef struct skd_options {
     // Bytes of this structure.
     uint32_t size;
-    // SKD_NO_ENVIRONMENT, SKD_THRESHOLDS_GIVEN.
+    // 0, or SKD_NO_ENVIRONMENT and SKD_THRESHOLDS_GIVEN.
     uint32_t flags;
-    // SKD_SUBMIT_AUTOMATICALLY and others.
+    // SKD_SUBMIT_AUTOMATICALLY (0), SKD_SUBMIT_BY_INSTRUCTION or SKD_SUBMIT_BY_WRITE.
     uint32_t submission;
-    // SKD_WAIT_POLL, SKD_WAIT_LINE.
+    // SKD_WAIT_POLL (0) or SKD_WAIT_LINE.
     uint32_t wait;
-    // Times that a full shared queue is tried before another way is taken; 0: 16.
+    // How often a full queue is tried again before the operation waits or goes to the CPU; 0: 16.
     uint32_t retries;
     // 0.
     uint32_t reserved;
-    // Names of queues with commas between them; an empty text: none. NULL: those of the
-    // environment, or all that can be opened.
+    // Names of queues with commas between them; an empty text opens no queue. NULL: the queues that
+    // the environment names, or all that can be opened.
     const char *queues;
-    // A file of thresholds, as docs/dsa-library.md describes it; NULL: that of the environment, or
-    // published sizes.
+    // A file of thresholds, in the format of docs/dsa-library.md; NULL: the file that the
+    // environment names, or published sizes.
     const char *thresholds_file;
-    // Size in bytes from which a device pays if the caller waits; UINT64_MAX: never.
+    // Size in bytes from which on a device is used if the caller waits; UINT64_MAX: never.
     uint64_t synchronous_bytes;
-    // The same if the caller goes on meanwhile.
+    // Size in bytes from which on a device is used if the caller continues meanwhile; UINT64_MAX:
+    // never.
     uint64_t asynchronous_bytes;
-    // In place of /sys/bus/dsa/devices, if not NULL.
+    // Directory of devices and queues in sysfs; NULL: /sys/bus/dsa/devices.
     const char *sysfs;
-    // In place of /dev/dsa, if not NULL.
+    // Directory of the files of queues; NULL: /dev/dsa.
     const char *devices;
 } skd_options;
 
-// What an operation came to, and who did it. Made by skd_outcome_new().
+// The outcome of an operation: its answer, and the bytes that devices and CPU processed.
+// skd_outcome_new() makes one.
 typedef struct skd_outcome {
     // Bytes of this structure.
     uint32_t size;
     // 0, or the negative errno of the operation.
     int error;
-    // What it came to: SKD_DONE and others.
+    // Answer: SKD_DONE and others.
     uint32_t answer;
-    // Bits: 1 guard, 2 application tag, 4 reference tag, 8 all ones.
+    // Checks that failed, as bits: 1 guard, 2 application tag, 4 reference tag, 8 all ones.
     uint32_t dif_status;
-    // As `answer` says.
+    // Value of the answer.
     uint64_t value;
-    // Bytes that a device did.
+    // Bytes that devices processed.
     uint64_t device_bytes;
-    // Bytes that the CPU did.
+    // Bytes that the CPU processed.
     uint64_t cpu_bytes;
-    // The completion record of its last part, as hardware lays it out.
+    // The completion record of the last piece, in the layout of the hardware.
     uint8_t record[32];
 } skd_outcome;
 
@@ -330,66 +337,66 @@ typedef struct skd_queue {
     uint32_t size;
     // SKD_DEDICATED, SKD_SHARED.
     uint32_t mode;
-    // Its name, like `wq0.1`.
+    // Name of the queue, such as `wq0.1`.
     char name[24];
-    // The name of its device, like `dsa0`.
+    // Name of the device, such as `dsa0`.
     char device[24];
-    // The name that its administrator gave it.
+    // Name that the administrator has given the queue.
     char label[64];
-    // Descriptors that it holds.
+    // Number of descriptors that the queue has room for.
     uint32_t entries;
-    // Largest batch, in descriptors; 0 and 1: none.
+    // Largest batch, in descriptors; 0 and 1 if the queue takes no batches.
     uint32_t most_batch;
     // Largest transfer of a descriptor, in bytes.
     uint64_t most_transfer_bytes;
-    // Operations that it takes: bit n for the operation of code n.
+    // Operations that the queue takes: bit n is set for the operation of code n.
     uint64_t operations;
-    // NUMA node of its device; -1 if the system names none.
+    // NUMA node of the device; -1 if the system does not report it.
     int node;
-    // Whether descriptors get to it by an instruction, and not by a system call; 0 of a queue that
-    // is not open.
+    // 1 if descriptors are submitted by an instruction, 0 if by a system call, or if the queue is not
+    // open.
     uint32_t is_mapped;
-    // Descriptors of this client that have not ended.
+    // Number of descriptors of this client that have not ended.
     uint32_t under_way;
-    // Whether it and its device are enabled now.
+    // 1 if the queue and its device are enabled now, else 0.
     uint32_t is_enabled;
 } skd_queue;
 
-// The end of a job of a set. This structure stays as it is.
+// The end of a job of a set. This structure never changes, so that it states no size.
 typedef struct skd_end {
-    // The number that the job was added with.
+    // Tag with which the job was added.
     uint64_t tag;
-    // The job, which has left the set and is to be given back. skd_job_poll() says what it came to.
+    // The job. It has left the set and has to be given back; skd_job_poll() returns its result.
     struct skd_job *job;
-    // 0, or the negative errno that it failed with.
+    // 0, or the negative errno that the job failed with.
     int error;
 } skd_end;
 
-// Operations, or parts of them, and their bytes.
+// A number of operations, or of pieces of them, and their bytes.
 typedef struct skd_amount {
-    // How many.
+    // Number of operations, or of pieces of them.
     uint64_t count;
-    // Their bytes.
+    // Sum of their bytes.
     uint64_t bytes;
 } skd_amount;
 
-// Counts since a client was opened. Made by skd_statistics_new().
+// Counts since a client was opened. skd_statistics_new() makes one.
 typedef struct skd_statistics {
     // Bytes of this structure.
     uint32_t size;
     // 0.
     uint32_t reserved;
-    // Times that a full shared queue was tried again.
+    // Number of times that all queues were full, and a submission was tried again.
     uint64_t retries;
-    // Pages brought in for a device.
+    // Number of pages that were brought in for a device.
     uint64_t pages;
-    // Records that were left to a device that had not ended.
+    // Number of descriptors that had not ended when their job was abandoned.
     uint64_t abandoned;
-    // What devices did, by the code of the operation.
+    // Pieces that devices executed, by the code of the operation.
     struct skd_amount device[SKD_OPERATIONS];
-    // What the CPU did, likewise.
+    // Pieces that the CPU executed, by the code of the operation.
     struct skd_amount cpu[SKD_OPERATIONS];
-    // What the CPU did, by reason: SKD_ASKED and others.
+    // Pieces that the CPU executed, by reason: SKD_ASKED and others.
     struct skd_amount reasons[SKD_REASONS];
 } skd_statistics;
 
@@ -397,234 +404,245 @@ typedef struct skd_statistics {
 extern "C" {
 #endif // __cplusplus
 
-// A list without members, to be given back with skd_batch_free().
+// Creates a batch without operations. It has to be given back with skd_batch_free().
 int skd_batch_create(struct skd_batch **batch);
 
-// Gives a list back; NULL does nothing. Jobs that were begun with it go on.
+// Gives a batch back; NULL does nothing. Jobs that were begun with it continue.
 int skd_batch_free(struct skd_batch *batch);
 
-// Adds an operation: its number in the list.
+// Adds an operation, and returns its number in the batch.
 int skd_batch_add(struct skd_batch *batch, const struct skd_operation *operation);
 
-// Adds an operation that begins when all before it have ended: its number in the list.
-int skd_batch_add_behind_fence(struct skd_batch *batch, const struct skd_operation *operation);
+// Adds an operation that begins when all operations before it have ended, and returns its number in the
+// batch.
+int skd_batch_add_behind_fence(struct skd_batch *batch,
+                               const struct skd_operation *operation);
 
-// Takes all operations out of a list, which can be filled again.
+// Removes all operations from a batch, which can be filled again.
 int skd_batch_clear(struct skd_batch *batch);
 
-// Operations of a list.
+// Returns the number of operations in a batch.
 int skd_batch_count(const struct skd_batch *batch);
 
-// Begins all operations of a list as one job. It goes to a device if its bytes together reach the
-// threshold of asynchronous operations. On success `*job` is to be given back with skd_job_free();
-// skd_job_member() says how each operation has ended.
+// Begins all operations of a batch as one job. It goes to a device if its bytes together reach the
+// threshold of asynchronous operations. On success `*job` has to be given back with skd_job_free();
+// skd_job_member() returns the result of each operation.
 //
-// -EINVAL for a list without operations, and for arguments of any of them that no device takes;
-// else as skd_submit(). Nothing is begun then.
+// -EINVAL for a batch without operations, or if the arguments of any of them are not valid on a
+// device; otherwise as skd_submit(). On an error nothing is begun.
 int skd_batch_submit(const struct skd_client *client,
                      const struct skd_batch *batch,
                      int path,
                      struct skd_job **job);
 
-// Why the last function that failed in this thread did so, as a sentence for people: what was asked,
-// what is wrong with it, what is allowed. An empty text if none has failed. It is valid until the next
-// one fails in this thread.
+// Returns why the last function that failed in this thread did so, as a sentence for people: the
+// request, what is wrong with it, and what is allowed. The text is empty if no function has failed,
+// and valid until the next one fails in this thread.
 const char *skd_error_text(void);
 
-// The library's version as a text that lives as long as the library.
+// Returns the version of the library as a text that lives as long as the library.
 const char *skd_version(void);
 
-// Opens queues; NULL for `options`: what the environment says, or all queues that can be opened.
-// Without any the CPU does everything. On success `*client` is to be closed with skd_close().
+// Opens a client with its queues. NULL for `options`: the queues that the environment names, or all
+// that can be opened. Without any queue the CPU executes all operations. On success `*client` has to
+// be closed with skd_close().
 //
-// -ENODEV for a queue that was asked for by name and is not enabled for user programs, what the
-// system says about one that cannot be opened (-EACCES, -EBUSY, -EPERM); queues that no name asks
-// for are left out then. -EINVAL for a file of thresholds or an attribute of a queue that cannot
-// be read.
-int skd_open(const struct skd_options *options, struct skd_client **client);
+// -ENODEV for a named queue that is not enabled for user programs; the error of the system for a
+// named queue that cannot be opened (-EACCES, -EBUSY, -EPERM). Without names, queues that cannot be
+// opened are left out. -EINVAL for a file of thresholds or an attribute of a queue that cannot be
+// read.
+int skd_open(const struct skd_options *options,
+             struct skd_client **client);
 
-// Gives a client back; NULL does nothing. Its queues stay open until its last job is given back.
+// Closes a client; NULL does nothing. Its queues stay open until its last job is given back.
 //
-// -EBADF if it was given back before, -EBUSY while another thread is inside a call with it.
+// -EBADF if it was closed before, -EBUSY while another thread is inside a call with it.
 int skd_close(struct skd_client *client);
 
-// From which size in bytes on the automatic path takes a device for an operation; UINT64_MAX: never.
-// Either pointer may be NULL.
+// Writes the sizes in bytes from which on the automatic path takes a device for an operation, if the
+// caller waits and if it continues meanwhile; UINT64_MAX: never. Either pointer may be NULL.
 int skd_thresholds(const struct skd_client *client,
                    uint32_t operation_code,
                    uint64_t *synchronous_bytes,
                    uint64_t *asynchronous_bytes);
 
-// Waits until devices have ended all descriptors that this process has submitted to any queue of a
-// client before, but not longer than so many nanoseconds (SKD_FOREVER: without a limit). What is
-// left of jobs that were divided, or met absent pages, may still have to be begun: jobs are waited
-// for with skd_job_wait().
+// Waits until all descriptors have ended that this process has submitted to any queue of a client
+// before, but not longer than so many nanoseconds (SKD_FOREVER: without a limit). Jobs that were
+// divided, or met absent pages, may still have pieces to begin: wait for them with skd_job_wait().
 //
-// -ETIMEDOUT, -ECHILD in a child of the process that opened the client.
+// -ETIMEDOUT if descriptors are still under way; -ECHILD in a child of the process that opened the
+// client.
 int skd_drain(const struct skd_client *client, uint64_t nanoseconds);
 
-// Begins an operation. On success `*job` is to be given back with skd_job_free(). Until it has
-// ended the program leaves the operation's memory alone, and keeps it.
+// Begins an operation. On success `*job` has to be given back with skd_job_free(). Until the job has
+// ended, the program has to keep the memory of the operation and must not use it.
 //
-// -EINVAL, -ENODEV as skd_run(); what else goes wrong is told with the job's end.
+// -EINVAL, -ENODEV as skd_run(); all other errors are reported when the job ends.
 int skd_submit(const struct skd_client *client,
                const struct skd_operation *operation,
                int path,
                struct skd_job **job);
 
-// Looks whether a job has ended: -EAGAIN if not; else 0 or the negative errno that it failed with,
-// as of skd_run(). A list fails as its first member that does. The end can be asked for again
-// until the job is given back. What is left of an operation that was divided, or met an absent
-// page, is begun here: a job that is not looked at may not end.
+// Returns -EAGAIN if a job has not ended; otherwise 0, or the negative errno that it failed with, as
+// of skd_run(). A batch has the errno of its first operation that failed. The result can be read
+// again until the job is given back. This call also begins further pieces of an operation that was
+// divided or met an absent page: a job that is never polled may not end.
 //
 // -ECHILD in a child of the process that began the job, -EBUSY while another thread is inside a
 // call with it.
-int skd_job_poll(const struct skd_job *job, struct skd_outcome *outcome);
+int skd_job_poll(const struct skd_job *job,
+                 struct skd_outcome *outcome);
 
-// Waits for the end of a job: as skd_job_poll().
+// Waits for the end of a job, and returns its result as skd_job_poll() does.
 int skd_job_wait(const struct skd_job *job, struct skd_outcome *outcome);
 
-// Waits for the end of a job, but not longer than so many nanoseconds: -ETIMEDOUT leaves it under way.
-int skd_job_wait_for(const struct skd_job *job,
-                     uint64_t nanoseconds,
-                     struct skd_outcome *outcome);
+// Waits for the end of a job as skd_job_wait() does, but not longer than so many nanoseconds.
+//
+// -ETIMEDOUT if the job is still under way.
+int skd_job_wait_for(const struct skd_job *job, uint64_t nanoseconds, struct skd_outcome *outcome);
 
-// Operations of a job: more than 1 for a list alone.
+// Returns the number of operations of a job: 1, or those of its batch.
 int skd_job_members(const struct skd_job *job);
 
-// How an operation of a job has ended, by its number in the list: 0 or its negative errno, and
-// `outcome`, which may be NULL.
+// Returns 0 or the negative errno of one operation of a job, by its number in the batch, and writes
+// its outcome to `outcome`, which may be NULL.
 //
-// -EAGAIN before the job has ended, -ENOENT if there is no operation of that number.
+// -EAGAIN before the job has ended, -ENOENT if the job has no operation of that number.
 int skd_job_member(const struct skd_job *job, uint32_t number, struct skd_outcome *outcome);
 
 // Gives a job back that has ended; NULL does nothing.
 //
-// -EBUSY if it is under way: wait for it, or abandon it. In a child of the process that began it,
-// it can be given back at any time.
+// -EBUSY if the job is under way: wait for it, or abandon it. In a child of the process that began
+// it, it can be given back at any time.
 int skd_job_free(struct skd_job *job);
 
-// Gives a job back, whether or not it has ended. A device may read and write the operation's
-// memory still: it has to stay, and its contents are undefined. NULL does nothing.
+// Gives a job back, whether or not it has ended; NULL does nothing. A device may still read and write
+// the memory of the operation: the program has to keep it, and its contents are undefined.
 int skd_job_abandon(struct skd_job *job);
 
-// Queues that a client has open.
+// Returns the number of queues that a client has open.
 int skd_queues(const struct skd_client *client);
 
-// One of the queues that a client has open, by number: from 0 to skd_queues() less one.
+// Describes one of the queues that a client has open, by its number: 0 to skd_queues() - 1.
 //
-// -ENOENT if there is none of that number.
+// -ENOENT if the client has no queue of that number.
 int skd_queue_of(const struct skd_client *client, uint32_t number, struct skd_queue *queue);
 
-// Writes why an enabled queue that no name asked for was left out when the client was opened, by
-// number from 0 on: at most `text_bytes` bytes, always terminated. Returns the bytes of the whole
-// sentence.
+// Writes why an enabled queue was left out when the client was opened without names of queues. Such
+// queues are numbered from 0 on. Writes at most `text_bytes` bytes, always terminated, and returns
+// the bytes of the whole sentence.
 //
-// -ENOENT if there is none of that number.
+// -ENOENT if no queue of that number was left out.
 int skd_left_out(const struct skd_client *client, uint32_t number, char *text, size_t text_bytes);
 
-// One of the queues that the system has enabled for user programs, by number from 0 on, whether or not
-// this process may open it.
+// Describes one of the queues that the system has enabled for user programs, by its number from 0 on,
+// whether or not this process may open it.
 //
-// -ENOENT if there is none of that number.
+// -ENOENT if the system has no queue of that number.
 int skd_queue_of_system(uint32_t number,
                         struct skd_queue *queue);
 
-// Submits a descriptor of 64 bytes, as hardware lays it out, to one of a client's queues by its
-// number. On success `*job` is to be given back with skd_job_free(); its outcome has the
-// completion record. Nothing is divided, resumed behind page faults, or done by the CPU: what the
-// device says is the end. The record is cleared first. Statistics do not count it, and one that is
-// abandoned keeps its entry of a dedicated queue.
+// Submits a descriptor of 64 bytes, in the layout of the hardware, to a queue of a client, by its
+// number. On success `*job` has to be given back with skd_job_free(); its outcome has the
+// completion record. The descriptor is not divided, not resumed after page faults, and not executed
+// by the CPU. Its record is cleared before the submission. Statistics do not count it. If the job is
+// abandoned, the descriptor keeps its entry of a dedicated queue.
 //
-// -EINVAL for a record that is not aligned to 32 bytes, or not asked for (flags 2 and 3), and for
-// bytes 0 to 3 that are not 0; -EFAULT for a record that this process may not write; -ENOENT for a
-// queue that is not there; -EAGAIN if the queue is full, -ENODEV if it is disabled; -ECHILD in a
-// child of the process that opened the client. Nothing is submitted then. The job fails with
-// -EBADMSG for any other status than success (the sentence has status and field), with -ENODEV if
-// the queue was disabled before it ended.
+// -EINVAL for a record that is not aligned to 32 bytes, or not requested (flags 2 and 3), and for
+// bytes 0 to 3 that are not 0; -EFAULT for a record that this process may not write; -ENOENT if the
+// client has no queue of that number; -EAGAIN if the queue is full, -ENODEV if it is disabled;
+// -ECHILD in a child of the process that opened the client. On an error nothing is submitted. The
+// job fails with -EBADMSG for any status but success (the sentence has status and field), and with
+// -ENODEV if the queue was disabled before the descriptor ended.
 int skd_raw_submit(const struct skd_client *client,
                    uint32_t queue,
                    const void *descriptor,
                    struct skd_job **job);
 
-// Writes what a completion record of 32 bytes says of its descriptor of 64 as a sentence, with the
-// field at fault: at most `text_bytes` bytes, always terminated. Returns the bytes of the whole
-// sentence.
+// Describes a completion record of 32 bytes and its descriptor of 64 bytes in a sentence, with the
+// field at fault. Writes at most `text_bytes` bytes, always terminated, and returns the bytes of the
+// whole sentence.
 //
 // Limits in the sentence are those of Sapphire Rapids: 2 GiB, 1024 descriptors.
-int skd_record_text(const void *descriptor, const void *record, char *text, size_t text_bytes);
+int skd_record_text(const void *descriptor,
+                    const void *record,
+                    char *text,
+                    size_t text_bytes);
 
-// Runs an operation and waits for its end: 0, also if ranges differ or protection information is
-// wrong, which `outcome` says. It may be NULL.
+// Runs an operation and waits for its end. Returns 0 also if ranges differ or protection information
+// is wrong: `outcome` has the answer. `outcome` may be NULL.
 //
-// -EINVAL for arguments that no device takes, -ENODEV for SKD_DEVICE without a queue that takes
-// it, -EFAULT for memory that this process may not access (the sentence has the address), -EBADMSG
-// for a descriptor that a device or the CPU refuses (the sentence has status and field), -EIO if a
-// device has failed within overlapping ranges. What was written until then stays.
+// -EINVAL for arguments that are not valid on any device, -ENODEV for SKD_DEVICE if no queue takes
+// the operation, -EFAULT for memory that this process may not access (the sentence has the address),
+// -EBADMSG for a descriptor that a device or the CPU refuses (the sentence has status and field),
+// -EIO if a device has failed within overlapping ranges. Bytes that were written before the error
+// stay.
 int skd_run(const struct skd_client *client,
             const struct skd_operation *operation,
             int path,
             struct skd_outcome *outcome);
 
-// Copies `bytes`, also between ranges that overlap. Errors as of skd_run(); nothing to do for 0 bytes.
-int skd_copy(const struct skd_client *client,
-             void *destination,
-             const void *source,
-             size_t bytes);
+// Copies `bytes`, also between ranges that overlap. Errors are those of skd_run(); 0 bytes are no
+// error.
+int skd_copy(const struct skd_client *client, void *destination, const void *source, size_t bytes);
 
-// Fills `bytes` with a pattern of eight, the least significant first. Errors as of skd_run();
-// nothing to do for 0 bytes.
+// Fills `bytes` with a pattern of eight bytes, the least significant first. Errors are those of
+// skd_run(); 0 bytes are no error.
 int skd_fill(const struct skd_client *client, void *destination, uint64_t pattern, size_t bytes);
 
-// Compares `bytes`: 0 if they are equal, 1 if they differ, first at `*offset`, which may be NULL.
-// Errors as of skd_run(); no bytes are equal.
+// Compares `bytes`. Returns 0 if they are equal, and 1 if they differ, with the offset of the first
+// difference in `*offset`; `offset` may be NULL. Errors are those of skd_run(); 0 bytes are equal.
 int skd_compare(const struct skd_client *client,
                 const void *first,
                 const void *second,
                 size_t bytes,
                 uint64_t *offset);
 
-// The CRC-32C (of iSCSI and NVMe/TCP) of `bytes` behind others whose CRC is `seed`; 0: of none.
-// Errors as of skd_run(); no bytes leave the seed.
+// Computes the CRC-32C (of iSCSI and NVMe/TCP) of `bytes`. `seed` is the CRC of the bytes before them,
+// 0 if there are none. Errors are those of skd_run(); for 0 bytes the CRC is the seed.
 int skd_crc32c(const struct skd_client *client,
                uint32_t seed,
                const void *source,
                size_t bytes,
                uint32_t *crc);
 
-// A set without jobs, to be given back with skd_set_free().
+// Creates a set without jobs. It has to be given back with skd_set_free().
 int skd_set_create(struct skd_set **set);
 
-// Gives a set back; NULL does nothing. Its jobs go on, and are to be given back one by one.
+// Gives a set back; NULL does nothing. Its jobs continue, and have to be given back one by one.
 int skd_set_free(struct skd_set *set);
 
-// Adds a job, with a number that its end will have.
+// Adds a job with a tag, which is reported with its end.
 int skd_set_add(struct skd_set *set, struct skd_job *job, uint64_t tag);
 
-// Jobs of a set whose ends were not taken.
+// Returns the number of jobs of a set whose ends were not taken.
 int skd_set_count(const struct skd_set *set);
 
-// Takes the ends of jobs that have ended, `count` of them at most: how many there were.
+// Takes the ends of jobs that have ended, at most `count` of them, and returns their number.
 //
 // A job that was given back meanwhile ends with -EBADF.
 int skd_set_poll(struct skd_set *set, struct skd_end *ends, size_t count);
 
-// Waits until one job or more have ended, and takes the ends of `count` of them at most: how many
-// there were; 0 if the set has no jobs.
-int skd_set_wait(struct skd_set *set, struct skd_end *ends, size_t count);
+// Waits until one job or more have ended, takes the ends of at most `count` of them, and returns their
+// number; 0 if the set has no jobs.
+int skd_set_wait(struct skd_set *set,
+                 struct skd_end *ends,
+                 size_t count);
 
-// As skd_set_wait(), but not longer than so many nanoseconds: -ETIMEDOUT if none has ended.
+// Waits as skd_set_wait() does, but not longer than so many nanoseconds.
+//
+// -ETIMEDOUT if no job has ended.
 int skd_set_wait_for(struct skd_set *set, uint64_t nanoseconds, struct skd_end *ends, size_t count);
 
-// What a client has counted.
+// Reads the counts of a client.
 int skd_get_statistics(const struct skd_client *client, struct skd_statistics *statistics);
 
-// The name of an operation as the specification has it, like "memory move"; NULL if there is none
-// of that code. It lives as long as the library.
+// Returns the name of an operation in the specification, such as "memory move"; NULL if no operation
+// has that code. The text lives as long as the library.
 const char *skd_operation_name(uint32_t operation_code);
 
-// A reason in words, like "below the threshold"; NULL if there is none of that number. It lives as
-// long as the library.
+// Returns a reason in words, such as "below the threshold"; NULL if no reason has that number. The text
+// lives as long as the library.
 const char *skd_reason_text(uint32_t reason);
 
 #ifdef __cplusplus
@@ -639,7 +657,7 @@ const char *skd_reason_text(uint32_t reason);
 extern "C" {
 #endif
 
-// Options that are all at their defaults.
+// Makes options with all defaults.
 static inline skd_options skd_options_new(void) {
     skd_options options;
     memset(&options, 0, sizeof options);
@@ -647,6 +665,7 @@ static inline skd_options skd_options_new(void) {
     return options;
 }
 
+// Makes an outcome for a function to fill.
 static inline skd_outcome skd_outcome_new(void) {
     skd_outcome outcome;
     memset(&outcome, 0, sizeof outcome);
@@ -654,6 +673,7 @@ static inline skd_outcome skd_outcome_new(void) {
     return outcome;
 }
 
+// Makes the description of a queue for a function to fill.
 static inline skd_queue skd_queue_new(void) {
     skd_queue queue;
     memset(&queue, 0, sizeof queue);
@@ -661,6 +681,7 @@ static inline skd_queue skd_queue_new(void) {
     return queue;
 }
 
+// Makes statistics for a function to fill.
 static inline skd_statistics skd_statistics_new(void) {
     skd_statistics statistics;
     memset(&statistics, 0, sizeof statistics);
@@ -668,7 +689,7 @@ static inline skd_statistics skd_statistics_new(void) {
     return statistics;
 }
 
-// An operation with all but opcode and size left to the caller.
+// Makes an operation with its opcode and size. The caller sets all other fields.
 static inline skd_operation skd_operation_new(uint32_t opcode, uint64_t bytes) {
     skd_operation operation;
     memset(&operation, 0, sizeof operation);
@@ -678,7 +699,8 @@ static inline skd_operation skd_operation_new(uint32_t opcode, uint64_t bytes) {
     return operation;
 }
 
-// One that reads a range and writes another one: SKD_COPY, SKD_COPY_CRC, SKD_DIF_INSERT and others.
+// Makes an operation that reads one range and writes another one: SKD_COPY, SKD_COPY_CRC,
+// SKD_DIF_INSERT and others.
 static inline skd_operation skd_operation_of(uint32_t opcode, void *destination, const void *source,
                                              uint64_t bytes) {
     skd_operation operation = skd_operation_new(opcode, bytes);
@@ -746,8 +768,9 @@ static inline skd_operation skd_copy_crc_of(void *destination, uint64_t seed, co
     return operation;
 }
 
-// SKD_DIF_CHECK, SKD_DIF_STRIP: `tags` are the source's; SKD_DIF_INSERT, SKD_DIX_GENERATE: the
-// destination's. SKD_DIF_UPDATE has both: set `destination_tags` as well.
+// Makes an operation on protection information. `tags` are those of the source for SKD_DIF_CHECK and
+// SKD_DIF_STRIP, and those of the destination for SKD_DIF_INSERT and SKD_DIX_GENERATE. For
+// SKD_DIF_UPDATE they are both: set `destination_tags` as well.
 static inline skd_operation skd_dif_of(uint32_t opcode, void *destination, const void *source,
                                        uint64_t bytes, uint8_t dif_format, skd_tags tags) {
     skd_operation operation = skd_operation_of(opcode, destination, source, bytes);

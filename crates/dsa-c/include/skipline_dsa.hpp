@@ -13,21 +13,21 @@
 namespace skipline {
 namespace dsa {
 
-// A call that failed: the errno as code, and the library's sentence.
+// The failure of a call: the errno as code, and the sentence of the library.
 class error : public std::system_error {
   public:
     explicit error(int number)
         : std::system_error(number, std::generic_category(), skd_error_text()) {}
 };
 
-// The value of a call, or what it failed with as an exception.
+// Returns the value of a call; throws an error if the call failed.
 inline int check(int value) {
     if (value < 0)
         throw error(-value);
     return value;
 }
 
-// An operation under way. What goes out of scope is waited for: its memory may go then.
+// A job. The destructor waits for its end, so that the memory of the operation may be freed then.
 class job {
   public:
     job() noexcept = default;
@@ -44,25 +44,25 @@ class job {
     job &operator=(const job &) = delete;
     ~job() { end(); }
 
-    // Whether it has ended, in whatever way.
+    // Whether the job has ended, with success or not.
     bool has_ended() const {
         int polled = skd_job_poll(handle_, nullptr);
         return polled != -EAGAIN && polled != -EBUSY;
     }
-    // Its outcome, once it has ended.
+    // Waits for the end, and returns the outcome.
     skd_outcome wait() const {
         skd_outcome outcome = skd_outcome_new();
         check(skd_job_wait(handle_, &outcome));
         return outcome;
     }
-    // The outcome of one operation of a list.
+    // Returns the outcome of one operation of a batch.
     skd_outcome member(std::uint32_t number) const {
         skd_outcome outcome = skd_outcome_new();
         check(skd_job_member(handle_, number, &outcome));
         return outcome;
     }
     skd_job *get() const noexcept { return handle_; }
-    // Gives the handle to the caller.
+    // Gives the handle to the caller, who has to give it back.
     skd_job *release() noexcept { return std::exchange(handle_, nullptr); }
 
   private:
@@ -76,7 +76,7 @@ class job {
     skd_job *handle_ = nullptr;
 };
 
-// Queues, thresholds and statistics together.
+// A client: open queues, thresholds and statistics.
 class client {
   public:
     explicit client(const skd_options *options = nullptr) { check(skd_open(options, &handle_)); }

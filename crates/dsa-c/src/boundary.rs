@@ -1,7 +1,7 @@
-//! What every function of the interface does with its caller's pointers, errors and panics.
+//! The boundary to C: handling of the caller's pointers, of errors and of panics in every function.
 #![allow(unsafe_code)]
 
-use crate::handles::{self, Refusal, Table};
+use crate::handles::{self, HandleRefusal, HandleTable};
 use dsa_client::error::Error;
 use libc::{c_char, c_int};
 use std::borrow::Cow;
@@ -11,14 +11,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::ptr::without_provenance_mut;
 use std::sync::Once;
 
-/// Why a function of the interface fails: an errno, and a sentence for people.
+/// The failure of a function of the interface: an errno, and a sentence for people.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct SkdFailure {
     pub errno: c_int,
     pub text: Cow<'static, str>,
 }
 
-impl Failure {
+impl SkdFailure {
     pub fn new(errno: c_int, text: impl Into<Cow<'static, str>>) -> Self {
         Self { errno, text: text.into() }
     }
@@ -27,29 +27,30 @@ impl Failure {
         Self::new(libc::EINVAL, text)
     }
 
-    fn of_handle(refusal: Refusal, kind: u64, name: &str) -> Self {
+    fn for_handle(refusal: HandleRefusal, kind: u64, name: &str) -> Self {
         let wanted = kind_name(kind);
         match refusal {
-            Refusal::Unknown => {
-                let text = format!("`{name}` is no {wanted}: it was given back, or never was one");
+            HandleRefusal::Unknown => {
+                let text =
+                    format!("`{name}` is not a {wanted}: it was given back, or never was one");
                 Self::new(libc::EBADF, text)
             }
-            Refusal::OfKind(other) => {
-                let text = format!("`{name}` is a {}, and no {wanted}", kind_name(other));
+            HandleRefusal::OfKind(other) => {
+                let text = format!("`{name}` is a {}, and not a {wanted}", kind_name(other));
                 Self::new(libc::EBADF, text)
             }
-            Refusal::Broken => {
+            HandleRefusal::Broken => {
                 let text = format!("a fault of libskipline_dsa itself has broken `{name}`");
                 Self::new(libc::ENOTRECOVERABLE, text)
             }
-            Refusal::Busy => {
+            HandleRefusal::Busy => {
                 Self::new(libc::EBUSY, format!("another thread is using `{name}`, a {wanted}"))
             }
         }
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for SkdFailure {
     fn from(error: Error) -> Self {
         Self::new(error.errno(), error.to_string())
     }
@@ -66,20 +67,21 @@ fn kind_name(kind: u64) -> &'static str {
 
 thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
-    /// The last sentence, and the same for C once it was asked for.
+    /// The last sentence, and its copy for C once skd_error_text() was called.
     static TEXT: RefCell<(Cow<'static, str>, Option<CString>)> =
         const { RefCell::new((Cow::Borrowed(""), None)) };
 }
 
-/// Runs the body of a function of the interface: its value, or the negative errno of its failure, whose
-/// sentence this thread can ask for. A panic becomes -ENOTRECOVERABLE, without a message on stderr.
-pub fn guarded(body: impl FnOnce() -> Result<c_int, Failure>) -> c_int {
+/// Runs the body of a function of the interface, and returns its value or the negative errno of its failure.
+/// The sentence is kept for skd_error_text() of this thread. A panic becomes -ENOTRECOVERABLE, without a
+/// message on stderr.
+pub fn guarded(body: impl FnOnce() -> Result<c_int, SkdFailure>) -> c_int {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
-        let others = take_hook();
+        let earlier_hook = take_hook();
         set_hook(Box::new(move |panic| {
             if !INSIDE.try_with(Cell::get).unwrap_or(true) {
-                others(panic);
+                earlier_hook(panic);
             }
         }));
     });
@@ -91,7 +93,7 @@ pub fn guarded(body: impl FnOnce() -> Result<c_int, Failure>) -> c_int {
     let failure = match result {
         Ok(Ok(value)) => return value,
         Ok(Err(failure)) => failure,
-        Err(_) => Failure::new(libc::ENOTRECOVERABLE, "a fault of libskipline_dsa itself"),
+        Err(_) => SkdFailure::new(libc::ENOTRECOVERABLE, "a fault of libskipline_dsa itself"),
     };
     let errno = failure.errno;
     remember(failure.text);
@@ -107,9 +109,9 @@ fn remember(text: Cow<'static, str>) {
     });
 }
 
-/// Why the last function that failed in this thread did so, as a sentence for people: what was asked,
-/// what is wrong with it, what is allowed. An empty text if none has failed. It is valid until the next
-/// one fails in this thread.
+/// Returns why the last function that failed in this thread did so, as a sentence for people: the
+/// request, what is wrong with it, and what is allowed. The text is empty if no function has failed,
+/// and valid until the next one fails in this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn skd_error_text() -> *const c_char {
     let text = TEXT.try_with(|kept| {
@@ -121,91 +123,93 @@ pub extern "C" fn skd_error_text() -> *const c_char {
     text.ok().flatten().unwrap_or(c"".as_ptr())
 }
 
-/// The library's version as a text that lives as long as the library.
+/// Returns the version of the library as a text that lives as long as the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn skd_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// Runs `body` with what a handle stands for, as other threads may at the same time.
+/// Runs `body` with the value of a handle; other threads may use the same value meanwhile.
 pub fn with_shared<T: Send + Sync, H, R>(
-    (table, kind): (&Table<T>, u64),
+    (table, kind): (&HandleTable<T>, u64),
     handle: *const H,
     name: &str,
-    body: impl FnOnce(&T) -> Result<R, Failure>,
-) -> Result<R, Failure> {
+    body: impl FnOnce(&T) -> Result<R, SkdFailure>,
+) -> Result<R, SkdFailure> {
     let used = table.shared(number(handle, name)?, body);
-    used.map_err(|refusal| Failure::of_handle(refusal, kind, name))?
+    used.map_err(|refusal| SkdFailure::for_handle(refusal, kind, name))?
 }
 
-/// Runs `body` with what a handle stands for, which no other thread uses meanwhile.
+/// Runs `body` with the value of a handle; no other thread uses it meanwhile.
 pub fn with_exclusive<T: Send + Sync, H, R>(
-    (table, kind): (&Table<T>, u64),
+    (table, kind): (&HandleTable<T>, u64),
     handle: *const H,
     name: &str,
-    body: impl FnOnce(&mut T) -> Result<R, Failure>,
-) -> Result<R, Failure> {
+    body: impl FnOnce(&mut T) -> Result<R, SkdFailure>,
+) -> Result<R, SkdFailure> {
     let used = table.exclusive(number(handle, name)?, body);
-    used.map_err(|refusal| Failure::of_handle(refusal, kind, name))?
+    used.map_err(|refusal| SkdFailure::for_handle(refusal, kind, name))?
 }
 
-/// Takes what a handle stands for away from it, if `may` agrees.
+/// Removes the value of a handle from its table and returns it, if `may` agrees.
 pub fn remove<T: Send + Sync, H>(
-    (table, kind): (&Table<T>, u64),
+    (table, kind): (&HandleTable<T>, u64),
     handle: *const H,
     name: &str,
-    may: impl FnOnce(&mut T) -> Result<(), Failure>,
-) -> Result<T, Failure> {
+    may: impl FnOnce(&mut T) -> Result<(), SkdFailure>,
+) -> Result<T, SkdFailure> {
     let taken = table.remove(number(handle, name)?, may);
-    taken.map_err(|refusal| Failure::of_handle(refusal, kind, name))?
+    taken.map_err(|refusal| SkdFailure::for_handle(refusal, kind, name))?
 }
 
-/// A new handle, written for the caller.
+/// Adds a value to a table and writes its handle for the caller.
 pub fn insert<T: Send + Sync, H>(
-    (table, kind): (&Table<T>, u64),
+    (table, kind): (&HandleTable<T>, u64),
     value: T,
     out: *mut *mut H,
-) -> Result<c_int, Failure> {
-    let full = |_| Failure::new(libc::ENOMEM, format!("there are too many of {}", kind_name(kind)));
+) -> Result<c_int, SkdFailure> {
+    let full =
+        |_| SkdFailure::new(libc::ENOMEM, format!("too many of {} are in use", kind_name(kind)));
     let handle = table.insert(value).map_err(full)?;
-    // SAFETY: the caller has asked `required_out`.
+    // SAFETY: the pointer comes from `required_out`.
     unsafe { out.write(without_provenance_mut(units::narrow::usize_from(handle))) };
     Ok(0)
 }
 
-fn number<H>(handle: *const H, name: &str) -> Result<u64, Failure> {
+fn number<H>(handle: *const H, name: &str) -> Result<u64, SkdFailure> {
     if handle.is_null() { Err(missing(name)) } else { Ok(handle.addr() as u64) }
 }
 
-/// A count as C gets it.
+/// Converts a count for C.
 ///
 /// # Errors
 /// -EOVERFLOW if it does not fit an int.
-pub fn count_of(number: usize) -> Result<c_int, Failure> {
+pub fn count_of(number: usize) -> Result<c_int, SkdFailure> {
     let text = || format!("{number} of them; an int counts to {}", c_int::MAX);
-    c_int::try_from(number).map_err(|_| Failure::new(libc::EOVERFLOW, text()))
+    c_int::try_from(number).map_err(|_| SkdFailure::new(libc::EOVERFLOW, text()))
 }
 
-/// A parameter that the function writes. It may be uninitialised: only `write` is allowed.
-pub fn required_out<T>(pointer: *mut T, name: &str) -> Result<*mut T, Failure> {
+/// Checks a parameter that the function writes: it must not be NULL. The memory may be uninitialised, so
+/// that only `write` is allowed.
+pub fn required_out<T>(pointer: *mut T, name: &str) -> Result<*mut T, SkdFailure> {
     if pointer.is_null() { Err(missing(name)) } else { Ok(pointer) }
 }
 
-/// A text of the caller's; NULL is none.
+/// Reads a text of the caller; NULL gives `None`.
 ///
 /// # Safety
 /// `text` is NULL or a terminated string that lives as long as the result.
-pub unsafe fn text<'a>(text: *const c_char, name: &str) -> Result<Option<&'a str>, Failure> {
+pub unsafe fn text<'a>(text: *const c_char, name: &str) -> Result<Option<&'a str>, SkdFailure> {
     if text.is_null() {
         return Ok(None);
     }
     // SAFETY: the caller vouches for it.
     let text = unsafe { CStr::from_ptr(text) };
-    text.to_str().map(Some).map_err(|_| Failure::invalid(format!("`{name}` is not UTF-8")))
+    text.to_str().map(Some).map_err(|_| SkdFailure::invalid(format!("`{name}` is not UTF-8")))
 }
 
-/// Copies a text into an array, cut between characters and terminated.
-pub fn put<const N: usize>(text: &str) -> [c_char; N] {
+/// Copies a text into an array: cut between characters if it is too long, and terminated.
+pub fn text_array<const N: usize>(text: &str) -> [c_char; N] {
     let mut array = [0; N];
     let ends = 0..=(N - 1).min(text.len());
     let bytes = ends.rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
@@ -215,11 +219,12 @@ pub fn put<const N: usize>(text: &str) -> [c_char; N] {
     array
 }
 
-/// Writes as much of a text as fits into the caller's array, terminated: bytes of the whole text.
+/// Writes as much of a text as fits into the array of the caller, terminated, and returns the bytes of the
+/// whole text.
 ///
 /// # Safety
 /// `out` is NULL or valid for writes of `bytes` bytes.
-pub unsafe fn write_text(text: &str, out: *mut c_char, bytes: usize) -> Result<c_int, Failure> {
+pub unsafe fn write_text(text: &str, out: *mut c_char, bytes: usize) -> Result<c_int, SkdFailure> {
     if bytes > 0 {
         let out = required_out(out, "text")?;
         let ends = 0..=(bytes - 1).min(text.len());
@@ -233,8 +238,9 @@ pub unsafe fn write_text(text: &str, out: *mut c_char, bytes: usize) -> Result<c
     count_of(text.len())
 }
 
-pub fn missing(name: &str) -> Failure {
-    Failure::invalid(format!("`{name}` is NULL"))
+/// The failure for a parameter that is NULL.
+pub fn missing(name: &str) -> SkdFailure {
+    SkdFailure::invalid(format!("`{name}` is NULL"))
 }
 
 #[cfg(test)]
@@ -250,17 +256,19 @@ mod tests {
     fn a_panic_becomes_an_errno_and_a_sentence_of_this_thread() {
         assert_eq!(guarded(|| panic!("a fault")), -libc::ENOTRECOVERABLE);
         assert_eq!(last(), "a fault of libskipline_dsa itself");
-        std::thread::spawn(|| assert_eq!(last(), "")).join().expect("is another one's text");
+        std::thread::spawn(|| assert_eq!(last(), ""))
+            .join()
+            .expect("has no text of another thread");
         assert_eq!(guarded(|| Ok(3)), 3);
         assert_eq!(last(), "a fault of libskipline_dsa itself");
-        assert_eq!(guarded(|| Err(Failure::invalid("a\0b"))), -libc::EINVAL);
+        assert_eq!(guarded(|| Err(SkdFailure::invalid("a\0b"))), -libc::EINVAL);
         assert_eq!(last(), "a b");
     }
 
     #[test]
     fn a_text_in_an_array_is_cut_between_characters() {
         let bytes = |array: [c_char; 4]| array.map(|byte| byte.to_ne_bytes()[0]);
-        assert_eq!(bytes(put("wq0")), *b"wq0\0");
-        assert_eq!(bytes(put("ab\u{b5}s")), *b"ab\0\0");
+        assert_eq!(bytes(text_array("wq0")), *b"wq0\0");
+        assert_eq!(bytes(text_array("ab\u{b5}s")), *b"ab\0\0");
     }
 }

@@ -1,90 +1,94 @@
-//! `skd_open`, `skd_close`: a client, which is what gives operations to devices and the CPU.
+//! `skd_open`, `skd_close`: a client, which runs operations on devices and on the CPU.
 #![allow(unsafe_code)]
 
-use crate::boundary::{Failure, guarded, insert, remove, required_out, text, with_shared};
-use crate::handles::{self, Table};
+use crate::boundary::{SkdFailure, guarded, insert, remove, required_out, text, with_shared};
+use crate::handles::{self, HandleTable};
 use crate::operation::opcode;
 use crate::sized::{self, Sized32};
-use dsa_client::client::{Client, Options};
-use dsa_client::portal::Submission;
+use dsa_client::client::{OffloadClient, Options};
+use dsa_client::portal::SubmissionMethod;
 use dsa_client::thresholds::Thresholds;
-use dsa_client::wait::Wait;
+use dsa_client::wait::WaitMethod;
 use libc::{c_char, c_int};
 use std::path::{Path, PathBuf};
 
-/// Descriptors are submitted by an instruction where processor and system have it, else by write(2).
+/// Descriptors are submitted by an instruction if processor and system allow it, else by write(2).
 pub const SKD_SUBMIT_AUTOMATICALLY: u32 = 0;
-/// By MOVDIR64B or ENQCMD, also if CPUID does not name them.
+/// Descriptors are submitted by MOVDIR64B or ENQCMD, also if CPUID does not report them.
 pub const SKD_SUBMIT_BY_INSTRUCTION: u32 = 1;
-/// By write(2).
+/// Descriptors are submitted by write(2).
 pub const SKD_SUBMIT_BY_WRITE: u32 = 2;
 
-/// A thread that waits looks again and again, and lets other threads have the CPU after a while.
+/// A thread that waits polls, and yields the CPU to other threads after a while.
 pub const SKD_WAIT_POLL: u32 = 0;
-/// It sleeps in UMWAIT where the processor can.
+/// A thread that waits sleeps in UMWAIT if the processor has it, else it polls.
 pub const SKD_WAIT_LINE: u32 = 1;
 
-/// Flag of `skd_options`: SKIPLINE_DSA_QUEUES and SKIPLINE_DSA_THRESHOLDS are not looked at.
+/// Flag of `skd_options`: the variables SKIPLINE_DSA_QUEUES and SKIPLINE_DSA_THRESHOLDS are ignored.
 pub const SKD_NO_ENVIRONMENT: u32 = 1;
-/// Flag of `skd_options`: `synchronous_bytes` and `asynchronous_bytes` hold for all operations.
+/// Flag of `skd_options`: `synchronous_bytes` and `asynchronous_bytes` are the thresholds of all
+/// operations.
 pub const SKD_THRESHOLDS_GIVEN: u32 = 2;
 
-/// Queues, thresholds and statistics together. Any number of threads may use one.
+/// A client: open queues, thresholds and statistics. Any number of threads may use one.
 pub struct ClientHandle(());
 
-/// What a client is made of. Made by skd_options_new(), which sets the size and 0 for all others.
+/// Options with which a client is opened. skd_options_new() sets `size`, and 0 for all others.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OptionsOfC {
     /// Bytes of this structure.
     pub size: u32,
-    /// SKD_NO_ENVIRONMENT, SKD_THRESHOLDS_GIVEN.
+    /// 0, or SKD_NO_ENVIRONMENT and SKD_THRESHOLDS_GIVEN.
     pub flags: u32,
-    /// SKD_SUBMIT_AUTOMATICALLY and others.
+    /// SKD_SUBMIT_AUTOMATICALLY (0), SKD_SUBMIT_BY_INSTRUCTION or SKD_SUBMIT_BY_WRITE.
     pub submission: u32,
-    /// SKD_WAIT_POLL, SKD_WAIT_LINE.
+    /// SKD_WAIT_POLL (0) or SKD_WAIT_LINE.
     pub wait: u32,
-    /// Times that a full shared queue is tried before another way is taken; 0: 16.
+    /// How often a full queue is tried again before the operation waits or goes to the CPU; 0: 16.
     pub retries: u32,
     /// 0.
     pub reserved: u32,
-    /// Names of queues with commas between them; an empty text: none. NULL: those of the
-    /// environment, or all that can be opened.
+    /// Names of queues with commas between them; an empty text opens no queue. NULL: the queues that
+    /// the environment names, or all that can be opened.
     pub queues: *const c_char,
-    /// A file of thresholds, as docs/dsa-library.md describes it; NULL: that of the environment, or
-    /// published sizes.
+    /// A file of thresholds, in the format of docs/dsa-library.md; NULL: the file that the
+    /// environment names, or published sizes.
     pub thresholds_file: *const c_char,
-    /// Size in bytes from which a device pays if the caller waits; UINT64_MAX: never.
+    /// Size in bytes from which on a device is used if the caller waits; UINT64_MAX: never.
     pub synchronous_bytes: u64,
-    /// The same if the caller goes on meanwhile.
+    /// Size in bytes from which on a device is used if the caller continues meanwhile; UINT64_MAX:
+    /// never.
     pub asynchronous_bytes: u64,
-    /// In place of /sys/bus/dsa/devices, if not NULL.
+    /// Directory of devices and queues in sysfs; NULL: /sys/bus/dsa/devices.
     pub sysfs: *const c_char,
-    /// In place of /dev/dsa, if not NULL.
+    /// Directory of the files of queues; NULL: /dev/dsa.
     pub devices: *const c_char,
 }
 
-// SAFETY: as it has to be; pointers are followed by `read` alone.
+// SAFETY: `repr(C)`, a `u32` first, and any bytes form one; only `read` follows the pointers.
 unsafe impl Sized32 for OptionsOfC {
     const NAME: &'static str = "skd_options";
 }
 
-static CLIENTS: Table<Client> = Table::new(handles::CLIENT);
+static CLIENTS: HandleTable<OffloadClient> = HandleTable::new(handles::CLIENT);
 
-/// Runs `body` with a client of the caller's.
+/// Runs `body` with the client of a handle.
 pub fn with_client<R>(
     client: *const ClientHandle,
-    body: impl FnOnce(&Client) -> Result<R, Failure>,
-) -> Result<R, Failure> {
+    body: impl FnOnce(&OffloadClient) -> Result<R, SkdFailure>,
+) -> Result<R, SkdFailure> {
     with_shared((&CLIENTS, handles::CLIENT), client, "client", body)
 }
 
 impl OptionsOfC {
+    /// Converts the options, and adds those of the environment.
+    ///
     /// # Safety
-    /// Its texts are NULL or terminated.
-    unsafe fn read(&self) -> Result<Options, Failure> {
+    /// The texts are NULL or terminated.
+    unsafe fn read(&self) -> Result<Options, SkdFailure> {
         let wrong = |field: &str, value: u32, allowed: &str| {
-            Failure::invalid(format!("`options`: {field} is {value}; allowed: {allowed}"))
+            SkdFailure::invalid(format!("`options`: {field} is {value}; allowed: {allowed}"))
         };
         if self.flags & !(SKD_NO_ENVIRONMENT | SKD_THRESHOLDS_GIVEN) != 0 {
             return Err(wrong(
@@ -107,17 +111,17 @@ impl OptionsOfC {
         };
         let mut options = Options::default();
         if self.flags & SKD_NO_ENVIRONMENT == 0 {
-            options = options.or_environment()?;
+            options = options.with_environment()?;
         }
         options.submission = match self.submission {
-            SKD_SUBMIT_AUTOMATICALLY => Submission::Automatic,
-            SKD_SUBMIT_BY_INSTRUCTION => Submission::Instruction,
-            SKD_SUBMIT_BY_WRITE => Submission::Write,
+            SKD_SUBMIT_AUTOMATICALLY => SubmissionMethod::Automatic,
+            SKD_SUBMIT_BY_INSTRUCTION => SubmissionMethod::Instruction,
+            SKD_SUBMIT_BY_WRITE => SubmissionMethod::Write,
             other => return Err(wrong("submission", other, "SKD_SUBMIT_... (0 to 2)")),
         };
         options.wait = match self.wait {
-            SKD_WAIT_POLL => Wait::Poll,
-            SKD_WAIT_LINE => Wait::Line,
+            SKD_WAIT_POLL => WaitMethod::Poll,
+            SKD_WAIT_LINE => WaitMethod::Line,
             other => return Err(wrong("wait", other, "SKD_WAIT_POLL (0), SKD_WAIT_LINE (1)")),
         };
         if self.retries != 0 {
@@ -132,7 +136,7 @@ impl OptionsOfC {
         }
         if self.flags & SKD_THRESHOLDS_GIVEN != 0 {
             let sizes = (self.synchronous_bytes, self.asynchronous_bytes);
-            options.thresholds = Thresholds::of(sizes.0, sizes.1, "the program");
+            options.thresholds = Thresholds::uniform(sizes.0, sizes.1, "the program");
         }
         options.sysfs = sysfs.map_or(options.sysfs, PathBuf::from);
         options.devices = devices.map_or(options.devices, PathBuf::from);
@@ -140,13 +144,14 @@ impl OptionsOfC {
     }
 }
 
-/// Opens queues; NULL for `options`: what the environment says, or all queues that can be opened.
-/// Without any the CPU does everything. On success `*client` is to be closed with skd_close().
+/// Opens a client with its queues. NULL for `options`: the queues that the environment names, or all
+/// that can be opened. Without any queue the CPU executes all operations. On success `*client` has to
+/// be closed with skd_close().
 ///
-/// -ENODEV for a queue that was asked for by name and is not enabled for user programs, what the
-/// system says about one that cannot be opened (-EACCES, -EBUSY, -EPERM); queues that no name asks
-/// for are left out then. -EINVAL for a file of thresholds or an attribute of a queue that cannot
-/// be read.
+/// -ENODEV for a named queue that is not enabled for user programs; the error of the system for a
+/// named queue that cannot be opened (-EACCES, -EBUSY, -EPERM). Without names, queues that cannot be
+/// opened are left out. -EINVAL for a file of thresholds or an attribute of a queue that cannot be
+/// read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_open(
     options: *const OptionsOfC,
@@ -155,18 +160,18 @@ pub unsafe extern "C" fn skd_open(
     guarded(|| {
         let out = required_out(client, "client")?;
         let options = if options.is_null() {
-            Options::default().or_environment()?
+            Options::default().with_environment()?
         } else {
             // SAFETY: the caller's structure, and its texts.
-            unsafe { sized::given(options, "options")?.read() }?
+            unsafe { sized::read_structure(options, "options")?.read() }?
         };
-        insert((&CLIENTS, handles::CLIENT), Client::open(&options)?, out)
+        insert((&CLIENTS, handles::CLIENT), OffloadClient::open(&options)?, out)
     })
 }
 
-/// Gives a client back; NULL does nothing. Its queues stay open until its last job is given back.
+/// Closes a client; NULL does nothing. Its queues stay open until its last job is given back.
 ///
-/// -EBADF if it was given back before, -EBUSY while another thread is inside a call with it.
+/// -EBADF if it was closed before, -EBUSY while another thread is inside a call with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_close(client: *mut ClientHandle) -> c_int {
     guarded(|| {
@@ -177,8 +182,8 @@ pub unsafe extern "C" fn skd_close(client: *mut ClientHandle) -> c_int {
     })
 }
 
-/// From which size in bytes on the automatic path takes a device for an operation; UINT64_MAX: never.
-/// Either pointer may be NULL.
+/// Writes the sizes in bytes from which on the automatic path takes a device for an operation, if the
+/// caller waits and if it continues meanwhile; UINT64_MAX: never. Either pointer may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_thresholds(
     client: *const ClientHandle,

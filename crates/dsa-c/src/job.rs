@@ -1,60 +1,65 @@
-//! `skd_submit`, `skd_job_*`: an operation, a list or a descriptor under way.
+//! `skd_submit`, `skd_job_*`: an operation, a batch or a descriptor under way.
 #![allow(unsafe_code)]
 
 use crate::boundary::{
-    Failure, count_of, guarded, insert, remove, required_out, with_exclusive, with_shared,
+    SkdFailure, count_of, guarded, insert, remove, required_out, with_exclusive, with_shared,
 };
 use crate::client::{ClientHandle, with_client};
-use crate::handles::{self, Table};
+use crate::handles::{self, HandleTable};
 use crate::operation::{OperationOfC, path};
 use crate::outcome::{JobEnd, OutcomeOfC};
 use crate::raw_job::RawJob;
-use crate::sized::{self, Out};
+use crate::sized::{self, OutStructure};
 use dsa_client::batch::BatchJob;
 use dsa_client::error::Error;
-use dsa_client::job::Job;
-use dsa_client::outcome::Outcome;
+use dsa_client::job::OffloadJob;
+use dsa_client::outcome::OffloadOutcome;
 use libc::c_int;
 use std::time::{Duration, Instant};
 
-/// In place of a time limit: none.
+/// In place of a time limit: the call waits without a limit.
 pub const SKD_FOREVER: u64 = u64::MAX;
 
-/// What was begun. Its memory is the device's until it has ended.
+/// A job: an operation, a batch or a descriptor under way. Its memory belongs to the device until the
+/// job has ended.
 pub struct JobHandle(());
 
-/// Looks before the CPU is offered to other threads.
+/// Polls before the CPU is yielded to other threads.
 const SPINS: u32 = 512;
 
-/// What a job is of.
-pub enum Work {
-    One(Job),
+/// The work of a job.
+pub enum JobWork {
+    One(OffloadJob),
     List(BatchJob),
     Raw(RawJob),
 }
 
-/// A job, whose end is kept until it is given back.
+/// A job. Its result is kept until the job is given back.
 pub struct JobOfC {
-    work: Option<Work>,
+    work: Option<JobWork>,
     operations: usize,
     end: Option<JobEnd>,
     members: Vec<JobEnd>,
 }
 
-static JOBS: Table<JobOfC> = Table::new(handles::JOB);
-const OF: (&Table<JobOfC>, u64) = (&JOBS, handles::JOB);
+static JOBS: HandleTable<JobOfC> = HandleTable::new(handles::JOB);
+const JOB_TABLE: (&HandleTable<JobOfC>, u64) = (&JOBS, handles::JOB);
 
-/// A handle for something that was begun, of so many operations.
-pub fn begin(work: Work, operations: usize, out: *mut *mut JobHandle) -> Result<c_int, Failure> {
-    insert(OF, JobOfC { work: Some(work), operations, end: None, members: Vec::new() }, out)
+/// Makes a job of work that was begun, with so many operations, and writes its handle.
+pub fn begin(
+    work: JobWork,
+    operations: usize,
+    out: *mut *mut JobHandle,
+) -> Result<c_int, SkdFailure> {
+    insert(JOB_TABLE, JobOfC { work: Some(work), operations, end: None, members: Vec::new() }, out)
 }
 
-/// The end of a job of the caller's, if it has one.
-pub fn look(job: *const JobHandle, name: &str) -> Result<Option<JobEnd>, Failure> {
-    with_exclusive(OF, job, name, |job| Ok(job.poll().cloned()))
+/// Polls the job of a handle: its result, if it has ended.
+pub fn poll_job(job: *const JobHandle, name: &str) -> Result<Option<JobEnd>, SkdFailure> {
+    with_exclusive(JOB_TABLE, job, name, |job| Ok(job.poll().cloned()))
 }
 
-/// Waits a little, longer after many looks.
+/// Waits a little: spins at first, and yields the CPU after many polls.
 pub fn pause(looks: u32) {
     if looks < SPINS {
         std::hint::spin_loop();
@@ -64,13 +69,13 @@ pub fn pause(looks: u32) {
 }
 
 impl JobOfC {
-    /// Its end, if it has one.
+    /// The result of the job, if it has ended.
     fn poll(&mut self) -> Option<&JobEnd> {
         match &mut self.work {
             None => {}
-            Some(Work::One(job)) => self.end = job.poll().map(end_of),
-            Some(Work::Raw(job)) => self.end = job.poll(),
-            Some(Work::List(job)) => {
+            Some(JobWork::One(job)) => self.end = job.poll().map(end_of),
+            Some(JobWork::Raw(job)) => self.end = job.poll(),
+            Some(JobWork::List(job)) => {
                 if let Some(ends) = job.poll() {
                     self.members = ends.into_iter().map(end_of).collect();
                     self.end = Some(end_of_list(&self.members));
@@ -97,11 +102,11 @@ impl JobOfC {
     }
 }
 
-fn end_of(end: Result<Outcome, Error>) -> JobEnd {
-    end.map(|outcome| OutcomeOfC::from(&outcome)).map_err(Failure::from)
+fn end_of(end: Result<OffloadOutcome, Error>) -> JobEnd {
+    end.map(|outcome| OutcomeOfC::from(&outcome)).map_err(SkdFailure::from)
 }
 
-/// What a list came to: its bytes, or the failure of the first member that has one.
+/// The result of a batch: the sum of its bytes, or the failure of the first operation that failed.
 fn end_of_list(members: &[JobEnd]) -> JobEnd {
     let mut all = OutcomeOfC::empty();
     for (number, end) in members.iter().enumerate() {
@@ -110,16 +115,19 @@ fn end_of_list(members: &[JobEnd]) -> JobEnd {
                 all.device_bytes += outcome.device_bytes;
                 all.cpu_bytes += outcome.cpu_bytes;
             }
-            Err(Failure { errno, text }) => {
-                return Err(Failure::new(*errno, format!("member {number} of the batch: {text}")));
+            Err(SkdFailure { errno, text }) => {
+                return Err(SkdFailure::new(
+                    *errno,
+                    format!("member {number} of the batch: {text}"),
+                ));
             }
         }
     }
     Ok(all)
 }
 
-/// Tells the caller of an end.
-pub fn tell(end: &JobEnd, out: &Out<OutcomeOfC>) -> Result<c_int, Failure> {
+/// Writes the result of a job for the caller, and returns its errno.
+pub fn report_end(end: &JobEnd, out: &OutStructure<OutcomeOfC>) -> Result<c_int, SkdFailure> {
     match end {
         Ok(outcome) => {
             out.write(*outcome);
@@ -132,10 +140,10 @@ pub fn tell(end: &JobEnd, out: &Out<OutcomeOfC>) -> Result<c_int, Failure> {
     }
 }
 
-/// Begins an operation. On success `*job` is to be given back with skd_job_free(). Until it has
-/// ended the program leaves the operation's memory alone, and keeps it.
+/// Begins an operation. On success `*job` has to be given back with skd_job_free(). Until the job has
+/// ended, the program has to keep the memory of the operation and must not use it.
 ///
-/// -EINVAL, -ENODEV as skd_run(); what else goes wrong is told with the job's end.
+/// -EINVAL, -ENODEV as skd_run(); all other errors are reported when the job ends.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_submit(
     client: *const ClientHandle,
@@ -146,19 +154,19 @@ pub unsafe extern "C" fn skd_submit(
     guarded(|| {
         let out = required_out(job, "job")?;
         // SAFETY: the caller's structure.
-        let operation = unsafe { sized::given(operation, "operation") }?.read()?;
+        let operation = unsafe { sized::read_structure(operation, "operation") }?.read()?;
         let path = self::path(path)?;
         with_client(client, |client| {
             // SAFETY: the caller vouches for the operation's memory.
-            begin(Work::One(unsafe { client.submit(&operation, path) }?), 1, out)
+            begin(JobWork::One(unsafe { client.submit(&operation, path) }?), 1, out)
         })
     })
 }
 
-/// Looks whether a job has ended: -EAGAIN if not; else 0 or the negative errno that it failed with,
-/// as of skd_run(). A list fails as its first member that does. The end can be asked for again
-/// until the job is given back. What is left of an operation that was divided, or met an absent
-/// page, is begun here: a job that is not looked at may not end.
+/// Returns -EAGAIN if a job has not ended; otherwise 0, or the negative errno that it failed with, as
+/// of skd_run(). A batch has the errno of its first operation that failed. The result can be read
+/// again until the job is given back. This call also begins further pieces of an operation that was
+/// divided or met an absent page: a job that is never polled may not end.
 ///
 /// -ECHILD in a child of the process that began the job, -EBUSY while another thread is inside a
 /// call with it.
@@ -166,22 +174,24 @@ pub unsafe extern "C" fn skd_submit(
 pub unsafe extern "C" fn skd_job_poll(job: *const JobHandle, outcome: *mut OutcomeOfC) -> c_int {
     guarded(|| {
         // SAFETY: the caller's structure.
-        let out = unsafe { Out::optional(outcome, "outcome") }?;
-        match look(job, "job")? {
-            Some(end) => tell(&end, &out),
-            None => Err(Failure::new(libc::EAGAIN, "the job is under way")),
+        let out = unsafe { OutStructure::optional(outcome, "outcome") }?;
+        match poll_job(job, "job")? {
+            Some(end) => report_end(&end, &out),
+            None => Err(SkdFailure::new(libc::EAGAIN, "the job is under way")),
         }
     })
 }
 
-/// Waits for the end of a job: as skd_job_poll().
+/// Waits for the end of a job, and returns its result as skd_job_poll() does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_job_wait(job: *const JobHandle, outcome: *mut OutcomeOfC) -> c_int {
-    // SAFETY: handed on.
+    // SAFETY: the caller promises the same.
     unsafe { skd_job_wait_for(job, SKD_FOREVER, outcome) }
 }
 
-/// Waits for the end of a job, but not longer than so many nanoseconds: -ETIMEDOUT leaves it under way.
+/// Waits for the end of a job as skd_job_wait() does, but not longer than so many nanoseconds.
+///
+/// -ETIMEDOUT if the job is still under way.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_job_wait_for(
     job: *const JobHandle,
@@ -190,33 +200,33 @@ pub unsafe extern "C" fn skd_job_wait_for(
 ) -> c_int {
     guarded(|| {
         // SAFETY: the caller's structure.
-        let out = unsafe { Out::optional(outcome, "outcome") }?;
+        let out = unsafe { OutStructure::optional(outcome, "outcome") }?;
         let most = limit(nanoseconds);
-        with_exclusive(OF, job, "job", |job| match job.wait(most) {
-            Some(end) => tell(end, &out),
+        with_exclusive(JOB_TABLE, job, "job", |job| match job.wait(most) {
+            Some(end) => report_end(end, &out),
             None => {
                 let text = format!("the job is under way after {nanoseconds} ns");
-                Err(Failure::new(libc::ETIMEDOUT, text))
+                Err(SkdFailure::new(libc::ETIMEDOUT, text))
             }
         })
     })
 }
 
-/// A time limit as C states it.
+/// Converts a time limit of C: `None` for SKD_FOREVER.
 pub fn limit(nanoseconds: u64) -> Option<Duration> {
     (nanoseconds != SKD_FOREVER).then_some(Duration::from_nanos(nanoseconds))
 }
 
-/// Operations of a job: more than 1 for a list alone.
+/// Returns the number of operations of a job: 1, or those of its batch.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_job_members(job: *const JobHandle) -> c_int {
-    guarded(|| with_shared(OF, job, "job", |job| count_of(job.operations)))
+    guarded(|| with_shared(JOB_TABLE, job, "job", |job| count_of(job.operations)))
 }
 
-/// How an operation of a job has ended, by its number in the list: 0 or its negative errno, and
-/// `outcome`, which may be NULL.
+/// Returns 0 or the negative errno of one operation of a job, by its number in the batch, and writes
+/// its outcome to `outcome`, which may be NULL.
 ///
-/// -EAGAIN before the job has ended, -ENOENT if there is no operation of that number.
+/// -EAGAIN before the job has ended, -ENOENT if the job has no operation of that number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_job_member(
     job: *const JobHandle,
@@ -225,23 +235,23 @@ pub unsafe extern "C" fn skd_job_member(
 ) -> c_int {
     guarded(|| {
         // SAFETY: the caller's structure.
-        let out = unsafe { Out::optional(outcome, "outcome") }?;
-        with_exclusive(OF, job, "job", |job| {
+        let out = unsafe { OutStructure::optional(outcome, "outcome") }?;
+        with_exclusive(JOB_TABLE, job, "job", |job| {
             let all = job.poll().cloned();
-            let all = all.ok_or_else(|| Failure::new(libc::EAGAIN, "the job is under way"))?;
+            let all = all.ok_or_else(|| SkdFailure::new(libc::EAGAIN, "the job is under way"))?;
             let members = if job.members.is_empty() { &vec![all] } else { &job.members };
             let last = members.len() - 1;
             let text = || format!("the job has no operation {number}; allowed: 0 to {last}");
             let end = members.get(number as usize);
-            tell(end.ok_or_else(|| Failure::new(libc::ENOENT, text()))?, &out)
+            report_end(end.ok_or_else(|| SkdFailure::new(libc::ENOENT, text()))?, &out)
         })
     })
 }
 
 /// Gives a job back that has ended; NULL does nothing.
 ///
-/// -EBUSY if it is under way: wait for it, or abandon it. In a child of the process that began it,
-/// it can be given back at any time.
+/// -EBUSY if the job is under way: wait for it, or abandon it. In a child of the process that began
+/// it, it can be given back at any time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_job_free(job: *mut JobHandle) -> c_int {
     guarded(|| {
@@ -250,24 +260,24 @@ pub unsafe extern "C" fn skd_job_free(job: *mut JobHandle) -> c_int {
         }
         let has_ended = |job: &mut JobOfC| match job.poll() {
             Some(_) => Ok(()),
-            None => Err(Failure::new(
+            None => Err(SkdFailure::new(
                 libc::EBUSY,
-                "the job is under way, and its memory a device's: wait for its end, or call \
+                "the job is under way, and a device uses its memory: wait for its end, or call \
                  skd_job_abandon()",
             )),
         };
-        drop(remove(OF, job, "job", has_ended)?);
+        drop(remove(JOB_TABLE, job, "job", has_ended)?);
         Ok(0)
     })
 }
 
-/// Gives a job back, whether or not it has ended. A device may read and write the operation's
-/// memory still: it has to stay, and its contents are undefined. NULL does nothing.
+/// Gives a job back, whether or not it has ended; NULL does nothing. A device may still read and write
+/// the memory of the operation: the program has to keep it, and its contents are undefined.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_job_abandon(job: *mut JobHandle) -> c_int {
     guarded(|| {
         if !job.is_null() {
-            drop(remove(OF, job, "job", |_| Ok(()))?);
+            drop(remove(JOB_TABLE, job, "job", |_| Ok(()))?);
         }
         Ok(0)
     })

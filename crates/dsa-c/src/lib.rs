@@ -2,15 +2,15 @@
 //! languages.
 //!
 //! The interface is `include/skipline_dsa.h`, generated from these functions and kept beside them; the
-//! man page is `skipline_dsa.3`. Here are only conversions: handles, structures with versions, negative
+//! man page is `skipline_dsa.3`. This crate only converts: handles, structures with versions, negative
 //! errnos, sentences for people. No panic leaves the library, and nothing is printed.
 //!
-//! - `boundary`: what every function does with its caller's pointers, errors and panics; `sized`:
-//!   structures that say how large they are; `handles`: what handles stand for.
+//! - `boundary`: handling of the caller's pointers, of errors and of panics in every function; `sized`:
+//!   structures that state their size; `handles`: the tables behind handles.
 //! - `client`, `queues`, `statistics`: a client, its queues, its counts.
-//! - `operation`: what is asked; `outcome`: what it came to; `run`: calls that wait for the end.
-//! - `job`, `set`, `batch`: operations under way, several of them, lists of them.
-//! - `raw`, `raw_job`, `drain`: descriptors that the program writes itself; the end of all of them.
+//! - `operation`, `outcome`: an operation and its outcome, in C; `run`: calls that wait for the end.
+//! - `job`, `set`, `batch`: operations under way, sets and lists of them.
+//! - `raw`, `raw_job`: descriptors that the program writes itself; `drain`: the end of all descriptors.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 

@@ -1,54 +1,56 @@
-//! `skd_operation`: what is asked, as C states it.
+//! `skd_operation`: an operation, as C states it.
 
-use crate::boundary::{Failure, missing};
+use crate::boundary::{SkdFailure, missing};
 use crate::sized::Sized32;
 use dsa::hardware::Opcode;
 use dsa_client::client::Path;
-use dsa_client::operation::{CrcKind, Operation, Tags};
+use dsa_client::operation::{CrcKind, OffloadOperation, ProtectionTags};
 use libc::{c_int, c_void};
 
-/// Nothing.
+/// Does nothing.
 pub const SKD_NO_OP: u32 = 0;
-/// Waits for what was submitted to one queue before; skd_drain() does so for all.
+/// Drain: ends after all descriptors that were submitted to one queue before; skd_drain() waits for
+/// all queues.
 pub const SKD_DRAIN: u32 = 2;
-/// Copies `bytes` from `source` to `destination`, which may overlap.
+/// Copies `bytes` from `source` to `destination`. The ranges may overlap.
 pub const SKD_COPY: u32 = 3;
-/// Fills `destination` with `pattern`, the least significant byte first; with SKD_PATTERN_16 of 16
-/// bytes, whose second half is `pattern_high`.
+/// Fills `destination` with the eight bytes of `pattern`, the least significant first. With
+/// SKD_PATTERN_16 the pattern has 16 bytes, and its second half is `pattern_high`.
 pub const SKD_FILL: u32 = 4;
 /// Finds the first byte in which `source` and `source2` differ.
 pub const SKD_COMPARE: u32 = 5;
 /// Finds the first byte in which `source` differs from `pattern`, of eight bytes.
 pub const SKD_COMPARE_PATTERN: u32 = 6;
-/// Records at `destination`, in `record_bytes` at most, in what `source2` differs from `source`.
+/// Writes a record of the differences of `source2` from `source`, of at most `record_bytes`, at
+/// `destination`.
 /// Addresses and `bytes` are multiples of 8, `record_bytes` is at least 80, `bytes` at most 524288.
 pub const SKD_CREATE_DELTA: u32 = 7;
-/// Writes the differences of a record of `record_bytes` at `source` over `destination`, of `bytes`.
+/// Writes the differences in a record of `record_bytes` at `source` over the `bytes` at `destination`.
 pub const SKD_APPLY_DELTA: u32 = 8;
 /// Copies from `source` to `destination` and `destination2`, whose addresses are equal in their lowest
 /// 12 bits.
 pub const SKD_DUALCAST: u32 = 9;
-/// Loads the translations of `source` (version 2 of the hardware).
+/// Loads the address translations of `source` (version 2 of the hardware).
 pub const SKD_FETCH_TRANSLATIONS: u32 = 10;
-/// Computes the CRC of `source` behind bytes whose CRC is `seed`; 0: of none. CRC-32C unless flags ask
-/// for another one.
+/// Computes the CRC of `source`. `seed` is the CRC of the bytes before it, 0 if there are none. The CRC
+/// is CRC-32C unless flags choose another one.
 pub const SKD_CRC: u32 = 16;
 /// Copies from `source` to `destination`, and computes the CRC.
 pub const SKD_COPY_CRC: u32 = 17;
-/// Checks protection information (T10 DIF) behind each block of `source`, by `source_tags`. `bytes` are
-/// those of the source, protection information included, here and below.
+/// Checks protection information (T10 DIF) after each block of `source`, by `source_tags`. `bytes` is
+/// the size of the source with its protection information, here and below.
 pub const SKD_DIF_CHECK: u32 = 18;
 /// Copies blocks, and adds protection information by `destination_tags`.
 pub const SKD_DIF_INSERT: u32 = 19;
 /// Checks protection information by `source_tags`, and copies blocks without it.
 pub const SKD_DIF_STRIP: u32 = 20;
-/// Checks protection information by `source_tags`, and copies blocks with new one by
+/// Checks protection information by `source_tags`, and copies blocks with new protection information by
 /// `destination_tags`.
 pub const SKD_DIF_UPDATE: u32 = 21;
-/// Writes protection information of the blocks of `source` to `destination`, apart from them (version 2
-/// of the hardware).
+/// Writes protection information of the blocks of `source` to a separate range at `destination`
+/// (version 2 of the hardware).
 pub const SKD_DIX_GENERATE: u32 = 23;
-/// Writes the lines of `source` back to memory, and out of the caches.
+/// Writes the lines of `source` back to memory and removes them from all caches.
 pub const SKD_CACHE_FLUSH: u32 = 32;
 
 // The generator of the header reads numbers alone.
@@ -73,35 +75,35 @@ const _: () = {
     assert!(SKD_CACHE_FLUSH == Opcode::CacheFlush as u32);
 };
 
-/// Flag of `skd_operation`: what it writes goes to the last-level cache, and not to memory.
+/// Flag of `skd_operation`: the destination is written to the last-level cache, and not to memory.
 pub const SKD_TO_CACHE: u32 = 1;
-/// The pattern of SKD_FILL has 16 bytes (version 2 of the hardware).
+/// Flag of `skd_operation`: the pattern of SKD_FILL has 16 bytes (version 2 of the hardware).
 pub const SKD_PATTERN_16: u32 = 2;
-/// The CRC has 64 bits, with the polynomial of NVMe (version 2 of the hardware).
+/// Flag of `skd_operation`: the CRC has 64 bits and the polynomial of NVMe (version 2 of the hardware).
 pub const SKD_CRC_64: u32 = 4;
-/// Seed and result of the CRC are neither inverted nor reflected.
+/// Flag of `skd_operation`: seed and result of the CRC are neither inverted nor reflected.
 pub const SKD_CRC_BYPASS_INVERSION: u32 = 8;
-/// Data is not reflected for the CRC.
+/// Flag of `skd_operation`: data is not reflected for the CRC.
 pub const SKD_CRC_BYPASS_REFLECTION: u32 = 16;
 const ALL_FLAGS: u32 = 31;
 
 const _: () = assert!(SKD_DIF_SEED_ONES + SKD_DIF_INVERT_GUARD == 12);
 
-/// Bit of `dif_format` beside the block: the guard begins with 0xffff, and not with 0.
+/// Bit of `dif_format`: the guard begins with 0xffff, and not with 0.
 pub const SKD_DIF_SEED_ONES: u8 = 4;
-/// The guard is inverted.
+/// Bit of `dif_format`: the guard is inverted.
 pub const SKD_DIF_INVERT_GUARD: u8 = 8;
 
-/// To a device from the threshold on and where that cannot do harm, else to the CPU.
+/// Path of an operation: a device from the threshold on, unless the ranges overlap; else the CPU.
 pub const SKD_AUTOMATIC: c_int = 0;
-/// To a device, whatever the size; -ENODEV without a queue for it. What the device fails at is done by
-/// the CPU all the same.
+/// Path of an operation: a device, whatever the size; -ENODEV if no queue takes the operation. A piece
+/// at which the device fails is executed by the CPU all the same.
 pub const SKD_DEVICE: c_int = 1;
-/// To the CPU.
+/// Path of an operation: the CPU.
 pub const SKD_CPU: c_int = 2;
 
-/// Tags of protection information, and which of them are fixed, checked or passed through: the flags of
-/// section 8.3.14 of Intel's specification of DSA.
+/// Tags of protection information, with flags for those that are fixed, checked or passed through
+/// (section 8.3.14 of Intel's specification of DSA).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct TagsOfC {
@@ -109,7 +111,7 @@ pub struct TagsOfC {
     pub reference: u32,
     /// Application tag of the first block.
     pub application: u16,
-    /// Bits of the application tag that do not count.
+    /// Bits of the application tag that are not compared.
     pub mask: u16,
     /// Flags: of a source 0x80 reference tag fixed, 0x40 not checked, 0x20 guard not checked, 0x10
     /// application tag incrementing, 0x08, 0x04, 0x02 blocks whose tags are all ones are not checked;
@@ -120,39 +122,39 @@ pub struct TagsOfC {
     pub reserved: [u8; 3],
 }
 
-/// An operation. Made by skd_operation_of() and its relatives; what an operation does not use is not
-/// looked at.
+/// An operation. skd_operation_of() and the functions like it make one. Fields that an operation does
+/// not use are ignored.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OperationOfC {
     /// Bytes of this structure.
     pub size: u32,
-    /// Which operation: SKD_COPY and others.
+    /// Code of the operation: SKD_COPY and others.
     pub opcode: u32,
-    /// SKD_TO_CACHE and others.
+    /// 0, or flags: SKD_TO_CACHE and others.
     pub flags: u32,
-    /// Block of DIF operations: 0 512 B, 1 520 B, 2 4096 B, 3 4104 B; and SKD_DIF_SEED_ONES,
-    /// SKD_DIF_INVERT_GUARD.
+    /// Block size of DIF operations: 0 for 512 B, 1 for 520 B, 2 for 4096 B, 3 for 4104 B; plus
+    /// SKD_DIF_SEED_ONES and SKD_DIF_INVERT_GUARD.
     pub dif_format: u8,
     /// 0.
     pub reserved: [u8; 3],
-    /// What is read.
+    /// Range that is read.
     pub source: *const c_void,
-    /// What is read as well.
+    /// Second range that is read.
     pub source2: *const c_void,
-    /// What is written.
+    /// Range that is written.
     pub destination: *mut c_void,
-    /// What is written as well.
+    /// Second range that is written.
     pub destination2: *mut c_void,
-    /// Size.
+    /// Size of the ranges, in bytes.
     pub bytes: u64,
-    /// Pattern, or its first half.
+    /// Pattern of eight bytes, or the first half of a pattern of 16 bytes.
     pub pattern: u64,
     /// The second half of a pattern of 16 bytes.
     pub pattern_high: u64,
-    /// CRC of what is before.
+    /// CRC of the bytes before the source; 0 if there are none.
     pub seed: u64,
-    /// Bytes of a record of differences.
+    /// Size of a record of differences, in bytes.
     pub record_bytes: u32,
     /// Tags of a source with protection information.
     pub source_tags: TagsOfC,
@@ -163,43 +165,43 @@ pub struct OperationOfC {
 }
 
 #[allow(unsafe_code)]
-// SAFETY: as it has to be; pointers are numbers here until an operation runs.
+// SAFETY: `repr(C)`, a `u32` first, and any bytes form one; pointers are numbers until an operation runs.
 unsafe impl Sized32 for OperationOfC {
     const NAME: &'static str = "skd_operation";
 }
 
-/// The path of a number.
-pub fn path(number: c_int) -> Result<Path, Failure> {
+/// Converts the number of a path.
+pub fn path(number: c_int) -> Result<Path, SkdFailure> {
     match number {
         SKD_AUTOMATIC => Ok(Path::Automatic),
         SKD_DEVICE => Ok(Path::Device),
         SKD_CPU => Ok(Path::Cpu),
-        _ => Err(Failure::invalid(format!(
+        _ => Err(SkdFailure::invalid(format!(
             "`path` is {number}; allowed: SKD_AUTOMATIC (0), SKD_DEVICE (1), SKD_CPU (2)"
         ))),
     }
 }
 
-/// The operation of a code, but for SKD's lists, which are batches.
-pub fn opcode(code: u32) -> Result<Opcode, Failure> {
+/// Converts the code of an operation. Batches are refused: skd_batch_submit() begins them.
+pub fn opcode(code: u32) -> Result<Opcode, SkdFailure> {
     let known = u8::try_from(code).ok().and_then(Opcode::from_code);
     known.filter(|opcode| *opcode != Opcode::Batch).ok_or_else(|| {
-        Failure::invalid(format!("no operation has the code {code}; SKD_COPY is 3, for example"))
+        SkdFailure::invalid(format!("no operation has the code {code}; SKD_COPY is 3, for example"))
     })
 }
 
 impl OperationOfC {
-    /// The same for a client.
-    pub fn read(&self) -> Result<Operation, Failure> {
+    /// Checks the operation and converts it for a client.
+    pub fn read(&self) -> Result<OffloadOperation, SkdFailure> {
         let opcode = opcode(self.opcode)?;
         if self.flags & !ALL_FLAGS != 0 {
             let unknown = self.flags & !ALL_FLAGS;
             let text = format!("{}: unknown flags {unknown:#x}", opcode.name());
-            return Err(Failure::invalid(text));
+            return Err(SkdFailure::invalid(text));
         }
         if self.reserved != [0; 3] || self.reserved2 != 0 {
             let text = format!("{}: a reserved field of skd_operation is not 0", opcode.name());
-            return Err(Failure::invalid(text));
+            return Err(SkdFailure::invalid(text));
         }
         self.check_pointers(opcode)?;
         let operation = self.convert(opcode);
@@ -207,7 +209,7 @@ impl OperationOfC {
         Ok(if to_cache { operation.to_cache() } else { operation })
     }
 
-    fn check_pointers(&self, opcode: Opcode) -> Result<(), Failure> {
+    fn check_pointers(&self, opcode: Opcode) -> Result<(), SkdFailure> {
         use Opcode::{
             ApplyDelta, Compare, CopyCrc, CreateDelta, DifInsert, DifStrip, DifUpdate, DixGenerate,
             Drain, Dualcast, Fill, Move, NoOp,
@@ -225,46 +227,53 @@ impl OperationOfC {
         match needed.iter().find(|(_, pointer, is_needed)| *is_needed && pointer.is_null()) {
             // A size of 0 is refused with a sentence of its own.
             Some((name, ..)) if self.bytes > 0 => {
-                let Failure { errno, text } = missing(name);
-                Err(Failure::new(errno, format!("{}: {text}", opcode.name())))
+                let SkdFailure { errno, text } = missing(name);
+                Err(SkdFailure::new(errno, format!("{}: {text}", opcode.name())))
             }
             _ => Ok(()),
         }
     }
 
-    fn convert(&self, opcode: Opcode) -> Operation {
+    fn convert(&self, opcode: Opcode) -> OffloadOperation {
         let (from, to) = (self.source as u64, self.destination as u64);
         let (also_from, also_to) = (self.source2 as u64, self.destination2 as u64);
         let (bytes, format) = (self.bytes, self.dif_format);
-        let (source, destination) = (tags(self.source_tags), tags(self.destination_tags));
+        let (source, destination) =
+            (convert_tags(self.source_tags), convert_tags(self.destination_tags));
         let record_bytes = self.record_bytes;
         match opcode {
-            Opcode::NoOp | Opcode::Batch => Operation::no_op(),
-            Opcode::Drain => Operation::drain(),
-            Opcode::Move => Operation::copy(from, to, bytes),
+            Opcode::NoOp | Opcode::Batch => OffloadOperation::no_op(),
+            Opcode::Drain => OffloadOperation::drain(),
+            Opcode::Move => OffloadOperation::copy(from, to, bytes),
             Opcode::Fill if self.flags & SKD_PATTERN_16 != 0 => {
                 let pattern = u128::from(self.pattern_high) << 64 | u128::from(self.pattern);
-                Operation::fill_wide(to, pattern, bytes)
+                OffloadOperation::fill_wide(to, pattern, bytes)
             }
-            Opcode::Fill => Operation::fill(to, self.pattern, bytes),
-            Opcode::Compare => Operation::compare(from, also_from, bytes),
-            Opcode::ComparePattern => Operation::compare_pattern(from, self.pattern, bytes),
+            Opcode::Fill => OffloadOperation::fill(to, self.pattern, bytes),
+            Opcode::Compare => OffloadOperation::compare(from, also_from, bytes),
+            Opcode::ComparePattern => OffloadOperation::compare_pattern(from, self.pattern, bytes),
             Opcode::CreateDelta => {
-                Operation::create_delta((from, also_from), bytes, (to, record_bytes))
+                OffloadOperation::create_delta((from, also_from), bytes, (to, record_bytes))
             }
-            Opcode::ApplyDelta => Operation::apply_delta((from, record_bytes), to, bytes),
-            Opcode::Dualcast => Operation::dualcast(from, to, also_to, bytes),
-            Opcode::TranslationFetch => Operation::fetch_translations(from, bytes),
-            Opcode::Crc => Operation::crc(self.crc_kind(), self.seed, from, bytes),
-            Opcode::CopyCrc => Operation::copy_crc(self.crc_kind(), self.seed, (from, to), bytes),
-            Opcode::DifCheck => Operation::dif_check(from, bytes, format, source),
-            Opcode::DifInsert => Operation::dif_insert((from, to), bytes, format, destination),
-            Opcode::DifStrip => Operation::dif_strip((from, to), bytes, format, source),
+            Opcode::ApplyDelta => OffloadOperation::apply_delta((from, record_bytes), to, bytes),
+            Opcode::Dualcast => OffloadOperation::dualcast(from, to, also_to, bytes),
+            Opcode::TranslationFetch => OffloadOperation::fetch_translations(from, bytes),
+            Opcode::Crc => OffloadOperation::crc(self.crc_kind(), self.seed, from, bytes),
+            Opcode::CopyCrc => {
+                OffloadOperation::copy_crc(self.crc_kind(), self.seed, (from, to), bytes)
+            }
+            Opcode::DifCheck => OffloadOperation::dif_check(from, bytes, format, source),
+            Opcode::DifInsert => {
+                OffloadOperation::dif_insert((from, to), bytes, format, destination)
+            }
+            Opcode::DifStrip => OffloadOperation::dif_strip((from, to), bytes, format, source),
             Opcode::DifUpdate => {
-                Operation::dif_update((from, to), bytes, format, (source, destination))
+                OffloadOperation::dif_update((from, to), bytes, format, (source, destination))
             }
-            Opcode::DixGenerate => Operation::dix_generate((from, to), bytes, format, destination),
-            Opcode::CacheFlush => Operation::flush(from, bytes),
+            Opcode::DixGenerate => {
+                OffloadOperation::dix_generate((from, to), bytes, format, destination)
+            }
+            Opcode::CacheFlush => OffloadOperation::flush(from, bytes),
         }
     }
 
@@ -278,7 +287,7 @@ impl OperationOfC {
     }
 }
 
-fn tags(of: TagsOfC) -> Tags {
-    let TagsOfC { reference, application, mask, flags, reserved: _ } = of;
-    Tags { flags, reference, application, mask }
+fn convert_tags(tags: TagsOfC) -> ProtectionTags {
+    let TagsOfC { reference, application, mask, flags, reserved: _ } = tags;
+    ProtectionTags { flags, reference, application, mask }
 }

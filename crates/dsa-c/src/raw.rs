@@ -1,44 +1,45 @@
 //! `skd_raw_submit`, `skd_record_text`: descriptors that the program writes itself.
 #![allow(unsafe_code)]
 
-use crate::boundary::{Failure, guarded, missing, required_out, write_text};
+use crate::boundary::{SkdFailure, guarded, missing, required_out, write_text};
 use crate::client::{ClientHandle, with_client};
-use crate::job::{JobHandle, Work, begin};
+use crate::job::{JobHandle, JobWork, begin};
 use crate::queues::no_queue;
 use crate::raw_job::{RawJob, no_record};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::{RECORD_BYTES, flags};
 use dsa::record::Record;
-use dsa_client::client::Client;
-use dsa_client::words::{Limits, describe};
+use dsa_client::client::OffloadClient;
+use dsa_client::record_description::{Limits, describe};
 use libc::{c_char, c_int, c_void};
 
-/// Why a queue takes no descriptor.
-fn not_taken(client: &Client, queue: usize) -> Failure {
+/// The failure for a queue that has not taken a descriptor.
+fn not_taken(client: &OffloadClient, queue: usize) -> SkdFailure {
     let queue = client.portals()[queue].queue();
     if queue.is_enabled() {
         let text = format!("{} is full: wait for the end of a job", queue.name);
-        return Failure::new(libc::EAGAIN, text);
+        return SkdFailure::new(libc::EAGAIN, text);
     }
-    Failure::new(libc::ENODEV, format!("{} is disabled", queue.name))
+    SkdFailure::new(libc::ENODEV, format!("{} is disabled", queue.name))
 }
 
-/// Refuses what a queue would not answer, or answer elsewhere.
-fn check(descriptor: &Descriptor) -> Result<(), Failure> {
+/// Checks a descriptor, and clears its record. Refused are descriptors whose end could not be seen, or that
+/// would act for another process.
+fn check(descriptor: &Descriptor) -> Result<(), SkdFailure> {
     let at = descriptor.record();
     if descriptor.pasid_word() != 0 {
-        return Err(Failure::invalid(
+        return Err(SkdFailure::invalid(
             "bytes 0 to 3 of the descriptor are not 0: the system sets PASID and privilege",
         ));
     }
     if !descriptor.has(flags::RECORD_ADDRESS_VALID | flags::REQUEST_RECORD) {
-        return Err(Failure::invalid(
-            "flags 2 and 3 of the descriptor have to be set: without a completion record nothing tells \
-             its end",
+        return Err(SkdFailure::invalid(
+            "flags 2 and 3 of the descriptor have to be set: without a completion record its end \
+             cannot be seen",
         ));
     }
     if !at.is_multiple_of(RECORD_BYTES as u64) {
-        return Err(Failure::invalid(format!(
+        return Err(SkdFailure::invalid(format!(
             "the completion record at {at:#x} (bytes 8 to 15 of the descriptor) is not aligned to 32 bytes"
         )));
     }
@@ -48,18 +49,18 @@ fn check(descriptor: &Descriptor) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Submits a descriptor of 64 bytes, as hardware lays it out, to one of a client's queues by its
-/// number. On success `*job` is to be given back with skd_job_free(); its outcome has the
-/// completion record. Nothing is divided, resumed behind page faults, or done by the CPU: what the
-/// device says is the end. The record is cleared first. Statistics do not count it, and one that is
-/// abandoned keeps its entry of a dedicated queue.
+/// Submits a descriptor of 64 bytes, in the layout of the hardware, to a queue of a client, by its
+/// number. On success `*job` has to be given back with skd_job_free(); its outcome has the
+/// completion record. The descriptor is not divided, not resumed after page faults, and not executed
+/// by the CPU. Its record is cleared before the submission. Statistics do not count it. If the job is
+/// abandoned, the descriptor keeps its entry of a dedicated queue.
 ///
-/// -EINVAL for a record that is not aligned to 32 bytes, or not asked for (flags 2 and 3), and for
-/// bytes 0 to 3 that are not 0; -EFAULT for a record that this process may not write; -ENOENT for a
-/// queue that is not there; -EAGAIN if the queue is full, -ENODEV if it is disabled; -ECHILD in a
-/// child of the process that opened the client. Nothing is submitted then. The job fails with
-/// -EBADMSG for any other status than success (the sentence has status and field), with -ENODEV if
-/// the queue was disabled before it ended.
+/// -EINVAL for a record that is not aligned to 32 bytes, or not requested (flags 2 and 3), and for
+/// bytes 0 to 3 that are not 0; -EFAULT for a record that this process may not write; -ENOENT if the
+/// client has no queue of that number; -EAGAIN if the queue is full, -ENODEV if it is disabled;
+/// -ECHILD in a child of the process that opened the client. On an error nothing is submitted. The
+/// job fails with -EBADMSG for any status but success (the sentence has status and field), and with
+/// -ENODEV if the queue was disabled before the descriptor ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_raw_submit(
     client: *const ClientHandle,
@@ -80,21 +81,21 @@ pub unsafe extern "C" fn skd_raw_submit(
                 return Err(no_queue(queue, queues));
             }
             if client.is_forked() {
-                return Err(Failure::new(
+                return Err(SkdFailure::new(
                     libc::ECHILD,
                     "this process came of a fork, and has no portal; a client that it opens itself has",
                 ));
             }
             check(&descriptor)?;
             let begun = RawJob::begin(client, queue as usize, descriptor);
-            begin(Work::Raw(begun.ok_or_else(|| not_taken(client, queue as usize))?), 1, out)
+            begin(JobWork::Raw(begun.ok_or_else(|| not_taken(client, queue as usize))?), 1, out)
         })
     })
 }
 
-/// Writes what a completion record of 32 bytes says of its descriptor of 64 as a sentence, with the
-/// field at fault: at most `text_bytes` bytes, always terminated. Returns the bytes of the whole
-/// sentence.
+/// Describes a completion record of 32 bytes and its descriptor of 64 bytes in a sentence, with the
+/// field at fault. Writes at most `text_bytes` bytes, always terminated, and returns the bytes of the
+/// whole sentence.
 ///
 /// Limits in the sentence are those of Sapphire Rapids: 2 GiB, 1024 descriptors.
 #[unsafe(no_mangle)]

@@ -1,25 +1,25 @@
-//! A descriptor of the caller's under way: its record, its end, and the loss of its queue.
+//! A descriptor under way that the program has written itself: its record, its end, and the loss of its queue.
 #![allow(unsafe_code)]
 
-use crate::boundary::Failure;
+use crate::boundary::SkdFailure;
 use crate::outcome::{JobEnd, OutcomeOfC};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::status;
 use dsa::record::Record;
-use dsa_client::client::Client;
-use dsa_client::portal::Portal;
-use dsa_client::words::{Limits, describe};
+use dsa_client::client::OffloadClient;
+use dsa_client::portal::QueuePortal;
+use dsa_client::record_description::{Limits, describe};
 use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
 
-/// Looks at a record between two at its queue.
+/// Polls of a record between two checks of its queue.
 const LOOKS: u32 = 1024;
-/// Time without an end after which a queue is asked whether it is enabled.
+/// Time without an end after which the queue is checked.
 const SUSPICIOUS: Duration = Duration::from_millis(100);
 
-/// A descriptor of the caller's under way, whose record is in the caller's memory.
+/// A descriptor of the caller that is under way, with its record in memory of the caller.
 pub struct RawJob {
-    client: Client,
+    client: OffloadClient,
     queue: usize,
     descriptor: Descriptor,
     looks: u32,
@@ -27,14 +27,14 @@ pub struct RawJob {
 }
 
 /// The limits of a queue, for sentences.
-fn limits(portal: &Portal) -> Limits {
+fn limits(portal: &QueuePortal) -> Limits {
     let queue = portal.queue();
     Limits { most_transfer_bytes: queue.most_transfer_bytes, most_batch: queue.most_batch }
 }
 
 impl RawJob {
     /// Submits a descriptor whose record is cleared; `None` if the queue is full.
-    pub fn begin(client: &Client, queue: usize, descriptor: Descriptor) -> Option<Self> {
+    pub fn begin(client: &OffloadClient, queue: usize, descriptor: Descriptor) -> Option<Self> {
         // SAFETY: the caller of the library vouches for the descriptor's memory.
         let taken = unsafe { client.portals()[queue].submit(&descriptor) };
         taken.then(|| Self {
@@ -46,11 +46,11 @@ impl RawJob {
         })
     }
 
-    fn portal(&self) -> &Portal {
+    fn portal(&self) -> &QueuePortal {
         &self.client.portals()[self.queue]
     }
 
-    /// Its end, if it has one.
+    /// The result of the descriptor, if it has ended.
     pub fn poll(&mut self) -> Option<JobEnd> {
         if self.client.is_forked() {
             return Some(Err(dsa_client::error::Error::Forked.into()));
@@ -59,7 +59,7 @@ impl RawJob {
             Err(failure) => Err(failure),
             Ok(Some(record)) => Ok(self.end_of(&record)),
             Ok(None) if self.has_gone() => match self.record() {
-                // It was looked at before the queue was: once more.
+                // The record is read again, since it may have been written before the queue was checked.
                 Ok(Some(record)) => Ok(self.end_of(&record)),
                 _ => Err(self.gone()),
             },
@@ -69,8 +69,8 @@ impl RawJob {
         Some(end.and_then(|end| end))
     }
 
-    /// The record, once its status is there.
-    fn record(&self) -> Result<Option<Record>, Failure> {
+    /// The record, if its status is not 0.
+    fn record(&self) -> Result<Option<Record>, SkdFailure> {
         let at = self.descriptor.record();
         let status = dsa::memory::load::<1>(at).ok_or_else(|| no_record(at))?;
         if status == [0] {
@@ -91,12 +91,12 @@ impl RawJob {
             }
             _ => {
                 let words = describe(&self.descriptor, record, limits(self.portal()));
-                Err(Failure::new(libc::EBADMSG, words))
+                Err(SkdFailure::new(libc::EBADMSG, words))
             }
         }
     }
 
-    /// Whether its queue is disabled, after a while.
+    /// Whether the queue is disabled; checked only after a while, and only in some of the calls.
     fn has_gone(&mut self) -> bool {
         self.looks = self.looks.wrapping_add(1);
         self.looks.is_multiple_of(LOOKS)
@@ -104,9 +104,9 @@ impl RawJob {
             && !self.portal().queue().is_enabled()
     }
 
-    fn gone(&self) -> Failure {
+    fn gone(&self) -> SkdFailure {
         let name = &self.portal().queue().name;
-        Failure::new(
+        SkdFailure::new(
             libc::ENODEV,
             format!("{name} was disabled before the descriptor ended; nothing of it was repeated"),
         )
@@ -114,8 +114,8 @@ impl RawJob {
 }
 
 /// The failure for a completion record that this process may not access.
-pub fn no_record(at: u64) -> Failure {
-    Failure::new(
+pub fn no_record(at: u64) -> SkdFailure {
+    SkdFailure::new(
         libc::EFAULT,
         format!("the completion record at {at:#x} cannot be read and written by this process"),
     )

@@ -1,27 +1,27 @@
-//! `skd_set_*`: several jobs, whose ends come in any order.
+//! `skd_set_*`: sets of jobs, whose ends are taken in the order in which the jobs end.
 #![allow(unsafe_code)]
 
 use crate::boundary::{
-    Failure, count_of, guarded, insert, remove, required_out, with_exclusive, with_shared,
+    SkdFailure, count_of, guarded, insert, remove, required_out, with_exclusive, with_shared,
 };
-use crate::handles::{self, Table};
-use crate::job::{JobHandle, SKD_FOREVER, limit, look, pause};
+use crate::handles::{self, HandleTable};
+use crate::job::{JobHandle, SKD_FOREVER, limit, pause, poll_job};
 use libc::c_int;
 use std::ptr::without_provenance_mut;
 use std::time::Instant;
 
-/// Jobs, each with a number of the caller's.
+/// A set of jobs, each with a tag that the caller chose.
 pub struct SetHandle(());
 
-/// The end of a job of a set. This structure stays as it is.
+/// The end of a job of a set. This structure never changes, so that it states no size.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct EndOfC {
-    /// The number that the job was added with.
+    /// Tag with which the job was added.
     pub tag: u64,
-    /// The job, which has left the set and is to be given back. skd_job_poll() says what it came to.
+    /// The job. It has left the set and has to be given back; skd_job_poll() returns its result.
     pub job: *mut JobHandle,
-    /// 0, or the negative errno that it failed with.
+    /// 0, or the negative errno that the job failed with.
     pub error: c_int,
 }
 
@@ -33,15 +33,15 @@ struct Member {
 
 struct SetOfC {
     members: Vec<Member>,
-    /// Where the next look begins, so that none is looked at last for ever.
+    /// Index of the job that is polled next, so that none is always polled last.
     next: usize,
 }
 
-static SETS: Table<SetOfC> = Table::new(handles::SET);
-const OF: (&Table<SetOfC>, u64) = (&SETS, handles::SET);
+static SETS: HandleTable<SetOfC> = HandleTable::new(handles::SET);
+const SET_TABLE: (&HandleTable<SetOfC>, u64) = (&SETS, handles::SET);
 
 impl SetOfC {
-    /// Ends that are there, as many as fit.
+    /// Takes the ends of jobs that have ended, as many as fit, and returns their number.
     fn poll(&mut self, ends: *mut EndOfC, count: usize) -> usize {
         let mut found = 0;
         for _ in 0..self.members.len() {
@@ -51,11 +51,11 @@ impl SetOfC {
             self.next = if self.next < self.members.len() { self.next } else { 0 };
             let Member { tag, job } = self.members[self.next];
             let job = without_provenance_mut(job);
-            let error = match look(job, "job") {
+            let error = match poll_job(job, "job") {
                 Ok(Some(Ok(_))) => 0,
                 Ok(Some(Err(failure))) => -failure.errno,
-                // One that another thread waits for is looked at later; one that was given back has
-                // left.
+                // A job that another thread waits for is polled later; one that was given back leaves the
+                // set.
                 Err(failure) if failure.errno != libc::EBUSY => -failure.errno,
                 Ok(None) | Err(_) => {
                     self.next += 1;
@@ -71,50 +71,52 @@ impl SetOfC {
     }
 }
 
-/// The caller's array.
-fn room(ends: *mut EndOfC, count: usize) -> Result<*mut EndOfC, Failure> {
+/// Checks the array of the caller.
+fn check_array(ends: *mut EndOfC, count: usize) -> Result<*mut EndOfC, SkdFailure> {
     if count == 0 {
-        return Err(Failure::invalid("`count` is 0: there is no room for an end"));
+        return Err(SkdFailure::invalid("`count` is 0: the array has no room for an end"));
     }
     required_out(ends, "ends")
 }
 
-/// A set without jobs, to be given back with skd_set_free().
+/// Creates a set without jobs. It has to be given back with skd_set_free().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_set_create(set: *mut *mut SetHandle) -> c_int {
-    guarded(|| insert(OF, SetOfC { members: Vec::new(), next: 0 }, required_out(set, "set")?))
+    guarded(|| {
+        insert(SET_TABLE, SetOfC { members: Vec::new(), next: 0 }, required_out(set, "set")?)
+    })
 }
 
-/// Gives a set back; NULL does nothing. Its jobs go on, and are to be given back one by one.
+/// Gives a set back; NULL does nothing. Its jobs continue, and have to be given back one by one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_set_free(set: *mut SetHandle) -> c_int {
     guarded(|| {
         if !set.is_null() {
-            drop(remove(OF, set, "set", |_| Ok(()))?);
+            drop(remove(SET_TABLE, set, "set", |_| Ok(()))?);
         }
         Ok(0)
     })
 }
 
-/// Adds a job, with a number that its end will have.
+/// Adds a job with a tag, which is reported with its end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_set_add(set: *mut SetHandle, job: *mut JobHandle, tag: u64) -> c_int {
     guarded(|| {
-        look(job, "job")?;
-        with_exclusive(OF, set, "set", |set| {
+        poll_job(job, "job")?;
+        with_exclusive(SET_TABLE, set, "set", |set| {
             set.members.push(Member { tag, job: job.addr() });
             Ok(0)
         })
     })
 }
 
-/// Jobs of a set whose ends were not taken.
+/// Returns the number of jobs of a set whose ends were not taken.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_set_count(set: *const SetHandle) -> c_int {
-    guarded(|| with_shared(OF, set, "set", |set| count_of(set.members.len())))
+    guarded(|| with_shared(SET_TABLE, set, "set", |set| count_of(set.members.len())))
 }
 
-/// Takes the ends of jobs that have ended, `count` of them at most: how many there were.
+/// Takes the ends of jobs that have ended, at most `count` of them, and returns their number.
 ///
 /// A job that was given back meanwhile ends with -EBADF.
 #[unsafe(no_mangle)]
@@ -124,24 +126,26 @@ pub unsafe extern "C" fn skd_set_poll(
     count: usize,
 ) -> c_int {
     guarded(|| {
-        let ends = room(ends, count)?;
-        with_exclusive(OF, set, "set", |set| count_of(set.poll(ends, count)))
+        let ends = check_array(ends, count)?;
+        with_exclusive(SET_TABLE, set, "set", |set| count_of(set.poll(ends, count)))
     })
 }
 
-/// Waits until one job or more have ended, and takes the ends of `count` of them at most: how many
-/// there were; 0 if the set has no jobs.
+/// Waits until one job or more have ended, takes the ends of at most `count` of them, and returns their
+/// number; 0 if the set has no jobs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_set_wait(
     set: *mut SetHandle,
     ends: *mut EndOfC,
     count: usize,
 ) -> c_int {
-    // SAFETY: handed on.
+    // SAFETY: the caller promises the same.
     unsafe { skd_set_wait_for(set, SKD_FOREVER, ends, count) }
 }
 
-/// As skd_set_wait(), but not longer than so many nanoseconds: -ETIMEDOUT if none has ended.
+/// Waits as skd_set_wait() does, but not longer than so many nanoseconds.
+///
+/// -ETIMEDOUT if no job has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_set_wait_for(
     set: *mut SetHandle,
@@ -150,9 +154,9 @@ pub unsafe extern "C" fn skd_set_wait_for(
     count: usize,
 ) -> c_int {
     guarded(|| {
-        let ends = room(ends, count)?;
+        let ends = check_array(ends, count)?;
         let (begun, most) = (Instant::now(), limit(nanoseconds));
-        with_exclusive(OF, set, "set", |set| {
+        with_exclusive(SET_TABLE, set, "set", |set| {
             let mut looks = 0_u32;
             loop {
                 let found = set.poll(ends, count);
@@ -161,7 +165,7 @@ pub unsafe extern "C" fn skd_set_wait_for(
                 }
                 if most.is_some_and(|most| begun.elapsed() >= most) {
                     let text = format!("no job of the set has ended after {nanoseconds} ns");
-                    return Err(Failure::new(libc::ETIMEDOUT, text));
+                    return Err(SkdFailure::new(libc::ETIMEDOUT, text));
                 }
                 pause(looks);
                 looks = looks.saturating_add(1);

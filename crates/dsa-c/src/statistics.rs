@@ -1,10 +1,10 @@
-//! `skd_statistics`: where operations were done, and why there.
+//! `skd_statistics`: counts of operations, by device, CPU, and reason for the CPU.
 #![allow(unsafe_code)]
 
 use crate::boundary::guarded;
 use crate::client::{ClientHandle, with_client};
 use crate::operation::opcode;
-use crate::sized::{Out, Sized32};
+use crate::sized::{OutStructure, Sized32};
 use dsa::hardware::Opcode;
 use dsa_client::statistics::{Amount, Reason};
 use libc::{c_char, c_int};
@@ -12,32 +12,32 @@ use std::ffi::CString;
 use std::ptr::null;
 use std::sync::LazyLock;
 
-/// Codes of operations go from 0 to this less one.
+/// Codes of operations are below this number.
 pub const SKD_OPERATIONS: usize = 33;
-/// Reasons go from 0 to this less one.
+/// Numbers of reasons are below this number.
 pub const SKD_REASONS: usize = 11;
 
-/// Why the CPU did an operation: the caller asked for the CPU.
+/// Reason for the CPU: the caller chose the CPU.
 pub const SKD_ASKED: u32 = 0;
-/// It was smaller than the threshold.
+/// Reason for the CPU: the operation was smaller than its threshold.
 pub const SKD_SMALL: u32 = 1;
-/// There is no queue.
+/// Reason for the CPU: no work queue is open.
 pub const SKD_NO_QUEUE: u32 = 2;
-/// No queue takes the operation.
+/// Reason for the CPU: no open queue takes the operation.
 pub const SKD_UNSUPPORTED: u32 = 3;
-/// The device refused the descriptor.
+/// Reason for the CPU: the device refused the descriptor.
 pub const SKD_REFUSED: u32 = 4;
-/// Source and destination overlap, which a device could not repeat if it failed.
+/// Reason for the CPU: the ranges overlap, and a copy that failed on a device could not be repeated.
 pub const SKD_OVERLAP: u32 = 5;
-/// All queues were full.
+/// Reason for the CPU: all queues were full.
 pub const SKD_FULL: u32 = 6;
-/// The process came of a fork, and has no portal.
+/// Reason for the CPU: the process is a child of the one that opened the client.
 pub const SKD_FORKED: u32 = 7;
-/// The device found a page absent that is there, again and again.
+/// Reason for the CPU: the device reported a page absent again and again, although it is present.
 pub const SKD_FAULT: u32 = 8;
-/// The device reported a hardware error.
+/// Reason for the CPU: the device reported a hardware error.
 pub const SKD_HARDWARE: u32 = 9;
-/// The descriptor was lost: its queue or device has gone, or had no room for it.
+/// Reason for the CPU: the descriptor was lost, as its queue or device was disabled, or had no room.
 pub const SKD_LOST: u32 = 10;
 
 const _: () = {
@@ -56,17 +56,17 @@ const _: () = {
     assert!(SKD_OPERATIONS == Opcode::ALL[Opcode::ALL.len() - 1] as usize + 1);
 };
 
-/// Operations, or parts of them, and their bytes.
+/// A number of operations, or of pieces of them, and their bytes.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct AmountOfC {
-    /// How many.
+    /// Number of operations, or of pieces of them.
     pub count: u64,
-    /// Their bytes.
+    /// Sum of their bytes.
     pub bytes: u64,
 }
 
-/// Counts since a client was opened. Made by skd_statistics_new().
+/// Counts since a client was opened. skd_statistics_new() makes one.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct StatisticsOfC {
@@ -74,21 +74,21 @@ pub struct StatisticsOfC {
     pub size: u32,
     /// 0.
     pub reserved: u32,
-    /// Times that a full shared queue was tried again.
+    /// Number of times that all queues were full, and a submission was tried again.
     pub retries: u64,
-    /// Pages brought in for a device.
+    /// Number of pages that were brought in for a device.
     pub pages: u64,
-    /// Records that were left to a device that had not ended.
+    /// Number of descriptors that had not ended when their job was abandoned.
     pub abandoned: u64,
-    /// What devices did, by the code of the operation.
+    /// Pieces that devices executed, by the code of the operation.
     pub device: [AmountOfC; SKD_OPERATIONS],
-    /// What the CPU did, likewise.
+    /// Pieces that the CPU executed, by the code of the operation.
     pub cpu: [AmountOfC; SKD_OPERATIONS],
-    /// What the CPU did, by reason: SKD_ASKED and others.
+    /// Pieces that the CPU executed, by reason: SKD_ASKED and others.
     pub reasons: [AmountOfC; SKD_REASONS],
 }
 
-// SAFETY: as it has to be.
+// SAFETY: `repr(C)`, a `u32` first, and any bytes form one.
 unsafe impl Sized32 for StatisticsOfC {
     const NAME: &'static str = "skd_statistics";
 }
@@ -99,7 +99,7 @@ impl From<Amount> for AmountOfC {
     }
 }
 
-/// What a client has counted.
+/// Reads the counts of a client.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_get_statistics(
     client: *const ClientHandle,
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn skd_get_statistics(
 ) -> c_int {
     guarded(|| {
         // SAFETY: the caller's structure.
-        let out = unsafe { Out::required(statistics, "statistics") }?;
+        let out = unsafe { OutStructure::required(statistics, "statistics") }?;
         let now = with_client(client, |client| Ok(client.statistics()))?;
         let nothing = AmountOfC { count: 0, bytes: 0 };
         let mut all = StatisticsOfC {
@@ -129,8 +129,8 @@ pub unsafe extern "C" fn skd_get_statistics(
     })
 }
 
-/// The name of an operation as the specification has it, like "memory move"; NULL if there is none
-/// of that code. It lives as long as the library.
+/// Returns the name of an operation in the specification, such as "memory move"; NULL if no operation
+/// has that code. The text lives as long as the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn skd_operation_name(operation_code: u32) -> *const c_char {
     static NAMES: LazyLock<Vec<CString>> = LazyLock::new(|| texts(Opcode::ALL.map(Opcode::name)));
@@ -139,8 +139,8 @@ pub extern "C" fn skd_operation_name(operation_code: u32) -> *const c_char {
     number.and_then(|number| NAMES.get(number)).map_or(null(), |name| name.as_ptr())
 }
 
-/// A reason in words, like "below the threshold"; NULL if there is none of that number. It lives as
-/// long as the library.
+/// Returns a reason in words, such as "below the threshold"; NULL if no reason has that number. The text
+/// lives as long as the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn skd_reason_text(reason: u32) -> *const c_char {
     static TEXTS: LazyLock<Vec<CString>> = LazyLock::new(|| texts(Reason::ALL.map(Reason::words)));

@@ -12,7 +12,7 @@ mod stream;
 use crate::failure::CommandFailure;
 use clap::ValueEnum;
 use connections::Connections;
-use dsa_client::client::{self, Client, Options};
+use dsa_client::client::{self, OffloadClient, Options};
 use dsa_client::error::Error;
 use recordings::capture::{CutShort, read_tcp};
 use report::DigestReport;
@@ -65,8 +65,8 @@ impl DigestPath {
 /// Checks a capture, or writes one (--make). The exit code is 1 if a digest is wrong or missing, or bytes are
 /// not a PDU.
 pub fn run(arguments: &DigestArguments) -> Result<ExitCode, CommandFailure> {
-    let options = Options::default().or_environment().map_err(CommandFailure::bad_input)?;
-    let client = Client::open(&options).map_err(CommandFailure::bad_input)?;
+    let options = Options::default().with_environment().map_err(CommandFailure::bad_input)?;
+    let client = OffloadClient::open(&options).map_err(CommandFailure::bad_input)?;
     let path = arguments.path.client_path();
     if let Some(pdus) = arguments.make {
         return make_capture::run(&arguments.capture, pdus, arguments.seed, &client, path);
@@ -83,7 +83,7 @@ pub fn run(arguments: &DigestArguments) -> Result<ExitCode, CommandFailure> {
 
 fn check(
     arguments: &DigestArguments,
-    client: &Client,
+    client: &OffloadClient,
     path: client::Path,
 ) -> Result<DigestReport, CommandFailure> {
     let mut connections = Connections::new(&arguments.port, client, path);

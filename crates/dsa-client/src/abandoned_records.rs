@@ -2,12 +2,12 @@
 
 use crate::lost_descriptor::LossDetector;
 use crate::portals::Portals;
-use crate::record_slot::Slot;
+use crate::record_slot::RecordSlot;
 use std::sync::{Mutex, PoisonError};
 
 struct AbandonedRecord {
     portal: usize,
-    slot: Box<Slot>,
+    slot: Box<RecordSlot>,
     loss: LossDetector,
 }
 
@@ -17,7 +17,7 @@ pub(crate) struct AbandonedRecords(Mutex<Vec<AbandonedRecord>>);
 
 impl AbandonedRecords {
     /// Keeps a record until the device has written it, and keeps its entry of the queue taken as long.
-    pub fn keep(&self, portal: usize, slot: Box<Slot>) {
+    pub fn keep(&self, portal: usize, slot: Box<RecordSlot>) {
         self.put(vec![AbandonedRecord { portal, slot, loss: LossDetector::default() }]);
     }
 

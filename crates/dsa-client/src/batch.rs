@@ -1,67 +1,69 @@
-//! Operations that one descriptor gives to a device as a list.
+//! Batches: lists of operations that one descriptor submits to a device.
 
-mod under_way;
+mod batch_job;
 
-pub use under_way::BatchJob;
+pub use batch_job::BatchJob;
 
-use crate::client::{Client, Path};
+use crate::client::{OffloadClient, Path};
 use crate::error::Error;
-use crate::operation::Operation;
-use crate::outcome::Outcome;
+use crate::operation::OffloadOperation;
+use crate::outcome::OffloadOutcome;
 use crate::wait::Waiter;
 
-/// A list that is being put together. Members run in any order, but for fences.
+/// A list of operations to submit together. They run in any order, except for fences.
 #[derive(Clone, Debug, Default)]
-pub struct Batch {
-    members: Vec<(Operation, bool)>,
+pub struct OffloadBatch {
+    members: Vec<(OffloadOperation, bool)>,
 }
 
-impl Batch {
-    /// An empty one.
+impl OffloadBatch {
+    /// An empty batch.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Adds an operation.
-    pub fn add(&mut self, operation: Operation) {
+    pub fn add(&mut self, operation: OffloadOperation) {
         self.members.push((operation, false));
     }
 
     /// Adds an operation that begins when all before it have ended.
-    pub fn add_behind_fence(&mut self, operation: Operation) {
+    pub fn add_behind_fence(&mut self, operation: OffloadOperation) {
         self.members.push((operation, true));
     }
 
-    /// Operations.
+    /// Number of operations.
     #[must_use]
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether there are none.
+    /// Whether the batch has no operations.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 }
 
-impl Client {
-    /// Runs a list, and waits for the end of all its members: their ends, in the order of the list. The
-    /// list goes to a device if its bytes together reach the threshold of asynchronous operations.
+impl OffloadClient {
+    /// Runs a batch, waits for the end of all its operations, and returns the result of each in the order
+    /// of the batch. The batch goes to a device if its bytes together reach the threshold of asynchronous
+    /// operations.
     ///
     /// # Errors
-    /// Those of arguments, of the first member that has one: then nothing is done.
+    /// [`Error::Argument`] or [`Error::NoDevice`] for the first operation that cannot run; nothing is done
+    /// then.
     ///
     /// # Safety
-    /// As for [`Client::run`], of all members.
+    /// As for [`OffloadClient::run`], for the memory of all operations.
     #[allow(unsafe_code)]
     pub unsafe fn run_batch(
         &self,
-        batch: &Batch,
+        batch: &OffloadBatch,
         path: Path,
-    ) -> Result<Vec<Result<Outcome, Error>>, Error> {
-        // SAFETY: handed on, until all has ended.
+    ) -> Result<Vec<Result<OffloadOutcome, Error>>, Error> {
+        // SAFETY: the caller promises the same; the job is waited for.
         let mut job = unsafe { self.submit_batch(batch, path) }?;
         let mut waiter = Waiter::new(self.shared().wait());
         loop {
@@ -72,15 +74,15 @@ impl Client {
         }
     }
 
-    /// Begins a list.
+    /// Begins a batch.
     ///
     /// # Errors
-    /// As for [`Client::run_batch`].
+    /// As for [`OffloadClient::run_batch`].
     ///
     /// # Safety
-    /// As for [`Client::submit`], of all members.
+    /// As for [`OffloadClient::submit`], for the memory of all operations.
     #[allow(unsafe_code)]
-    pub unsafe fn submit_batch(&self, batch: &Batch, path: Path) -> Result<BatchJob, Error> {
+    pub unsafe fn submit_batch(&self, batch: &OffloadBatch, path: Path) -> Result<BatchJob, Error> {
         let shared = self.shared();
         let mut reason = None;
         let total = batch.members.iter().map(|(operation, _)| operation.bytes()).sum::<u64>();

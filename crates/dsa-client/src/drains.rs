@@ -1,9 +1,10 @@
-//! Drains of one queue, which tell what it has lost: each ends after all that was submitted before it.
+//! Drains of one queue, by which lost descriptors are found: a drain ends after all descriptors that were
+//! submitted before it.
 //!
-//! They are not counted among the entries of the queue. When all of them are held by descriptors that were
-//! lost, a drain that needed one would never be submitted; it has room where a lost one has none taken.
+//! Drains are not counted among the entries of the queue. If lost descriptors occupied all entries, a drain
+//! that needed one could never be submitted; the device has room for it, since lost descriptors take none.
 
-use crate::record_slot::Slot;
+use crate::record_slot::RecordSlot;
 use dsa::descriptor::Descriptor;
 use dsa::hardware::Opcode;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,39 +15,39 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// All drains of one queue.
 #[derive(Default)]
-pub(crate) struct Drains(Mutex<State>);
+pub(crate) struct Drains(Mutex<DrainState>);
 
 #[derive(Default)]
-struct State {
+struct DrainState {
     submitted: u64,
-    /// The last one that has ended; those before it have ended, or never will.
+    /// Number of the last drain that has ended; earlier ones have ended, or were lost.
     ended: u64,
-    /// Those behind it, with their numbers. A device knows the addresses of their records.
-    under_way: Vec<(u64, Box<Slot>)>,
+    /// Later drains, with their numbers. A device knows the addresses of their records.
+    under_way: Vec<(u64, Box<RecordSlot>)>,
     last_at: Option<Instant>,
 }
 
 impl Drains {
-    /// Drains that were submitted until now.
+    /// Number of drains that were submitted so far.
     pub fn submitted(&self) -> u64 {
         self.lock().submitted
     }
 
-    /// Whether one has ended that was submitted behind the first so many.
+    /// Whether a drain has ended that was submitted after the first `before` ones.
     pub fn has_ended_behind(&self, before: u64) -> bool {
-        self.lock().look() > before
+        self.lock().collect() > before
     }
 
-    /// Submits a drain, unless one is under way that may still end.
-    pub fn ask(&self, now: Instant, submit: impl FnOnce(&Descriptor) -> bool) {
+    /// Submits a drain, unless one under way may still end.
+    pub fn submit_if_due(&self, now: Instant, submit: impl FnOnce(&Descriptor) -> bool) {
         let mut state = self.lock();
-        state.look();
+        state.collect();
         let is_patient =
             state.last_at.is_some_and(|at| now.saturating_duration_since(at) <= PATIENCE);
         if is_patient && !state.under_way.is_empty() {
             return;
         }
-        let slot = Box::<Slot>::default();
+        let slot = Box::<RecordSlot>::default();
         if submit(&Descriptor::of(Opcode::Drain).recording(slot.address())) {
             state.submitted += 1;
             state.last_at = Some(now);
@@ -55,14 +56,14 @@ impl Drains {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, DrainState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// Takes out those that have ended, and those before them; the number of the last one.
-    fn look(&mut self) -> u64 {
+impl DrainState {
+    /// Removes drains that have ended, and those before them; returns the number of the last one.
+    fn collect(&mut self) -> u64 {
         if let Some(last) = self.under_way.iter().rposition(|(_, slot)| slot.status() != 0) {
             self.ended = self.under_way[last].0;
             self.under_way.drain(..=last);
@@ -71,8 +72,8 @@ impl State {
     }
 }
 
-impl Drop for State {
-    /// What has not ended may be written still, and stays.
+impl Drop for DrainState {
+    /// Leaks each record that the device has not written yet, since it may still do so.
     fn drop(&mut self) {
         for (_, slot) in self.under_way.drain(..) {
             if slot.status() == 0 {
@@ -90,7 +91,7 @@ mod tests {
 
     /// Ends the descriptor with a record at an address.
     fn end(record: u64) {
-        // SAFETY: the slot is kept by the drains, and has atomic words.
+        // SAFETY: the slot belongs to the drains, and has atomic words.
         #[allow(unsafe_code)]
         unsafe { &*(record as *const AtomicU64) }.store(1, std::sync::atomic::Ordering::Release);
     }
@@ -99,18 +100,18 @@ mod tests {
     fn a_drain_that_is_lost_is_void_once_a_later_one_has_ended() {
         let (drains, start) = (Drains::default(), Instant::now());
         let records = Cell::new(Vec::new());
-        let ask = |seconds| {
-            drains.ask(start + Duration::from_secs(seconds), |drain| {
+        let submit_at = |seconds| {
+            drains.submit_if_due(start + Duration::from_secs(seconds), |drain| {
                 let mut all = records.take();
                 all.push(drain.record());
                 records.set(all);
                 true
             });
         };
-        ask(0);
-        ask(1);
+        submit_at(0);
+        submit_at(1);
         assert_eq!(drains.submitted(), 1, "the first may still end");
-        ask(2);
+        submit_at(2);
         assert_eq!(drains.submitted(), 2);
         assert!(!drains.has_ended_behind(0));
         end(records.take()[1]);
@@ -122,7 +123,7 @@ mod tests {
     #[test]
     fn what_no_queue_took_is_no_drain() {
         let drains = Drains::default();
-        drains.ask(Instant::now(), |_| false);
+        drains.submit_if_due(Instant::now(), |_| false);
         assert_eq!(drains.submitted(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong. Each message says what was asked, what is wrong with it, and what is allowed.
+//! Errors. Each message names the request, what is wrong with it, and what is allowed.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,90 +6,91 @@ use std::path::PathBuf;
 /// Why an operation, or a client, failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An attribute of a queue.
+    /// An attribute of an enabled queue cannot be read, or is not valid.
     #[error("{}: {why}", path.display())]
     Attribute {
-        /// Its file.
+        /// File of the attribute.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
-    /// A queue that was asked for by name.
-    #[error("{name}: no such work queue is enabled for user programs; {there}")]
+    /// A queue that the options name is not enabled for user programs.
+    #[error("{name}: no such work queue is enabled for user programs; {known}")]
     NoSuchQueue {
-        /// The name.
+        /// Name in the options.
         name: String,
-        /// Those that there are.
-        there: String,
+        /// The queues that are enabled, in words.
+        known: String,
     },
-    /// A queue that cannot be opened.
+    /// A queue cannot be opened.
     #[error("{}: {source}{advice}", path.display())]
     Open {
-        /// Its file.
+        /// File of the queue.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
-        /// What to do.
+        /// Advice: what the user can do.
         advice: &'static str,
     },
-    /// A file of thresholds.
+    /// A file of thresholds cannot be read, or is not valid.
     #[error("{}: {why}", path.display())]
     Thresholds {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem, with the line or the key.
         why: String,
     },
-    /// A device was asked for, and there is none that can do it.
+    /// The path is [`Path::Device`](crate::options::Path::Device), and no queue takes the operation.
     #[error("{0}")]
     NoDevice(String),
-    /// A device refused a descriptor.
+    /// The CPU, or a device, refuses a descriptor of the operation.
     #[error("{words}")]
     Refused {
-        /// The status of the completion record.
+        /// Status of the completion record.
         status: u8,
-        /// What it says, with the field that is at fault.
+        /// The completion record in words, with the field at fault.
         words: String,
     },
-    /// Memory that this process may not access.
+    /// The operation uses memory that this process may not access.
     #[error(
         "{operation}: address {address:#x} cannot be {}: it is not mapped, or its protection forbids it",
         if *is_write { "written" } else { "read" }
     )]
     Fault {
-        /// The operation.
+        /// Name of the operation.
         operation: &'static str,
-        /// The first byte of the page.
+        /// Address of the first byte of the page.
         address: u64,
-        /// Whether it was to be written.
+        /// Whether the access was a write.
         is_write: bool,
     },
-    /// An operation that was interrupted where it cannot be repeated: source and destination overlap.
+    /// The device failed in the middle of a copy within overlapping ranges, which cannot be repeated. Both
+    /// ranges are damaged.
     #[error(
         "{operation}: the device failed ({why}) while it moved bytes within overlapping ranges; \
          both are damaged"
     )]
     Damaged {
-        /// The operation.
+        /// Name of the operation.
         operation: &'static str,
-        /// What the device said.
+        /// Failure of the device, in words.
         why: &'static str,
     },
-    /// Arguments that no device takes.
+    /// The arguments of an operation are not valid on any device.
     #[error("{operation}: {why}")]
     Argument {
-        /// The operation.
+        /// Name of the operation.
         operation: &'static str,
-        /// What is wrong, and what is allowed.
+        /// The problem, and what is allowed.
         why: String,
     },
-    /// A job that a process began before the fork that this one came of.
+    /// The job was begun by the parent of this process.
     #[error("the operation belongs to the parent of this process, which alone can wait for it")]
     Forked,
 }
 
 impl Error {
-    /// The error number that says nearly the same, as C programs have it.
+    /// The errno that is closest to the error, for C programs.
     #[must_use]
     pub fn errno(&self) -> i32 {
         match self {

@@ -1,7 +1,7 @@
-//! Whether this process is a child of the one that a client was made in.
+//! Detection of forks: whether this process is a child of the one that opened a client.
 //!
-//! The kernel maps no portal into a child, and a device that the parent has asked writes the parent's
-//! memory. A page that the kernel wipes in children (`MADV_WIPEONFORK`) tells, without a system call.
+//! The kernel maps no portal into a child, and descriptors of the parent write the parent's memory. A page
+//! that the kernel wipes in children (`MADV_WIPEONFORK`) shows the fork without a system call.
 
 #![allow(unsafe_code)]
 
@@ -10,21 +10,21 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 const PAGE: usize = 4096;
 
-/// A mark that children do not have.
-pub(crate) struct Mark {
+/// A mark that is set in the process that made it, and not in its children.
+pub(crate) struct ForkMark {
     page: Option<NonNull<AtomicU8>>,
-    /// For kernels without wiping (before 4.14).
+    /// Id of the process that made the mark, for kernels that cannot wipe (before 4.14).
     process: u32,
 }
 
 // SAFETY: the page holds one atomic byte, and is unmapped by its only owner.
-unsafe impl Send for Mark {}
+unsafe impl Send for ForkMark {}
 // SAFETY: as above.
-unsafe impl Sync for Mark {}
+unsafe impl Sync for ForkMark {}
 
-impl Mark {
+impl ForkMark {
     pub fn new() -> Self {
-        // SAFETY: a new mapping, where the kernel likes; its first byte is an atomic one.
+        // SAFETY: a new mapping at an address that the kernel chooses; its first byte is an atomic one.
         let page = unsafe {
             let protection = libc::PROT_READ | libc::PROT_WRITE;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -45,7 +45,7 @@ impl Mark {
         Self { page, process: std::process::id() }
     }
 
-    /// Whether this process came of a fork since.
+    /// Whether this process is a child of the one that made the mark.
     #[inline]
     pub fn is_foreign(&self) -> bool {
         match self.page {
@@ -56,10 +56,10 @@ impl Mark {
     }
 }
 
-impl Drop for Mark {
+impl Drop for ForkMark {
     fn drop(&mut self) {
         if let Some(page) = self.page {
-            // SAFETY: the mapping is this one's own.
+            // SAFETY: this mark owns the mapping.
             unsafe { libc::munmap(page.as_ptr().cast(), PAGE) };
         }
     }
@@ -67,11 +67,11 @@ impl Drop for Mark {
 
 #[cfg(test)]
 mod tests {
-    use super::Mark;
+    use super::ForkMark;
 
     #[test]
     fn a_child_is_foreign_and_its_parent_is_not() {
-        let mark = Mark::new();
+        let mark = ForkMark::new();
         assert!(!mark.is_foreign());
         // SAFETY: the child looks at a byte and ends.
         let child = unsafe { libc::fork() };

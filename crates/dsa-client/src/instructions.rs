@@ -8,48 +8,48 @@ use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
 use std::sync::LazyLock;
 
-/// What the processor says that it has [SDM vol. 2, CPUID leaf 7, ECX].
+/// Instructions that the processor has [SDM vol. 2, CPUID leaf 7, ECX].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instructions {
-    /// UMONITOR, UMWAIT, TPAUSE: bit 5.
+    /// Whether it has UMONITOR, UMWAIT and TPAUSE (bit 5).
     pub waits_for_lines: bool,
-    /// MOVDIR64B: bit 28.
+    /// Whether it has MOVDIR64B (bit 28), or a handler emulates it.
     pub posts: bool,
-    /// ENQCMD: bit 29.
+    /// Whether it has ENQCMD (bit 29), or a handler emulates it.
     pub enqueues: bool,
 }
 
 impl Instructions {
-    /// Those of this processor, asked once.
+    /// The instructions of this processor, read from CPUID once.
     #[must_use]
-    pub fn here() -> Self {
-        static HERE: LazyLock<Instructions> = LazyLock::new(|| {
-            // Leaf 7 is there from the processors on that leaf 0 says have it.
+    pub fn detect() -> Self {
+        static DETECTED: LazyLock<Instructions> = LazyLock::new(|| {
+            // Leaf 0 reports the highest leaf of the processor.
             let ecx = if __cpuid(0).eax >= 7 { __cpuid_count(7, 0).ecx } else { 0 };
-            let are_done_for_it = are_done_by_a_handler();
+            let are_emulated = has_emulating_handler();
             Instructions {
                 waits_for_lines: ecx & 1 << 5 != 0,
-                posts: are_done_for_it || ecx & 1 << 28 != 0,
-                enqueues: are_done_for_it || ecx & 1 << 29 != 0,
+                posts: are_emulated || ecx & 1 << 28 != 0,
+                enqueues: are_emulated || ecx & 1 << 29 != 0,
             }
         });
-        *HERE
+        *DETECTED
     }
 }
 
-/// Whether this process has the library of `skipline-dsa run`, whose handlers do what the processor
-/// lacks. CPUID cannot say so where it cannot be made to fault.
-fn are_done_by_a_handler() -> bool {
+/// Whether this process has the library of `skipline-dsa run`, whose signal handlers emulate instructions
+/// that the processor lacks. CPUID does not report them on machines where it cannot be made to fault.
+fn has_emulating_handler() -> bool {
     // SAFETY: a look-up by a name that ends in a zero.
     !unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"skipline_dsa_does_instructions".as_ptr()) }
         .is_null()
 }
 
-/// ENQCMD: whether the queue has taken the descriptor.
+/// Submits a descriptor by ENQCMD, and returns whether the queue has taken it.
 ///
 /// # Safety
-/// `portal` is an address of a mapped portal, aligned to 64 bytes; the caller answers for the memory
-/// that the descriptor names until its record is written.
+/// `portal` is an address in a mapped portal, aligned to 64 bytes. The caller answers for the memory that
+/// the descriptor names until its record is written.
 #[must_use]
 pub unsafe fn enqueue(portal: *mut u8, descriptor: &Descriptor) -> bool {
     let refused: u8;
@@ -67,7 +67,7 @@ pub unsafe fn enqueue(portal: *mut u8, descriptor: &Descriptor) -> bool {
     refused == 0
 }
 
-/// MOVDIR64B: writes the descriptor, without an answer.
+/// Submits a descriptor by MOVDIR64B, a posted write without an answer.
 ///
 /// # Safety
 /// As for [`enqueue`].
@@ -83,9 +83,9 @@ pub unsafe fn post(portal: *mut u8, descriptor: &Descriptor) {
     }
 }
 
-/// UMONITOR, then UMWAIT in the state C0.1 until the line changes, or `cycles` of the time-stamp counter
-/// have passed; it may end sooner. `is_due` is asked in between: a change before the monitor is not seen.
-/// To be called where [`Instructions::waits_for_lines`].
+/// Sleeps by UMONITOR and UMWAIT (state C0.1) until the line changes or `cycles` of the time-stamp counter
+/// have passed; it may return sooner. `is_due` is called between the two instructions, since UMONITOR does
+/// not see an earlier change. Only for processors with [`Instructions::waits_for_lines`].
 pub fn wait_for_line(line: *const u8, cycles: u64, is_due: impl FnOnce() -> bool) {
     // SAFETY: it names an address and accesses nothing.
     unsafe { asm!(".byte 0xf3, 0x0f, 0xae, 0xf0", in("rax") line) }; // umonitor rax

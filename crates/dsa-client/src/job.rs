@@ -1,51 +1,52 @@
-//! An operation under way.
+//! A job: an operation under way.
 
 use crate::error::Error;
-use crate::outcome::Outcome;
-use crate::shared::Shared;
+use crate::operation_run::OperationRun;
+use crate::outcome::OffloadOutcome;
+use crate::shared::SharedState;
 use crate::wait::Waiter;
-use crate::work::Work;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-enum State {
-    UnderWay(Box<Work>),
-    Ended(Result<Outcome, Error>),
+enum OffloadJobState {
+    UnderWay(Box<OperationRun>),
+    Ended(Result<OffloadOutcome, Error>),
     Taken,
 }
 
-/// An operation that was begun. Its end is taken once.
+/// An operation under way. Its result can be taken once.
 ///
-/// Dropped before its end it leaves its memory to the device: the completion record is kept for ever,
-/// and the operands are the caller's to keep.
-pub struct Job {
-    shared: Arc<Shared>,
-    state: State,
+/// A job that is dropped before its end leaves its memory to the device: the completion record is kept until
+/// the device has written it, and the caller has to keep the operands.
+pub struct OffloadJob {
+    shared: Arc<SharedState>,
+    state: OffloadJobState,
 }
 
-impl Job {
-    pub(crate) fn ended(shared: &Arc<Shared>, end: Result<Outcome, Error>) -> Self {
-        Self { shared: Arc::clone(shared), state: State::Ended(end) }
+impl OffloadJob {
+    pub(crate) fn ended(shared: &Arc<SharedState>, end: Result<OffloadOutcome, Error>) -> Self {
+        Self { shared: Arc::clone(shared), state: OffloadJobState::Ended(end) }
     }
 
-    pub(crate) fn begun(shared: &Arc<Shared>, work: Work) -> Self {
-        let mut job = Self { shared: Arc::clone(shared), state: State::UnderWay(Box::new(work)) };
-        job.look();
+    pub(crate) fn begun(shared: &Arc<SharedState>, work: OperationRun) -> Self {
+        let mut job =
+            Self { shared: Arc::clone(shared), state: OffloadJobState::UnderWay(Box::new(work)) };
+        job.advance();
         job
     }
 
-    /// Whether it has ended; what is left of an operation that was divided, or met an absent page, goes on
-    /// meanwhile.
+    /// Whether the operation has ended. The call also submits further pieces of an operation that was
+    /// divided or met an absent page.
     pub fn has_ended(&mut self) -> bool {
-        self.look();
-        !matches!(self.state, State::UnderWay(_))
+        self.advance();
+        !matches!(self.state, OffloadJobState::UnderWay(_))
     }
 
-    /// Its end, if it has one that was not taken.
-    pub fn poll(&mut self) -> Option<Result<Outcome, Error>> {
-        self.look();
-        match std::mem::replace(&mut self.state, State::Taken) {
-            State::Ended(end) => Some(end),
+    /// Takes the result; `None` if the operation has not ended, or its result was taken before.
+    pub fn poll(&mut self) -> Option<Result<OffloadOutcome, Error>> {
+        self.advance();
+        match std::mem::replace(&mut self.state, OffloadJobState::Taken) {
+            OffloadJobState::Ended(end) => Some(end),
             other => {
                 self.state = other;
                 None
@@ -53,30 +54,30 @@ impl Job {
         }
     }
 
-    /// Waits for its end.
+    /// Waits for the end and takes the result.
     ///
     /// # Errors
-    /// What the operation fails with.
+    /// If the operation fails.
     ///
     /// # Panics
-    /// If its end was taken before.
-    pub fn wait(mut self) -> Result<Outcome, Error> {
+    /// If the result was taken before.
+    pub fn wait(mut self) -> Result<OffloadOutcome, Error> {
         let mut waiter = Waiter::new(self.shared.wait());
         loop {
-            match std::mem::replace(&mut self.state, State::Taken) {
-                State::UnderWay(mut work) => match work.poll(&self.shared) {
+            match std::mem::replace(&mut self.state, OffloadJobState::Taken) {
+                OffloadJobState::UnderWay(mut work) => match work.poll(&self.shared) {
                     Some(end) => return end,
-                    None => self.state = State::UnderWay(work),
+                    None => self.state = OffloadJobState::UnderWay(work),
                 },
-                State::Ended(end) => return end,
-                State::Taken => panic!("the end of this job was taken before"),
+                OffloadJobState::Ended(end) => return end,
+                OffloadJobState::Taken => panic!("the end of this job was taken before"),
             }
             waiter.pause(None);
         }
     }
 
-    /// Waits for its end, but not longer; `None` leaves it under way.
-    pub fn wait_for(&mut self, most: Duration) -> Option<Result<Outcome, Error>> {
+    /// Waits for the end, at most so long, and takes the result; `None` if the operation is still under way.
+    pub fn wait_for(&mut self, most: Duration) -> Option<Result<OffloadOutcome, Error>> {
         let begun = Instant::now();
         let mut waiter = Waiter::new(self.shared.wait());
         loop {
@@ -88,19 +89,19 @@ impl Job {
         }
     }
 
-    fn look(&mut self) {
-        if let State::UnderWay(work) = &mut self.state
+    fn advance(&mut self) {
+        if let OffloadJobState::UnderWay(work) = &mut self.state
             && let Some(end) = work.poll(&self.shared)
         {
-            self.state = State::Ended(end);
+            self.state = OffloadJobState::Ended(end);
         }
     }
 }
 
-impl Drop for Job {
+impl Drop for OffloadJob {
     fn drop(&mut self) {
-        self.look();
-        if let State::UnderWay(work) = &mut self.state {
+        self.advance();
+        if let OffloadJobState::UnderWay(work) = &mut self.state {
             work.abandon(&self.shared);
         }
     }

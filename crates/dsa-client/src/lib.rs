@@ -2,19 +2,23 @@
 //! where it does not, with the same results.
 //!
 //! Reading order:
-//! - [`queues`]: which work queues the system has, from sysfs.
-//! - [`nodes`]: which of them are near.
-//! - [`instructions`], [`portal`]: how a descriptor gets to one; [`record_slot`]: where its end shows.
-//! - [`operation`]: what is asked, of any size; `work`: how it is divided, resumed behind page faults,
-//!   moved to the CPU, and put together to one answer.
-//! - [`outcome`]: what it came to, and who did it.
-//! - [`client`], `shared`: queues, thresholds and statistics together; synchronous calls.
-//! - [`job`], [`set`], [`batch`]: operations under way, several of them, and lists of them.
-//! - [`thresholds`]: from which size a device pays; [`statistics`]: where operations were done, and why.
-//! - [`error`], [`words`]: what went wrong, in sentences.
+//! - [`queues`]: the work queues of the system, from sysfs; [`nodes`]: the NUMA node of each CPU.
+//! - [`instructions`], [`portal`]: submission of a descriptor to a queue; [`record_slot`]: its completion
+//!   record.
+//! - `portals`: all open queues of a client; `drains`, `lost_descriptor`, `abandoned_records`: descriptors
+//!   that do not end.
+//! - [`operation`]: an operation of any size; `resume`, `page_in`: how it is divided into descriptors, and continued
+//!   after a page fault; `cpu`: its execution on the CPU; `operation_run`: one operation from its first descriptor
+//!   to its outcome.
+//! - [`outcome`]: the result of an operation, and how many bytes device and CPU processed.
+//! - [`options`], `shared`, [`client`]: queues, thresholds and statistics together; synchronous calls.
+//! - [`job`], [`owned_copy`], [`set`], [`batch`]: operations under way, sets and lists of them.
+//! - [`thresholds`]: the sizes from which on a device is used; [`statistics`]: counts of operations by
+//!   device, CPU and reason.
+//! - [`error`], [`record_description`]: errors and completion records in sentences.
 //!
-//! It knows neither the simulator nor the software device: that one looks like a real one, to programs
-//! that `skipline-dsa run` starts. Without any device all is done by the CPU.
+//! The crate knows neither the simulator nor the software device: programs that `skipline-dsa run` starts
+//! see that one as real hardware. Without any device the CPU executes all operations.
 //!
 //! ```
 //! use dsa_client::client::{Client, Options};
@@ -41,19 +45,19 @@ pub mod job;
 mod lost_descriptor;
 pub mod nodes;
 pub mod operation;
+mod operation_run;
 pub mod options;
 pub mod outcome;
 pub mod owned_copy;
+mod page_in;
 pub mod portal;
 mod portals;
 pub mod queues;
+pub mod record_description;
 pub mod record_slot;
 mod resume;
 pub mod set;
 mod shared;
 pub mod statistics;
 pub mod thresholds;
-mod touch;
 pub mod wait;
-pub mod words;
-mod work;

@@ -72,7 +72,7 @@ impl LossDetector {
         if drains.has_ended_behind(before) || !portals.get(portal).queue().is_enabled() {
             return !has_ended();
         }
-        drains.ask(now, |drain| portals.submit_drain(portal, drain));
+        drains.submit_if_due(now, |drain| portals.submit_drain(portal, drain));
         false
     }
 }

@@ -1,12 +1,13 @@
-//! Which NUMA node a CPU belongs to.
+//! The NUMA node of each CPU.
 
 #![allow(unsafe_code)]
 
 use std::fs;
 
-/// The node of each CPU by its number; empty where the system has one node, or does not say.
+/// Reads the node of each CPU, by its number, from sysfs. Empty if the system has one node, or does not
+/// report nodes.
 #[must_use]
-pub fn of_cpus() -> Vec<Option<u32>> {
+pub fn read_nodes() -> Vec<Option<u32>> {
     let mut nodes: Vec<Option<u32>> = Vec::new();
     let mut count = 0;
     for node in 0..1024_u32 {
@@ -26,19 +27,19 @@ pub fn of_cpus() -> Vec<Option<u32>> {
     if count > 1 { nodes } else { Vec::new() }
 }
 
-/// The node of the CPU that this thread runs on.
+/// The node of the CPU that this thread runs on; `None` if it is not known.
 #[inline]
 #[must_use]
-pub fn here(nodes: &[Option<u32>]) -> Option<u32> {
+pub fn current_node(nodes: &[Option<u32>]) -> Option<u32> {
     if nodes.is_empty() {
         return None;
     }
-    // SAFETY: it asks for a number.
+    // SAFETY: it returns a number.
     let cpu = unsafe { libc::sched_getcpu() };
     nodes.get(usize::try_from(cpu).ok()?).copied().flatten()
 }
 
-/// The numbers of a list such as `0-3,8`.
+/// The numbers in a list such as `0-3,8`.
 fn cpus(list: &str) -> impl Iterator<Item = usize> + '_ {
     list.split(',').filter_map(range).flatten()
 }

@@ -1,7 +1,6 @@
-//! What is asked of a device or of the CPU: a descriptor without a record, whose size may be beyond
-//! what one descriptor can have.
+//! An operation for a device or the CPU: a descriptor without a completion record, of any size.
 //!
-//! Addresses are numbers here, as devices have them: who runs an operation answers for its memory.
+//! Addresses are numbers here, as in descriptors: the caller of an operation answers for its memory.
 
 mod advance;
 
@@ -12,14 +11,14 @@ use dsa::descriptor::Descriptor;
 use dsa::hardware::{MOST_DELTA_BYTES, Opcode, PROTECTION_BYTES, flags};
 use units::narrow::fit;
 
-/// Flags of a CRC other than CRC-32C as iSCSI and NVMe/TCP have it, which has none.
+/// The kind of a CRC. Default: the CRC-32C of iSCSI and NVMe/TCP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CrcKind {
-    /// 64 bits, with the polynomial of NVMe (version 2).
+    /// Whether the CRC has 64 bits and the polynomial of NVMe (version 2 of the hardware).
     pub is_wide: bool,
-    /// Seed and result are neither inverted nor reflected.
+    /// Whether seed and result are neither inverted nor reflected.
     pub bypasses_inversion: bool,
-    /// Data is not reflected.
+    /// Whether data is not reflected.
     pub bypasses_reflection: bool,
 }
 
@@ -32,29 +31,29 @@ impl CrcKind {
     }
 }
 
-/// Tags of protection information, and their flags, of a source or a destination [dsa contract 8].
+/// Tags of protection information (T10 DIF) of a source or a destination [dsa contract 8].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tags {
-    /// Flags: which tags are fixed, checked, or passed through.
+pub struct ProtectionTags {
+    /// Flags of the descriptor: the tags that are fixed, checked, or passed through.
     pub flags: u8,
     /// Reference tag of the first block.
     pub reference: u32,
     /// Application tag of the first block.
     pub application: u16,
-    /// Bits of the application tag that do not count.
+    /// Bits of the application tag that are not compared.
     pub mask: u16,
 }
 
-/// An operation, its operands and their size.
+/// An operation with its operands and their size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operation {
-    /// All but size and record.
+pub struct OffloadOperation {
+    /// The descriptor, without size and record.
     descriptor: Descriptor,
     opcode: Opcode,
     bytes: u64,
 }
 
-impl Operation {
+impl OffloadOperation {
     fn new(opcode: Opcode, first: u64, second: u64, bytes: u64) -> Self {
         let descriptor = Descriptor::of(opcode).with_first(first).with_second(second);
         Self { descriptor, opcode, bytes }
@@ -64,31 +63,31 @@ impl Operation {
         Self { descriptor: change(self.descriptor), ..self }
     }
 
-    /// Nothing: how long a submission takes.
+    /// Does nothing: its time is that of a submission.
     #[must_use]
     pub fn no_op() -> Self {
         Self::new(Opcode::NoOp, 0, 0, 0)
     }
 
-    /// Waits for all that the program has submitted to the queue before.
+    /// Drain: ends after all descriptors that the program has submitted to the same queue before.
     #[must_use]
     pub fn drain() -> Self {
         Self::new(Opcode::Drain, 0, 0, 0)
     }
 
-    /// Copies; the ranges may overlap.
+    /// Copies `bytes` from `from` to `to`. The ranges may overlap.
     #[must_use]
     pub fn copy(from: u64, to: u64, bytes: u64) -> Self {
         Self::new(Opcode::Move, from, to, bytes)
     }
 
-    /// Fills with a pattern of eight bytes, the least significant first.
+    /// Fills `bytes` at `to` with a pattern of eight bytes, the least significant first.
     #[must_use]
     pub fn fill(to: u64, pattern: u64, bytes: u64) -> Self {
         Self::new(Opcode::Fill, pattern, to, bytes)
     }
 
-    /// Fills with a pattern of 16 bytes (version 2).
+    /// Fills `bytes` at `to` with a pattern of 16 bytes, the least significant first (version 2).
     #[must_use]
     pub fn fill_wide(to: u64, pattern: u128, bytes: u64) -> Self {
         let [low, high] = halves(pattern);
@@ -114,7 +113,8 @@ impl Operation {
         Self::new(Opcode::Dualcast, from, to, bytes).with(|it| it.with_second_destination(also_to))
     }
 
-    /// Records in what `changed` differs from `original`, in units of eight bytes, at `record`.
+    /// Writes a delta record at `record`: the units of eight bytes in which `changed` differs from
+    /// `original`.
     #[must_use]
     pub fn create_delta(
         (original, changed): (u64, u64),
@@ -125,83 +125,101 @@ impl Operation {
             .with(|it| it.with_delta_record(record).with_most_delta_bytes(most_record_bytes))
     }
 
-    /// Writes recorded differences over the original.
+    /// Writes the differences of a delta record over the original at `to`.
     #[must_use]
     pub fn apply_delta((record, record_bytes): (u64, u32), to: u64, bytes: u64) -> Self {
         Self::new(Opcode::ApplyDelta, record, to, bytes)
             .with(|it| it.with_delta_bytes(record_bytes))
     }
 
-    /// Computes a CRC; a seed that is the result of an operation before continues that one.
+    /// Computes a CRC. With the result of an earlier operation as its seed, it continues that CRC.
     #[must_use]
     pub fn crc(kind: CrcKind, seed: u64, from: u64, bytes: u64) -> Self {
-        Self::new(Opcode::Crc, from, 0, bytes).seeded(kind, seed)
+        Self::new(Opcode::Crc, from, 0, bytes).with_crc(kind, seed)
     }
 
-    /// Copies and computes the CRC of what it copies.
+    /// Copies, and computes the CRC of the copied bytes.
     #[must_use]
     pub fn copy_crc(kind: CrcKind, seed: u64, (from, to): (u64, u64), bytes: u64) -> Self {
-        Self::new(Opcode::CopyCrc, from, to, bytes).seeded(kind, seed)
+        Self::new(Opcode::CopyCrc, from, to, bytes).with_crc(kind, seed)
     }
 
-    fn seeded(self, kind: CrcKind, seed: u64) -> Self {
+    fn with_crc(self, kind: CrcKind, seed: u64) -> Self {
         self.with(|it| {
             let it = it.with_flags(it.flags() | kind.flags());
             if kind.is_wide { it.with_crc_seed_64(seed) } else { it.with_crc_seed(low(seed)) }
         })
     }
 
-    /// Checks protection information; `format` has block size, seed and inversion of the guard.
+    /// Checks protection information. `format` has block size, seed and inversion of the guard, as in
+    /// descriptors.
     #[must_use]
-    pub fn dif_check(from: u64, bytes: u64, format: u8, source: Tags) -> Self {
-        Self::new(Opcode::DifCheck, from, 0, bytes).with(|it| of_source(it, format, source))
+    pub fn dif_check(from: u64, bytes: u64, format: u8, source: ProtectionTags) -> Self {
+        Self::new(Opcode::DifCheck, from, 0, bytes).with(|it| with_source_tags(it, format, source))
     }
 
     /// Copies blocks and adds protection information to each.
     #[must_use]
-    pub fn dif_insert((from, to): (u64, u64), bytes: u64, format: u8, destination: Tags) -> Self {
+    pub fn dif_insert(
+        (from, to): (u64, u64),
+        bytes: u64,
+        format: u8,
+        destination: ProtectionTags,
+    ) -> Self {
         Self::new(Opcode::DifInsert, from, to, bytes)
-            .with(|it| of_destination(it, format, destination))
+            .with(|it| with_destination_tags(it, format, destination))
     }
 
     /// Checks protection information and copies blocks without it.
     #[must_use]
-    pub fn dif_strip((from, to): (u64, u64), bytes: u64, format: u8, source: Tags) -> Self {
-        Self::new(Opcode::DifStrip, from, to, bytes).with(|it| of_source(it, format, source))
+    pub fn dif_strip(
+        (from, to): (u64, u64),
+        bytes: u64,
+        format: u8,
+        source: ProtectionTags,
+    ) -> Self {
+        Self::new(Opcode::DifStrip, from, to, bytes).with(|it| with_source_tags(it, format, source))
     }
 
-    /// Checks protection information and copies blocks with new one.
+    /// Checks protection information, and copies blocks with new protection information.
     #[must_use]
     pub fn dif_update(
         (from, to): (u64, u64),
         bytes: u64,
         format: u8,
-        (source, destination): (Tags, Tags),
+        (source, destination): (ProtectionTags, ProtectionTags),
     ) -> Self {
-        Self::new(Opcode::DifUpdate, from, to, bytes)
-            .with(|it| of_destination(of_source(it, format, source), format, destination))
+        Self::new(Opcode::DifUpdate, from, to, bytes).with(|it| {
+            with_destination_tags(with_source_tags(it, format, source), format, destination)
+        })
     }
 
-    /// Writes the protection information of blocks, apart from them (version 2).
+    /// Writes the protection information of blocks to a separate range (version 2).
     #[must_use]
-    pub fn dix_generate((from, to): (u64, u64), bytes: u64, format: u8, tags: Tags) -> Self {
-        Self::new(Opcode::DixGenerate, from, to, bytes).with(|it| of_destination(it, format, tags))
+    pub fn dix_generate(
+        (from, to): (u64, u64),
+        bytes: u64,
+        format: u8,
+        tags: ProtectionTags,
+    ) -> Self {
+        Self::new(Opcode::DixGenerate, from, to, bytes)
+            .with(|it| with_destination_tags(it, format, tags))
     }
 
-    /// Writes the lines of a range back to memory, and out of the caches.
+    /// Writes the lines of a range back to memory and removes them from all caches.
     #[must_use]
     pub fn flush(from: u64, bytes: u64) -> Self {
         Self::new(Opcode::CacheFlush, 0, from, bytes)
     }
 
-    /// Loads the translations of a range (version 2).
+    /// Loads the address translations of a range (version 2).
     #[must_use]
     pub fn fetch_translations(from: u64, bytes: u64) -> Self {
         Self::new(Opcode::TranslationFetch, from, 0, bytes)
     }
 
-    /// The same with its destination in the LLC, and not in memory (cache control); for an operation
-    /// that writes no memory, the same.
+    /// The same operation with its destination in the LLC in place of memory (cache control). An operation
+    /// that writes no memory stays as it is.
     #[must_use]
     pub fn to_cache(self) -> Self {
         let writes = !matches!(
@@ -221,38 +239,38 @@ impl Operation {
         self.with(|it| it.with_flags(it.flags() | flags::CACHE_CONTROL_1))
     }
 
-    /// Which operation it is.
+    /// The operation code.
     #[inline]
     #[must_use]
     pub fn opcode(&self) -> Opcode {
         self.opcode
     }
 
-    /// Its size in bytes: of the source, protection information included where it has any.
+    /// Size of the source in bytes, with its protection information.
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Its descriptor, without a record, as far as one can have its size.
+    /// The descriptor without a record. Its size is cut to what one descriptor can have (2^32 - 1 bytes).
     #[must_use]
     pub fn descriptor(&self) -> Descriptor {
         self.descriptor.with_size(u32::try_from(self.bytes).unwrap_or(u32::MAX))
     }
 
-    /// Whether its descriptors have these flags.
+    /// Whether the descriptor has all of these flags.
     pub(crate) fn has(&self, flags: u32) -> bool {
         self.descriptor.has(flags)
     }
 
-    /// First and second operand of a descriptor, as numbers.
+    /// The first and the second operand of the descriptor.
     #[inline]
     pub(crate) fn operands(&self) -> (u64, u64) {
         (self.descriptor.first(), self.descriptor.second())
     }
 
-    /// Whether it moves bytes within overlapping ranges: what is half done cannot be done again.
+    /// Whether the operation copies between overlapping ranges: such a copy cannot be repeated.
     #[inline]
     #[must_use]
     pub fn overlaps(&self) -> bool {
@@ -260,39 +278,39 @@ impl Operation {
         self.opcode == Opcode::Move && from.abs_diff(to) < self.bytes
     }
 
-    /// Whether parts of it may be done in any order, at the same time.
+    /// Whether pieces of the operation may run in any order, and at the same time.
     pub(crate) fn is_divisible_at_will(&self) -> bool {
-        let is_one = matches!(
+        let has_independent_bytes = matches!(
             self.opcode,
             Opcode::Move | Opcode::Fill | Opcode::Dualcast | Opcode::CacheFlush
         );
-        is_one && !self.overlaps()
+        has_independent_bytes && !self.overlaps()
     }
 
-    /// Bytes of which a part of it consists of a whole number.
+    /// The unit in bytes: the size of each piece, but for the last one, is a multiple of it.
     pub(crate) fn unit_bytes(&self) -> u64 {
         let block = [512, 520, 4096, 4104][usize::from(self.descriptor.dif_flags() & 3)];
         match self.opcode {
             Opcode::DifInsert | Opcode::DixGenerate => block,
             Opcode::DifCheck | Opcode::DifStrip | Opcode::DifUpdate => block + PROTECTION_BYTES,
-            // A pattern begins again with each part.
+            // The pattern begins again with each piece.
             Opcode::Fill | Opcode::ComparePattern => 16,
             _ => 1,
         }
     }
 
-    /// The descriptor of `bytes` bytes from the offset `at` on, without a record.
-    pub(crate) fn part(&self, at: u64, bytes: u64) -> Descriptor {
+    /// The descriptor of a piece: `bytes` bytes from the offset `at` on, without a record.
+    pub(crate) fn piece(&self, at: u64, bytes: u64) -> Descriptor {
         if at == 0 && bytes == self.bytes {
             return self.descriptor.with_size(fit(bytes));
         }
         advanced(&self.descriptor, self.opcode, at).with_size(fit(bytes))
     }
 
-    /// Refuses what no device takes and no CPU path can mean.
+    /// Checks the arguments.
     ///
     /// # Errors
-    /// [`Error::Argument`].
+    /// [`Error::Argument`] if they have no meaning on any device, nor on the CPU.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let has_size = !matches!(self.opcode, Opcode::NoOp | Opcode::Drain);
         let why = if has_size && self.bytes == 0 {
@@ -314,7 +332,7 @@ impl Operation {
         matches!(self.opcode, Opcode::CreateDelta | Opcode::ApplyDelta)
     }
 
-    /// As [`Self::unit_bytes`], of the whole.
+    /// The unit of the size of the whole operation, as [`Self::unit_bytes`] is of a piece.
     fn whole_bytes(&self) -> u64 {
         match self.opcode {
             Opcode::Fill | Opcode::ComparePattern => 1,
@@ -337,7 +355,7 @@ impl Operation {
     }
 }
 
-/// Lower and upper half.
+/// The lower and the upper half of a pattern.
 fn halves(pattern: u128) -> [u64; 2] {
     let [mut low, mut high] = [[0; 8]; 2];
     low.copy_from_slice(&pattern.to_le_bytes()[..8]);
@@ -345,12 +363,12 @@ fn halves(pattern: u128) -> [u64; 2] {
     [low, high].map(u64::from_le_bytes)
 }
 
-/// The lower half, of a seed of 32 bits.
+/// The lower half of a seed: all of a seed of 32 bits.
 fn low(seed: u64) -> u32 {
     fit(seed & 0xffff_ffff)
 }
 
-fn of_source(descriptor: Descriptor, format: u8, tags: Tags) -> Descriptor {
+fn with_source_tags(descriptor: Descriptor, format: u8, tags: ProtectionTags) -> Descriptor {
     descriptor
         .with_dif_flags(format)
         .with_dif_source_flags(tags.flags)
@@ -359,7 +377,7 @@ fn of_source(descriptor: Descriptor, format: u8, tags: Tags) -> Descriptor {
         .with_source_mask(tags.mask)
 }
 
-fn of_destination(descriptor: Descriptor, format: u8, tags: Tags) -> Descriptor {
+fn with_destination_tags(descriptor: Descriptor, format: u8, tags: ProtectionTags) -> Descriptor {
     descriptor
         .with_dif_flags(format)
         .with_dif_destination_flags(tags.flags)

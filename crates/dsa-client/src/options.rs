@@ -1,10 +1,10 @@
 //! The options with which a client is opened, and the path that an operation takes.
 
 use crate::error::Error;
-use crate::portal::Submission;
+use crate::portal::SubmissionMethod;
 use crate::queues;
 use crate::thresholds::Thresholds;
-use crate::wait::Wait;
+use crate::wait::WaitMethod;
 use std::path::PathBuf;
 
 /// Where an operation is executed: on a device, or on the CPU.
@@ -30,11 +30,11 @@ pub struct Options {
     /// Directory of the files of queues. Default: [`queues::DEVICES`].
     pub devices: PathBuf,
     /// How descriptors are submitted.
-    pub submission: Submission,
+    pub submission: SubmissionMethod,
     /// Sizes from which on a device is used. Default: published ones.
     pub thresholds: Thresholds,
     /// How threads wait for the end of an operation.
-    pub wait: Wait,
+    pub wait: WaitMethod,
     /// How often a full queue is tried again, before the operation waits or goes to the CPU.
     /// Default: 16.
     pub retries: u32,
@@ -46,9 +46,9 @@ impl Default for Options {
             queues: None,
             sysfs: PathBuf::from(queues::SYSFS),
             devices: PathBuf::from(queues::DEVICES),
-            submission: Submission::default(),
+            submission: SubmissionMethod::default(),
             thresholds: Thresholds::default(),
-            wait: Wait::default(),
+            wait: WaitMethod::default(),
             retries: 16,
         }
     }
@@ -60,7 +60,7 @@ impl Options {
     ///
     /// # Errors
     /// [`Error::Thresholds`] if the file of thresholds cannot be read or is wrong.
-    pub fn or_environment(mut self) -> Result<Self, Error> {
+    pub fn with_environment(mut self) -> Result<Self, Error> {
         if let Ok(names) = std::env::var("SKIPLINE_DSA_QUEUES") {
             let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
             self.queues = Some(names.map(str::to_owned).collect());

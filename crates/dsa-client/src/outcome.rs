@@ -1,56 +1,57 @@
-//! What an operation came to, and who did it.
+//! The outcome of an operation: its answer, and the bytes that device and CPU processed.
 
 use dsa::hardware::status;
 use dsa::record::Record;
 
-/// What an operation came to.
+/// The answer of an operation that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// It is done.
+pub enum OffloadAnswer {
+    /// The operation is done and has no other answer.
     Done,
     /// Ranges, or range and pattern, are equal.
     Equal,
-    /// They differ.
+    /// Ranges, or range and pattern, differ.
     Differs {
         /// Offset of the first byte that differs.
         at: u64,
     },
-    /// The CRC, which is the seed of one that goes on behind.
+    /// The CRC. It is the seed of an operation that continues it.
     Crc(u64),
-    /// A record of differences.
+    /// A delta record was written.
     Delta {
-        /// Its bytes; 0: there is no difference.
+        /// Size of the record in bytes; 0 if the ranges are equal.
         bytes: u32,
-        /// Whether it had no room for all differences.
+        /// Whether the record had no room for all differences.
         is_cut: bool,
     },
-    /// Protection information is wrong.
+    /// Protection information of a block is wrong.
     Protection {
         /// Bits of the DIF status: 1 guard, 2 application tag, 4 reference tag, 8 all ones.
         dif_status: u8,
-        /// Bytes of the source in blocks before the wrong one.
+        /// Offset of the wrong block in the source, in bytes.
         at: u64,
     },
 }
 
-/// What an operation came to, and who did it.
+/// The outcome of an operation that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// What it came to.
-    pub answer: Answer,
-    /// Bytes that a device did.
+pub struct OffloadOutcome {
+    /// The answer.
+    pub answer: OffloadAnswer,
+    /// Bytes that devices processed.
     pub device_bytes: u64,
-    /// Bytes that the CPU did.
+    /// Bytes that the CPU processed.
     pub cpu_bytes: u64,
-    /// The record of its last part, with all that the answer leaves out (tags of DIF operations).
+    /// The completion record of the last piece. It has what the answer leaves out, such as the tags of DIF
+    /// operations.
     pub record: Record,
 }
 
-impl Outcome {
-    /// Of a plain copy by the CPU.
+impl OffloadOutcome {
+    /// The outcome of a plain copy by the CPU.
     #[inline]
-    pub(crate) fn of_cpu(bytes: u64) -> Self {
+    pub(crate) fn copied_by_cpu(bytes: u64) -> Self {
         let record = Record::with_status(status::SUCCESS);
-        Self { answer: Answer::Done, device_bytes: 0, cpu_bytes: bytes, record }
+        Self { answer: OffloadAnswer::Done, device_bytes: 0, cpu_bytes: bytes, record }
     }
 }

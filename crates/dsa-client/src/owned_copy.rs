@@ -2,20 +2,20 @@
 
 #![allow(unsafe_code)]
 
-use crate::client::Client;
+use crate::client::OffloadClient;
 use crate::error::Error;
-use crate::job::Job;
-use crate::operation::Operation;
+use crate::job::OffloadJob;
+use crate::operation::OffloadOperation;
 use crate::options::Path;
 
-/// A copy between buffers that belong to it meanwhile, so that nothing can go wrong with their memory.
+/// A copy under way that owns both buffers, so that no other code can use their memory meanwhile.
 pub struct OwnedCopy {
-    job: Option<Job>,
+    job: Option<OffloadJob>,
     from: Vec<u8>,
     to: Vec<u8>,
 }
 
-impl Client {
+impl OffloadClient {
     /// Begins a copy of all bytes of `from` to the beginning of `to`.
     ///
     /// # Errors
@@ -25,26 +25,27 @@ impl Client {
             let why = format!("{} bytes do not fit into {}", from.len(), to.len());
             return Err(Error::Argument { operation: "memory move", why });
         }
-        let copy = Operation::copy(from.as_ptr() as u64, to.as_mut_ptr() as u64, from.len() as u64);
+        let copy =
+            OffloadOperation::copy(from.as_ptr() as u64, to.as_mut_ptr() as u64, from.len() as u64);
         if from.is_empty() {
             return Ok(OwnedCopy { job: None, from, to });
         }
-        // SAFETY: the buffers are kept, or left to the device, until the end.
+        // SAFETY: the buffers are owned until the end; if that never comes, they are leaked.
         let job = unsafe { self.submit(&copy, Path::Automatic) }?;
         Ok(OwnedCopy { job: Some(job), from, to })
     }
 }
 
 impl OwnedCopy {
-    /// Whether it has ended.
+    /// Whether the copy has ended.
     pub fn has_ended(&mut self) -> bool {
-        self.job.as_mut().is_none_or(Job::has_ended)
+        self.job.as_mut().is_none_or(OffloadJob::has_ended)
     }
 
-    /// Waits for its end, and gives both buffers back.
+    /// Waits for the end, and returns both buffers: source, then destination.
     ///
     /// # Errors
-    /// What the copy fails with.
+    /// If the copy fails.
     pub fn wait(mut self) -> Result<(Vec<u8>, Vec<u8>), Error> {
         if let Some(job) = self.job.take() {
             job.wait()?;

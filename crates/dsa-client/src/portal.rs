@@ -1,10 +1,10 @@
-//! A queue that is open: descriptors get to its device through a mapped page, or through `write`.
+//! The portal of an open queue: descriptors are submitted through a mapped page, or through `write`.
 
 #![allow(unsafe_code)]
 
 use crate::error::Error;
 use crate::instructions::{self, Instructions};
-use crate::queues::{Mode, Queue, VERSION_1};
+use crate::queues::{SharingMode, UserQueue, VERSION_1};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::Opcode;
 use std::fs::File;
@@ -17,88 +17,92 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const PAGE: usize = dsa::hardware::PORTAL_BYTES;
 const LINE: usize = 64;
 
-/// How descriptors get to a queue.
+/// How descriptors are submitted to a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Submission {
-    /// By the instruction where the processor has it and the system maps the page, else by `write`.
+pub enum SubmissionMethod {
+    /// By the instruction if the processor has it and the system maps the page, else by `write`.
     #[default]
     Automatic,
     /// By MOVDIR64B or ENQCMD, also if CPUID does not name them.
     Instruction,
-    /// By `write`, a system call.
+    /// By the system call `write`.
     Write,
 }
 
-/// An open queue.
+/// An open queue, to which descriptors can be submitted.
 #[derive(Debug)]
-pub struct Portal {
-    queue: Queue,
+pub struct QueuePortal {
+    queue: UserQueue,
     file: File,
     page: Option<NonNull<u8>>,
-    /// Where in the page the next descriptor goes: writes to one address wait for each other.
+    /// Number of the next descriptor, which says where in the page it goes: writes to one address wait for
+    /// each other.
     next: AtomicU32,
     /// Descriptors that this process has submitted, and that have not ended.
     under_way: AtomicU32,
 }
 
-// SAFETY: the page is a device's, which all threads may write to.
-unsafe impl Send for Portal {}
+// SAFETY: the page is memory of a device, to which all threads may write.
+unsafe impl Send for QueuePortal {}
 // SAFETY: as above.
-unsafe impl Sync for Portal {}
+unsafe impl Sync for QueuePortal {}
 
-impl Portal {
-    /// Opens a queue's file below `devices`, and maps its page if it is to be used.
+impl QueuePortal {
+    /// Opens the file of a queue in the directory `devices`, and maps the page of the queue if the method
+    /// uses it.
     ///
     /// # Errors
-    /// [`Error::Open`]; for [`Submission::Instruction`] also if the page cannot be mapped.
-    pub fn open(queue: Queue, devices: &Path, how: Submission) -> Result<Self, Error> {
+    /// [`Error::Open`] if the file cannot be opened, or if the method is
+    /// [`SubmissionMethod::Instruction`] and the page cannot be mapped.
+    pub fn open(queue: UserQueue, devices: &Path, how: SubmissionMethod) -> Result<Self, Error> {
         let path = devices.join(&queue.name);
         let refused = |source: std::io::Error| {
             let advice = advice(source.raw_os_error());
             Error::Open { path: path.clone(), source, advice }
         };
         let file = File::options().read(true).write(true).open(&path).map_err(refused)?;
-        let here = Instructions::here();
+        let here = Instructions::detect();
         let has = match queue.mode {
-            Mode::Dedicated => here.posts,
-            Mode::Shared => here.enqueues,
+            SharingMode::Dedicated => here.posts,
+            SharingMode::Shared => here.enqueues,
         };
         let page = match how {
-            Submission::Instruction => Some(map(&file).map_err(refused)?),
-            Submission::Automatic if has => map(&file).ok(),
-            Submission::Automatic | Submission::Write => None,
+            SubmissionMethod::Instruction => Some(map(&file).map_err(refused)?),
+            SubmissionMethod::Automatic if has => map(&file).ok(),
+            SubmissionMethod::Automatic | SubmissionMethod::Write => None,
         };
         Ok(Self { queue, file, page, next: AtomicU32::new(0), under_way: AtomicU32::new(0) })
     }
 
-    /// Its queue.
+    /// The queue.
     #[must_use]
-    pub fn queue(&self) -> &Queue {
+    pub fn queue(&self) -> &UserQueue {
         &self.queue
     }
 
-    /// Whether its queue takes an operation on this way. The driver lets no batches of version 1 through
-    /// `write`, whose answer would look like that of a full queue [kernel: drivers/dma/idxd/cdev.c].
+    /// Whether the queue takes an operation that is submitted through this portal. The driver refuses batches
+    /// of version 1 that come by `write`, with the answer of a full queue [kernel:
+    /// drivers/dma/idxd/cdev.c].
     #[must_use]
     pub fn takes(&self, opcode: Opcode) -> bool {
         let is_let_through = self.is_mapped() || self.queue.version > VERSION_1;
         self.queue.takes(opcode) && (opcode != Opcode::Batch || is_let_through)
     }
 
-    /// Whether descriptors get to it by an instruction, and not by a system call.
+    /// Whether descriptors are submitted by an instruction, and not by a system call.
     #[must_use]
     pub fn is_mapped(&self) -> bool {
         self.page.is_some()
     }
 
-    /// Descriptors of this process that have not ended.
+    /// Number of descriptors that were submitted through this portal and have not ended.
     #[must_use]
     pub fn under_way(&self) -> u32 {
         self.under_way.load(Ordering::Relaxed)
     }
 
-    /// Submits a descriptor: whether the queue took it. Each one that it took has to be given back by
-    /// [`Self::ended`].
+    /// Submits a descriptor, and returns whether the queue took it. For each descriptor that was taken
+    /// [`Self::ended`] has to be called at its end.
     ///
     /// # Safety
     /// The caller answers for the memory that the descriptor names until its record is written.
@@ -106,7 +110,7 @@ impl Portal {
         if !self.reserve() {
             return false;
         }
-        // SAFETY: handed on.
+        // SAFETY: the caller promises the same.
         let taken = unsafe { self.send(descriptor) };
         if !taken {
             self.ended();
@@ -114,29 +118,31 @@ impl Portal {
         taken
     }
 
-    /// Submits a descriptor that is not counted: whether the queue took it, or may have.
+    /// Submits a descriptor that is not counted, and returns whether the queue took it. A dedicated queue
+    /// always seems to.
     ///
     /// # Safety
-    /// As [`Self::submit`].
+    /// As for [`Self::submit`].
     pub(crate) unsafe fn submit_beyond(&self, descriptor: &Descriptor) -> bool {
-        // SAFETY: handed on.
+        // SAFETY: the caller promises the same.
         unsafe { self.send(descriptor) }
     }
 
-    /// Says that a descriptor has ended, or will never.
+    /// Counts the end of a descriptor, or its loss.
     pub fn ended(&self) {
         self.under_way.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Leaves the mapping alone, which a child of a fork does not have.
+    /// Forgets the mapping without unmapping it, since a child of a fork does not have it.
     pub(crate) fn forget_page(&mut self) {
         self.page = None;
     }
 
-    /// Counts a descriptor. A dedicated queue drops what it has no room for, and does not say so.
+    /// Counts a descriptor, if there is room for it: a dedicated queue drops descriptors silently when it is
+    /// full.
     fn reserve(&self) -> bool {
         let before = self.under_way.fetch_add(1, Ordering::Relaxed);
-        let has_room = self.queue.mode == Mode::Shared || before < self.queue.entries;
+        let has_room = self.queue.mode == SharingMode::Shared || before < self.queue.entries;
         if !has_room {
             self.ended();
         }
@@ -149,11 +155,11 @@ impl Portal {
         };
         let line = self.next.fetch_add(1, Ordering::Relaxed) as usize % (PAGE / LINE);
         let portal = page.as_ptr().wrapping_add(line * LINE);
-        // SAFETY: a line of the mapped page; the descriptor is the caller's.
+        // SAFETY: a line of the mapped page; the caller answers for the descriptor.
         unsafe {
             match self.queue.mode {
-                Mode::Shared => instructions::enqueue(portal, descriptor),
-                Mode::Dedicated => {
+                SharingMode::Shared => instructions::enqueue(portal, descriptor),
+                SharingMode::Dedicated => {
                     instructions::post(portal, descriptor);
                     true
                 }
@@ -162,10 +168,10 @@ impl Portal {
     }
 }
 
-impl Drop for Portal {
+impl Drop for QueuePortal {
     fn drop(&mut self) {
         if let Some(page) = self.page {
-            // SAFETY: the mapping is this portal's own.
+            // SAFETY: this portal owns the mapping.
             unsafe { libc::munmap(page.as_ptr().cast(), PAGE) };
         }
     }
@@ -173,7 +179,7 @@ impl Drop for Portal {
 
 fn map(file: &File) -> std::io::Result<NonNull<u8>> {
     let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
-    // SAFETY: a new mapping, where the kernel likes.
+    // SAFETY: a new mapping at an address that the kernel chooses.
     let page = unsafe {
         libc::mmap(std::ptr::null_mut(), PAGE, libc::PROT_WRITE, flags, file.as_raw_fd(), 0)
     };

@@ -2,14 +2,14 @@
 
 use crate::drains::Drains;
 use crate::nodes;
-use crate::portal::Portal;
-use crate::queues::Queue;
+use crate::portal::QueuePortal;
+use crate::queues::UserQueue;
 use dsa::descriptor::Descriptor;
 use dsa::hardware::Opcode;
 
 /// The portals of a client, each with the drains of its queue.
 pub(crate) struct Portals {
-    all: Vec<Portal>,
+    all: Vec<QueuePortal>,
     /// The drains of each portal, in the order of `all`.
     drains: Vec<Drains>,
     /// The NUMA node of each CPU; empty on a system with one node.
@@ -17,18 +17,18 @@ pub(crate) struct Portals {
 }
 
 impl Portals {
-    pub fn new(all: Vec<Portal>) -> Self {
+    pub fn new(all: Vec<QueuePortal>) -> Self {
         let drains = all.iter().map(|_| Drains::default()).collect();
-        Self { all, drains, nodes: nodes::of_cpus() }
+        Self { all, drains, nodes: nodes::read_nodes() }
     }
 
     /// All portals, in the order of their numbers.
-    pub fn all(&self) -> &[Portal] {
+    pub fn all(&self) -> &[QueuePortal] {
         &self.all
     }
 
     /// The portal with a number.
-    pub fn get(&self, number: usize) -> &Portal {
+    pub fn get(&self, number: usize) -> &QueuePortal {
         &self.all[number]
     }
 
@@ -39,7 +39,7 @@ impl Portals {
 
     /// Leaves all mappings alone, since a child of a fork does not have them.
     pub fn forget_pages(&mut self) {
-        self.all.iter_mut().for_each(Portal::forget_page);
+        self.all.iter_mut().for_each(QueuePortal::forget_page);
     }
 
     /// Whether the queue of a portal takes an operation.
@@ -78,7 +78,7 @@ impl Portals {
     /// The queue with the smallest share of its entries in use, on the node of this CPU if that node
     /// has one.
     fn best(&self, opcode: Opcode) -> Option<usize> {
-        let here = nodes::here(&self.nodes);
+        let here = nodes::current_node(&self.nodes);
         let load = |number: &usize| {
             let portal = &self.all[*number];
             let is_far =
@@ -104,7 +104,7 @@ impl Portals {
 
     /// Whether all queues that take an operation have been disabled since they were opened.
     pub fn are_disabled(&self, opcode: Opcode) -> bool {
-        let able = self.all.iter().filter(|portal| portal.takes(opcode)).map(Portal::queue);
-        !able.into_iter().any(Queue::is_enabled)
+        let able = self.all.iter().filter(|portal| portal.takes(opcode)).map(QueuePortal::queue);
+        !able.into_iter().any(UserQueue::is_enabled)
     }
 }

@@ -1,74 +1,75 @@
-//! The work queues of a system, as sysfs shows them [dsa contract: the kernel driver's attributes].
+//! The work queues of a system, read from sysfs [dsa contract: the kernel driver's attributes].
 
 use crate::error::Error;
 use dsa::hardware::Opcode;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where Linux has devices and queues.
+/// Directory of devices and queues in the sysfs of Linux.
 pub const SYSFS: &str = "/sys/bus/dsa/devices";
-/// Where Linux has the files of queues.
+/// Directory of the files of queues on Linux.
 pub const DEVICES: &str = "/dev/dsa";
 
-/// How a queue takes descriptors.
+/// How a queue is shared between processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// By posted writes (MOVDIR64B) of one process, which counts what is under way.
+pub enum SharingMode {
+    /// One process submits by posted writes (MOVDIR64B), and counts its descriptors under way.
     Dedicated,
-    /// By ENQCMD of any process, which answers whether there was room.
+    /// Any process submits by ENQCMD, which reports whether the queue had room.
     Shared,
 }
 
-/// A work queue that user programs may open.
+/// A work queue that is enabled for user programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Queue {
-    /// Its name, `wq0.1`.
+pub struct UserQueue {
+    /// Name, such as `wq0.1`.
     pub name: String,
-    /// Its device's name, `dsa0`.
+    /// Name of the device, such as `dsa0`.
     pub device: String,
-    /// The name that its administrator gave it.
+    /// Name that the administrator has given it.
     pub label: String,
-    /// How it takes descriptors.
-    pub mode: Mode,
-    /// Descriptors that it holds.
+    /// Whether it is dedicated or shared.
+    pub mode: SharingMode,
+    /// Number of descriptors that it has room for.
     pub entries: u32,
     /// Largest transfer of a descriptor, in bytes.
     pub most_transfer_bytes: u64,
-    /// Largest batch, in descriptors; 0 and 1: none.
+    /// Largest batch, in descriptors; 0 and 1 if it takes no batches.
     pub most_batch: u32,
-    /// The NUMA node of its device; `None` if the system names none.
+    /// NUMA node of the device; `None` if the system does not report it.
     pub node: Option<u32>,
-    /// Operations that it takes: bit n for opcode n.
+    /// Operations that it takes: bit n is set for opcode n.
     pub operations: u64,
-    /// Version of its device: 0x100 for DSA 1.0.
+    /// Version of the device: 0x100 for DSA 1.0.
     pub version: u64,
-    /// General capabilities of its device (GENCAP).
+    /// General capabilities of the device (GENCAP).
     pub gen_cap: u64,
-    /// Its directory in sysfs.
+    /// Directory of the queue in sysfs.
     pub directory: PathBuf,
-    /// The directory of its device in sysfs.
+    /// Directory of the device in sysfs.
     pub device_directory: PathBuf,
 }
 
-impl Queue {
-    /// Whether it takes an operation.
+impl UserQueue {
+    /// Whether the queue takes an operation.
     #[must_use]
     pub fn takes(&self, opcode: Opcode) -> bool {
         self.operations & opcode.bit() != 0
     }
 
-    /// Whether it and its device are enabled now.
+    /// Reads from sysfs whether the queue and its device are enabled now.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
         is_enabled(&self.directory) && is_enabled(&self.device_directory)
     }
 }
 
-/// The queues that are enabled for user programs, by name. A system without the driver has none.
+/// Finds the queues that are enabled for user programs, in the order of device and number; none on a system
+/// without the driver.
 ///
 /// # Errors
-/// [`Error::Attribute`] for an attribute of an enabled queue that cannot be read, or is no number.
-pub fn find(sysfs: &Path) -> Result<Vec<Queue>, Error> {
+/// [`Error::Attribute`] if an attribute of an enabled queue cannot be read, or is not a number.
+pub fn find(sysfs: &Path) -> Result<Vec<UserQueue>, Error> {
     let Ok(entries) = fs::read_dir(sysfs) else { return Ok(Vec::new()) };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut names: Vec<(u32, u32)> = names.filter_map(|name| numbers(&name)).collect();
@@ -86,7 +87,7 @@ fn numbers(name: &str) -> Option<(u32, u32)> {
     Some((device.parse().ok()?, queue.parse().ok()?))
 }
 
-fn read(sysfs: &Path, device: u32, queue: u32) -> Result<Option<Queue>, Error> {
+fn read(sysfs: &Path, device: u32, queue: u32) -> Result<Option<UserQueue>, Error> {
     let name = format!("wq{device}.{queue}");
     let (directory, device_name) = (sysfs.join(&name), format!("dsa{device}"));
     let device_directory = sysfs.join(&device_name);
@@ -95,13 +96,13 @@ fn read(sysfs: &Path, device: u32, queue: u32) -> Result<Option<Queue>, Error> {
         return Ok(None);
     }
     let mode = match text(&directory, "mode")?.as_str() {
-        "dedicated" => Mode::Dedicated,
-        _ => Mode::Shared,
+        "dedicated" => SharingMode::Dedicated,
+        _ => SharingMode::Shared,
     };
     let node: i64 = number(&device_directory, "numa_node").unwrap_or(-1);
-    let own = words(&device_directory, "op_cap").unwrap_or(ALL_OPERATIONS);
+    let supported = words(&device_directory, "op_cap").unwrap_or(ALL_OPERATIONS);
     let allowed = words(&directory, "op_config").unwrap_or(!0);
-    Ok(Some(Queue {
+    Ok(Some(UserQueue {
         label: text(&directory, "name").unwrap_or_default(),
         mode,
         entries: number(&directory, "size")?,
@@ -109,7 +110,7 @@ fn read(sysfs: &Path, device: u32, queue: u32) -> Result<Option<Queue>, Error> {
         most_batch: number(&directory, "max_batch_size")?,
         node: u32::try_from(node).ok(),
         // Kernels hide the batch operation of some devices from op_cap, though they have it.
-        operations: own & allowed | Opcode::Batch.bit(),
+        operations: supported & allowed | Opcode::Batch.bit(),
         version: hexadecimal(&device_directory, "version").unwrap_or(VERSION_1),
         gen_cap: hexadecimal(&device_directory, "gen_cap")?,
         device: device_name,
@@ -119,10 +120,10 @@ fn read(sysfs: &Path, device: u32, queue: u32) -> Result<Option<Queue>, Error> {
     }))
 }
 
-/// The version of a device that does not show its own.
+/// The version of a device whose driver does not report it.
 pub(crate) const VERSION_1: u64 = 0x100;
 
-/// Operations of Sapphire Rapids, for kernels that do not show `op_cap` [idxd-config issue 8].
+/// Operations of Sapphire Rapids, for kernels that do not report `op_cap` [idxd-config issue 8].
 const ALL_OPERATIONS: u64 = dsa::hardware::capabilities::Capabilities::VERSION_1.op_cap;
 
 fn is_enabled(directory: &Path) -> bool {
@@ -139,13 +140,13 @@ fn text(directory: &Path, attribute: &str) -> Result<String, Error> {
 
 fn number<N: std::str::FromStr>(directory: &Path, attribute: &str) -> Result<N, Error> {
     let text = text(directory, attribute)?;
-    text.parse().map_err(|_| no_number(directory, attribute, &text))
+    text.parse().map_err(|_| not_a_number(directory, attribute, &text))
 }
 
 fn hexadecimal(directory: &Path, attribute: &str) -> Result<u64, Error> {
     let text = text(directory, attribute)?;
     let digits = text.strip_prefix("0x").unwrap_or(&text);
-    u64::from_str_radix(digits, 16).map_err(|_| no_number(directory, attribute, &text))
+    u64::from_str_radix(digits, 16).map_err(|_| not_a_number(directory, attribute, &text))
 }
 
 /// The last two of eight words of 32 bits, of which the most significant comes first.
@@ -156,6 +157,6 @@ fn words(directory: &Path, attribute: &str) -> Option<u64> {
     Some(low | words.next().flatten().unwrap_or(0) << 32)
 }
 
-fn no_number(directory: &Path, attribute: &str, text: &str) -> Error {
-    Error::Attribute { path: directory.join(attribute), why: format!("{text:?} is no number") }
+fn not_a_number(directory: &Path, attribute: &str, text: &str) -> Error {
+    Error::Attribute { path: directory.join(attribute), why: format!("{text:?} is not a number") }
 }

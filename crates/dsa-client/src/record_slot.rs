@@ -1,34 +1,35 @@
-//! Memory for a completion record, which a device writes while the program looks at it.
+//! Memory for a completion record, which a device writes while the program reads it.
 
 use dsa::record::Record;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A completion record with the rest of its line, so that no other writes disturb who waits for it.
+/// Memory for one completion record. It fills a whole line, so that no other write wakes a thread that waits
+/// for the line.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-pub struct Slot([AtomicU64; 8]);
+pub struct RecordSlot([AtomicU64; 8]);
 
-impl Slot {
-    /// Its address, for descriptors.
+impl RecordSlot {
+    /// The address, for descriptors.
     #[must_use]
     pub fn address(&self) -> u64 {
         std::ptr::from_ref(self) as u64
     }
 
-    /// Its address, for instructions that wait for its line.
+    /// The address, for instructions that wait for the line.
     #[must_use]
     pub fn line(&self) -> *const u8 {
         std::ptr::from_ref(self).cast()
     }
 
-    /// The status; 0 as long as the operation is under way.
+    /// The status; 0 until the descriptor has ended.
     #[inline]
     #[must_use]
     pub fn status(&self) -> u8 {
         self.0[0].load(Ordering::Acquire).to_le_bytes()[0]
     }
 
-    /// The whole record, once its status is there.
+    /// Reads the whole record. It is complete once the status is not 0.
     #[must_use]
     pub fn record(&self) -> Record {
         let mut record = Record::default();
@@ -38,7 +39,7 @@ impl Slot {
         record
     }
 
-    /// Makes it as new, for another descriptor.
+    /// Clears the record for another descriptor.
     pub fn clear(&self) {
         for word in &self.0[..4] {
             word.store(0, Ordering::Release);

@@ -1,50 +1,50 @@
-//! How far an operation is: which part comes next, and what the record of a part means for the whole.
+//! Progress of an operation: its division into pieces, and how a piece resumes after a page fault.
 
 use crate::error::Error;
-use crate::operation::{Operation, advanced};
-use crate::outcome::{Answer, Outcome};
-use crate::statistics::{Counters, Reason};
-use crate::touch;
-use crate::words::{self, Limits};
+use crate::operation::{OffloadOperation, advanced};
+use crate::outcome::{OffloadAnswer, OffloadOutcome};
+use crate::page_in;
+use crate::record_description::{self, Limits};
+use crate::statistics::{ClientCounters, Reason};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::status::{self, FAULT_ON_WRITE};
 use dsa::hardware::{Opcode, flags};
 use dsa::record::Record;
 use units::narrow::fit;
 
-/// What follows from a record.
-pub(crate) enum Absorbed {
-    /// The part is done.
+/// The consequence of the record of a piece.
+pub(crate) enum PieceResult {
+    /// The piece is done.
     Done,
-    /// What is left of it goes on as this descriptor, from that offset of the operation on.
+    /// The rest of the piece continues as this descriptor, from this offset of the operation on.
     Resume(u64, Descriptor),
-    /// The CPU has to do it.
+    /// The CPU has to execute the piece, for this reason.
     Redo(Reason),
 }
 
-/// Times that a page may be absent although it is there, before the CPU does the part.
+/// Times that a device may report a page absent although it is present, before the CPU executes the piece.
 const MOST_STUCK: u8 = 3;
 
-/// What the CPU's way of an operation allows.
+/// Limits of a descriptor that the CPU executes.
 const CPU_LIMITS: Limits = Limits { most_transfer_bytes: u32::MAX as u64, most_batch: 1024 };
 
-/// An operation that is under way.
+/// The progress of an operation that is under way.
 #[derive(Clone, Debug)]
-pub(crate) struct Progress {
-    operation: Operation,
-    /// Where the next part begins.
+pub(crate) struct OperationProgress {
+    operation: OffloadOperation,
+    /// Offset of the next piece.
     next: u64,
     has_begun: bool,
-    /// Whether an answer ends the operation before its last part.
+    /// Whether an answer has ended the operation before its last piece.
     is_final: bool,
-    outcome: Outcome,
+    outcome: OffloadOutcome,
 }
 
-impl Progress {
-    pub fn new(operation: Operation) -> Self {
+impl OperationProgress {
+    pub fn new(operation: OffloadOperation) -> Self {
         let record = Record::with_status(status::SUCCESS);
-        let answer = Answer::Done;
-        let outcome = Outcome { answer, device_bytes: 0, cpu_bytes: 0, record };
+        let answer = OffloadAnswer::Done;
+        let outcome = OffloadOutcome { answer, device_bytes: 0, cpu_bytes: 0, record };
         Self { operation, next: 0, has_begun: false, is_final: false, outcome }
     }
 
@@ -52,11 +52,11 @@ impl Progress {
         self.operation.opcode()
     }
 
-    pub fn operation(&self) -> &Operation {
+    pub fn operation(&self) -> &OffloadOperation {
         &self.operation
     }
 
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> OffloadOutcome {
         self.outcome
     }
 
@@ -68,9 +68,9 @@ impl Progress {
         self.outcome.device_bytes += bytes;
     }
 
-    /// The next part of at most so many bytes, with its offset; `None` behind the last one. Parts of an
-    /// operation whose parts depend on each other may only be asked for when the one before is done.
-    pub fn next_part(&mut self, most_bytes: u64) -> Option<(u64, Descriptor)> {
+    /// The next piece, of at most so many bytes, with its offset; `None` after the last one. If pieces of the
+    /// operation depend on each other, each has to be done before the next one is taken.
+    pub fn next_piece(&mut self, most_bytes: u64) -> Option<(u64, Descriptor)> {
         let left = self.operation.bytes() - self.next;
         if self.is_final || self.has_begun && left == 0 {
             return None;
@@ -80,14 +80,14 @@ impl Progress {
         let bytes = left.min(if self.divides() { most } else { left });
         self.has_begun = true;
         let (from, to) = self.operation.operands();
-        // An overlapping move to higher addresses begins with its last part.
+        // An overlapping move to higher addresses begins with its last piece.
         let at = if self.operation.overlaps() && to > from { left - bytes } else { self.next };
         self.next += bytes;
-        let part = self.operation.part(at, bytes);
-        let is_first = at == 0 || !self.carries();
+        let piece = self.operation.piece(at, bytes);
+        let is_first = at == 0 || !self.seeds_next();
         Some((
             at,
-            if is_first { part } else { carried(&part, self.opcode(), &self.outcome.record) },
+            if is_first { piece } else { seeded_by(&piece, self.opcode(), &self.outcome.record) },
         ))
     }
 
@@ -97,8 +97,8 @@ impl Progress {
         !matches!(self.opcode(), CreateDelta | ApplyDelta)
     }
 
-    /// Whether a part begins with what the record of the one before says.
-    fn carries(&self) -> bool {
+    /// Whether the record of each piece has the seed or the tags of the next one.
+    fn seeds_next(&self) -> bool {
         matches!(
             self.opcode(),
             Opcode::Crc
@@ -111,65 +111,68 @@ impl Progress {
         )
     }
 
-    /// Takes the record of a part that began at an offset, of a device or of the CPU.
+    /// Evaluates the completion record of a piece that began at an offset, on a device or on the CPU.
     ///
     /// # Errors
-    /// What the operation fails with.
-    pub fn absorb(
+    /// If the operation fails.
+    pub fn evaluate(
         &mut self,
         (at, descriptor): (u64, &Descriptor),
         record: &Record,
-        (is_device, stuck, counters): (bool, &mut u8, &Counters),
-    ) -> Result<Absorbed, Error> {
+        (is_device, stuck, counters): (bool, &mut u8, &ClientCounters),
+    ) -> Result<PieceResult, Error> {
         match record.status() & !FAULT_ON_WRITE {
             status::SUCCESS | status::FALSE_PREDICATE => {
                 self.succeed(at, record);
-                Ok(Absorbed::Done)
+                Ok(PieceResult::Done)
             }
             status::DIF_ERROR => {
                 let at = at + u64::from(record.completed());
                 self.outcome.record = *record;
-                self.outcome.answer = Answer::Protection { dif_status: record.result(), at };
+                self.outcome.answer = OffloadAnswer::Protection { dif_status: record.result(), at };
                 self.is_final = true;
-                Ok(Absorbed::Done)
+                Ok(PieceResult::Done)
             }
             status::PAGE_FAULT | status::PAGE_REQUEST_INVALID => {
                 let is_write = record.status() & FAULT_ON_WRITE != 0;
-                if !touch::page(record.fault_address(), is_write) {
+                if !page_in::bring_in(record.fault_address(), is_write) {
                     return Err(self.fault(record));
                 }
                 counters.page();
                 *stuck = if record.completed() > 0 { 0 } else { *stuck + 1 };
-                // What says that it has done everything, and failed, is not trusted.
+                // A record that reports a fault after all bytes are done is not trusted.
                 let whole = match self.opcode() {
                     Opcode::ApplyDelta => descriptor.delta_bytes(),
                     _ => descriptor.size(),
                 };
-                let is_odd = record.completed() > 0 && record.completed() >= whole;
-                if is_odd {
+                let is_contradictory = record.completed() > 0 && record.completed() >= whole;
+                if is_contradictory {
                     self.may_be_repeated("it counted more bytes than there are")?;
-                    return Ok(Absorbed::Redo(Reason::Fault));
+                    return Ok(PieceResult::Redo(Reason::Fault));
                 }
-                let next = self.resumed(at, descriptor, record);
-                if *stuck > MOST_STUCK { Ok(Absorbed::Redo(Reason::Fault)) } else { Ok(next) }
+                let next = self.resume(at, descriptor, record);
+                if *stuck > MOST_STUCK { Ok(PieceResult::Redo(Reason::Fault)) } else { Ok(next) }
             }
             status::HARDWARE_READ | status::HARDWARE_WRITE | status::HARDWARE_TRANSLATION => {
                 self.may_be_repeated(status::describe(record.status()))?;
-                Ok(Absorbed::Redo(Reason::Hardware))
+                Ok(PieceResult::Redo(Reason::Hardware))
             }
-            status::BAD_OPCODE if is_device => Ok(Absorbed::Redo(Reason::Unsupported)),
-            // The CPU knows whether it is the operation that is wrong, or what this device takes.
+            status::BAD_OPCODE if is_device => Ok(PieceResult::Redo(Reason::Unsupported)),
+            // The CPU finds out whether the operation is wrong, or only not supported by this device.
             status::BAD_FLAGS..=status::BAD_TRAFFIC_CLASS if is_device => {
-                Ok(Absorbed::Redo(Reason::Refused))
+                Ok(PieceResult::Redo(Reason::Refused))
             }
             _ => {
-                let words = words::describe(descriptor, record, CPU_LIMITS);
+                let words = record_description::describe(descriptor, record, CPU_LIMITS);
                 Err(Error::Refused { status: record.status(), words })
             }
         }
     }
 
-    /// Refuses to repeat what a device may have half done within overlapping ranges.
+    /// Checks that a piece may be repeated.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if the ranges overlap, since a device may have copied half of the bytes.
     pub fn may_be_repeated(&self, why: &'static str) -> Result<(), Error> {
         if self.operation.overlaps() {
             return Err(Error::Damaged { operation: self.opcode().name(), why });
@@ -189,54 +192,56 @@ impl Progress {
     fn succeed(&mut self, at: u64, record: &Record) {
         self.outcome.record = *record;
         self.outcome.answer = match self.opcode() {
-            Opcode::Compare | Opcode::ComparePattern if record.result() == 0 => Answer::Equal,
+            Opcode::Compare | Opcode::ComparePattern if record.result() == 0 => {
+                OffloadAnswer::Equal
+            }
             Opcode::Compare | Opcode::ComparePattern => {
                 self.is_final = true;
-                Answer::Differs { at: at + u64::from(record.completed()) }
+                OffloadAnswer::Differs { at: at + u64::from(record.completed()) }
             }
             Opcode::Crc | Opcode::CopyCrc => {
                 let is_wide = self.operation.has(flags::CRC_64);
-                Answer::Crc(if is_wide { record.crc() } else { record.crc() & 0xffff_ffff })
+                OffloadAnswer::Crc(if is_wide { record.crc() } else { record.crc() & 0xffff_ffff })
             }
             Opcode::CreateDelta => {
                 let bytes = if record.result() == 0 { 0 } else { record.delta_bytes() };
-                Answer::Delta { bytes, is_cut: record.result() == 2 }
+                OffloadAnswer::Delta { bytes, is_cut: record.result() == 2 }
             }
-            _ => Answer::Done,
+            _ => OffloadAnswer::Done,
         };
     }
 
-    /// How a part goes on behind a fault.
-    fn resumed(&self, at: u64, descriptor: &Descriptor, record: &Record) -> Absorbed {
+    /// The descriptor with which a piece resumes after a page fault.
+    fn resume(&self, at: u64, descriptor: &Descriptor, record: &Record) -> PieceResult {
         let done = record.completed();
         let left = descriptor.size() - done.min(descriptor.size());
         let opcode = self.opcode();
         let shorter = descriptor.with_size(left);
         match opcode {
             // A move that went backwards has done its last bytes.
-            Opcode::Move if record.result() == 1 => Absorbed::Resume(at, shorter),
-            // The list says nothing of what a part of it came to; these are done again as a whole.
+            Opcode::Move if record.result() == 1 => PieceResult::Resume(at, shorter),
+            // The record has no partial result of these operations; they are repeated as a whole.
             Opcode::CreateDelta | Opcode::TranslationFetch | Opcode::NoOp | Opcode::Drain => {
-                Absorbed::Resume(at, *descriptor)
+                PieceResult::Resume(at, *descriptor)
             }
             Opcode::ApplyDelta => {
                 let (record_at, bytes) = (descriptor.first(), descriptor.delta_bytes());
                 let rest = bytes - done.min(bytes);
                 let rest =
                     descriptor.with_first(record_at + u64::from(done)).with_delta_bytes(rest);
-                Absorbed::Resume(at, rest)
+                PieceResult::Resume(at, rest)
             }
-            _ if done == 0 => Absorbed::Resume(at, *descriptor),
+            _ if done == 0 => PieceResult::Resume(at, *descriptor),
             _ => {
                 let next = advanced(&shorter, opcode, done.into());
-                Absorbed::Resume(at + u64::from(done), carried(&next, opcode, record))
+                PieceResult::Resume(at + u64::from(done), seeded_by(&next, opcode, record))
             }
         }
     }
 }
 
-/// A descriptor that goes on where a record says that another one has ended.
-fn carried(descriptor: &Descriptor, opcode: Opcode, record: &Record) -> Descriptor {
+/// A descriptor with the seed or the tags of the record of the piece before it.
+fn seeded_by(descriptor: &Descriptor, opcode: Opcode, record: &Record) -> Descriptor {
     let tags_at = |at: usize| {
         let bytes = &record.0[at..at + 8];
         let reference = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
@@ -268,14 +273,14 @@ mod tests {
 
     #[test]
     fn what_a_device_refuses_is_for_the_cpu_to_judge() {
-        let (counters, mut stuck) = (Counters::default(), 0);
-        let mut progress = Progress::new(Operation::copy(1 << 20, 2 << 20, 100));
-        let (at, descriptor) = progress.next_part(1 << 20).expect("has a part");
+        let (counters, mut stuck) = (ClientCounters::default(), 0);
+        let mut progress = OperationProgress::new(OffloadOperation::copy(1 << 20, 2 << 20, 100));
+        let (at, descriptor) = progress.next_piece(1 << 20).expect("has a piece");
         let refusal = Record::with_status(status::BAD_SIZE);
         let mut absorb = |is_device| {
-            progress.absorb((at, &descriptor), &refusal, (is_device, &mut stuck, &counters))
+            progress.evaluate((at, &descriptor), &refusal, (is_device, &mut stuck, &counters))
         };
-        assert!(matches!(absorb(true), Ok(Absorbed::Redo(Reason::Refused))));
+        assert!(matches!(absorb(true), Ok(PieceResult::Redo(Reason::Refused))));
         let error = absorb(false).err().expect("is an error").to_string();
         assert!(error.contains("status 0x13") && error.contains("transfer size 100"), "{error}");
     }

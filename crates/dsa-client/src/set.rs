@@ -1,41 +1,41 @@
-//! Several jobs, whose ends come in any order.
+//! Sets of jobs, whose results are taken in the order in which the jobs end.
 
-use crate::client::Client;
+use crate::client::OffloadClient;
 use crate::error::Error;
-use crate::job::Job;
-use crate::outcome::Outcome;
+use crate::job::OffloadJob;
+use crate::outcome::OffloadOutcome;
 use crate::wait::Waiter;
 
-/// The end of one job of a set.
+/// The end of a job of a set.
 #[derive(Debug)]
-pub struct End<T> {
-    /// What it was added with.
+pub struct FinishedJob<T> {
+    /// The tag with which the job was added.
     pub tag: T,
-    /// How it ended.
-    pub result: Result<Outcome, Error>,
+    /// The outcome, or the error, of the job.
+    pub result: Result<OffloadOutcome, Error>,
 }
 
-/// Jobs under way, each with a tag of the caller's.
+/// Jobs under way, each with a tag that the caller chose.
 pub struct Set<T> {
-    client: Client,
-    jobs: Vec<(T, Job)>,
-    /// Where the next look begins, so that none is looked at last for ever.
+    client: OffloadClient,
+    jobs: Vec<(T, OffloadJob)>,
+    /// Index of the job that is polled next, so that none is always polled last.
     next: usize,
 }
 
 impl<T> Set<T> {
-    /// An empty one.
+    /// An empty set.
     #[must_use]
-    pub fn new(client: &Client) -> Self {
+    pub fn new(client: &OffloadClient) -> Self {
         Self { client: client.clone(), jobs: Vec::new(), next: 0 }
     }
 
     /// Adds a job.
-    pub fn add(&mut self, tag: T, job: Job) {
+    pub fn add(&mut self, tag: T, job: OffloadJob) {
         self.jobs.push((tag, job));
     }
 
-    /// Jobs whose ends were not taken.
+    /// Number of jobs whose ends were not taken.
     #[must_use]
     pub fn len(&self) -> usize {
         self.jobs.len()
@@ -47,20 +47,20 @@ impl<T> Set<T> {
         self.jobs.is_empty()
     }
 
-    /// The end of a job, if one has ended.
-    pub fn poll(&mut self) -> Option<End<T>> {
+    /// Takes the end of a job that has ended; `None` if no job has.
+    pub fn poll(&mut self) -> Option<FinishedJob<T>> {
         for _ in 0..self.jobs.len() {
             self.next = if self.next + 1 < self.jobs.len() { self.next + 1 } else { 0 };
             if let Some(result) = self.jobs[self.next].1.poll() {
                 let (tag, _) = self.jobs.swap_remove(self.next);
-                return Some(End { tag, result });
+                return Some(FinishedJob { tag, result });
             }
         }
         None
     }
 
-    /// Waits for the end of a job; `None` if there is none.
-    pub fn wait(&mut self) -> Option<End<T>> {
+    /// Waits until a job has ended, and takes its end; `None` if the set is empty.
+    pub fn wait(&mut self) -> Option<FinishedJob<T>> {
         let mut waiter = Waiter::new(self.client.shared().wait());
         while !self.jobs.is_empty() {
             if let Some(end) = self.poll() {

@@ -1,40 +1,40 @@
-//! What all clones of a client and its jobs share: the portals, the choice between device and CPU, and
-//! the counters.
+//! The state that all clones of a client and its jobs share: the portals, the choice between device and
+//! CPU, and the counters.
 
 use crate::abandoned_records::AbandonedRecords;
 use crate::error::Error;
-use crate::forks::Mark;
-use crate::operation::Operation;
+use crate::forks::ForkMark;
+use crate::operation::OffloadOperation;
 use crate::options::{Options, Path};
-use crate::portal::Portal;
+use crate::portal::QueuePortal;
 use crate::portals::Portals;
-use crate::statistics::{Counters, Reason};
+use crate::statistics::{ClientCounters, Reason};
 use crate::thresholds::Thresholds;
-use crate::wait::Wait;
+use crate::wait::WaitMethod;
 use dsa::descriptor::Descriptor;
 use dsa::hardware::Opcode;
 
 /// Result of a submission.
-pub(crate) enum Sent {
+pub(crate) enum SubmissionResult {
     /// The portal of this number has taken the descriptor.
-    To(usize),
+    Taken(usize),
     /// No queue has taken it.
-    Not(Reason),
+    NotTaken(Reason),
 }
 
 /// State that all clones of a client, and its jobs, share.
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     portals: Portals,
     left_out: Vec<Error>,
     thresholds: Thresholds,
-    wait: Wait,
+    wait: WaitMethod,
     retries: u32,
-    mark: Mark,
-    counters: Counters,
+    mark: ForkMark,
+    counters: ClientCounters,
     abandoned: AbandonedRecords,
 }
 
-impl Drop for Shared {
+impl Drop for SharedState {
     fn drop(&mut self) {
         if self.is_forked() {
             // The child may have mapped something else at these addresses.
@@ -43,16 +43,16 @@ impl Drop for Shared {
     }
 }
 
-impl Shared {
-    pub fn new(portals: Vec<Portal>, left_out: Vec<Error>, options: &Options) -> Self {
+impl SharedState {
+    pub fn new(portals: Vec<QueuePortal>, left_out: Vec<Error>, options: &Options) -> Self {
         Self {
             portals: Portals::new(portals),
             left_out,
             thresholds: options.thresholds.clone(),
             wait: options.wait,
             retries: options.retries,
-            mark: Mark::new(),
-            counters: Counters::default(),
+            mark: ForkMark::new(),
+            counters: ClientCounters::default(),
             abandoned: AbandonedRecords::default(),
         }
     }
@@ -73,7 +73,7 @@ impl Shared {
     #[inline]
     pub fn reason_for_cpu(
         &self,
-        operation: &Operation,
+        operation: &OffloadOperation,
         path: Path,
         threshold: u64,
     ) -> Result<Option<Reason>, Error> {
@@ -102,26 +102,26 @@ impl Shared {
     }
 
     /// Submits a descriptor to the least loaded queue that is near, and tries again while all are full.
-    pub fn send(&self, descriptor: &Descriptor, opcode: Opcode) -> Sent {
+    pub fn send(&self, descriptor: &Descriptor, opcode: Opcode) -> SubmissionResult {
         if let Some(why) = self.reason_against_devices(opcode) {
-            return Sent::Not(why);
+            return SubmissionResult::NotTaken(why);
         }
         for _ in 0..=self.retries {
             if let Some(number) = self.portals.submit(descriptor, opcode) {
-                return Sent::To(number);
+                return SubmissionResult::Taken(number);
             }
             self.counters.retry();
             std::hint::spin_loop();
         }
         self.abandoned.sweep(&self.portals);
-        Sent::Not(Reason::Full)
+        SubmissionResult::NotTaken(Reason::Full)
     }
 
     pub fn thresholds(&self) -> &Thresholds {
         &self.thresholds
     }
 
-    pub fn counters(&self) -> &Counters {
+    pub fn counters(&self) -> &ClientCounters {
         &self.counters
     }
 
@@ -129,7 +129,7 @@ impl Shared {
         &self.abandoned
     }
 
-    pub fn wait(&self) -> Wait {
+    pub fn wait(&self) -> WaitMethod {
         self.wait
     }
 

@@ -1,39 +1,39 @@
-//! Where operations were done, and why there.
+//! Counts of operations, by device, CPU, and reason for the CPU.
 
 use dsa::hardware::Opcode;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Why the CPU did an operation, or a part of it.
+/// Why the CPU executed an operation, or a piece of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Reason {
-    /// The caller wanted the CPU.
+    /// The caller chose the CPU.
     Asked,
-    /// It was smaller than the threshold from which a device pays.
+    /// The operation was smaller than its threshold.
     Small,
-    /// The system has no queue for it.
+    /// No work queue is open.
     NoQueue,
-    /// No queue takes the operation.
+    /// No open queue takes the operation.
     Unsupported,
     /// The device refused the descriptor.
     Refused,
-    /// Source and destination overlap, which a device could not repeat if it failed.
+    /// Source and destination overlap: a copy that failed on a device could not be repeated.
     Overlap,
     /// All queues were full.
     Full,
-    /// The process came of a fork, and has no portal.
+    /// The process is a child of the one that opened the client.
     Forked,
-    /// The device found a page absent that is there, again and again.
+    /// The device reported a page absent again and again, although it is present.
     Fault,
     /// The device reported a hardware error.
     Hardware,
-    /// The descriptor was lost: its queue or device has gone, or had no room for it.
+    /// The descriptor was lost: its queue or device was disabled, or had no room for it.
     Lost,
 }
 
 impl Reason {
-    /// All of them, as statistics list them.
+    /// All reasons, in the order of [`Statistics::reasons`].
     pub const ALL: [Self; 11] = [
         Self::Asked,
         Self::Small,
@@ -48,7 +48,7 @@ impl Reason {
         Self::Lost,
     ];
 
-    /// In words.
+    /// The reason in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -67,48 +67,48 @@ impl Reason {
     }
 }
 
-/// Operations and bytes.
+/// A number of operations, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// Operations, or parts of them.
+    /// Number of operations, or of pieces of them.
     pub count: u64,
-    /// Their bytes.
+    /// Sum of their bytes.
     pub bytes: u64,
 }
 
-/// Counts since a client was made.
+/// Counts since a client was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statistics {
-    /// Parts that devices did: by operation, in the order of [`Opcode::ALL`].
+    /// Pieces that devices executed, by operation in the order of [`Opcode::ALL`].
     pub device: [Amount; 19],
-    /// Parts that the CPU did, likewise.
+    /// Pieces that the CPU executed, by operation in the order of [`Opcode::ALL`].
     pub cpu: [Amount; 19],
-    /// Parts that the CPU did: by reason, in the order of [`Reason::ALL`].
+    /// Pieces that the CPU executed, by reason in the order of [`Reason::ALL`].
     pub reasons: [Amount; 11],
-    /// ENQCMD answers "retry".
+    /// Number of times that all queues were full, and a submission was tried again.
     pub retries: u64,
-    /// Pages brought in for a device.
+    /// Number of pages that were brought in for a device.
     pub pages: u64,
-    /// Records that were left to a device that had not ended when its job was dropped.
+    /// Number of descriptors that had not ended when their job was dropped.
     pub abandoned: u64,
 }
 
 impl Statistics {
-    /// What devices did of an operation.
+    /// Pieces of an operation that devices executed.
     #[must_use]
     pub fn by_device(&self, opcode: Opcode) -> Amount {
         self.device[index(opcode)]
     }
 
-    /// What the CPU did of an operation.
+    /// Pieces of an operation that the CPU executed.
     #[must_use]
     pub fn by_cpu(&self, opcode: Opcode) -> Amount {
         self.cpu[index(opcode)]
     }
 
-    /// What the CPU did for a reason.
+    /// Pieces that the CPU executed for a reason.
     #[must_use]
-    pub fn because(&self, reason: Reason) -> Amount {
+    pub fn by_reason(&self, reason: Reason) -> Amount {
         self.reasons[reason as usize]
     }
 }
@@ -130,7 +130,7 @@ impl fmt::Display for Statistics {
             }
         }
         for reason in Reason::ALL {
-            let amount = self.because(reason);
+            let amount = self.by_reason(reason);
             if amount.count > 0 {
                 let words = reason.words();
                 writeln!(out, "CPU, {words}: {} ({} B)", amount.count, amount.bytes)?;
@@ -161,9 +161,9 @@ impl Counter {
     }
 }
 
-/// The counters, which all threads add to.
+/// The counters of a client, to which all threads add.
 #[derive(Debug, Default)]
-pub(crate) struct Counters {
+pub(crate) struct ClientCounters {
     device: [Counter; 19],
     cpu: [Counter; 19],
     reasons: [Counter; 11],
@@ -172,7 +172,7 @@ pub(crate) struct Counters {
     abandoned: AtomicU64,
 }
 
-impl Counters {
+impl ClientCounters {
     #[inline]
     pub fn device(&self, opcode: Opcode, bytes: u64) {
         self.device[index(opcode)].add(bytes);
@@ -208,7 +208,7 @@ impl Counters {
     }
 }
 
-/// An operation's number in [`Opcode::ALL`].
+/// The index of an operation in [`Opcode::ALL`].
 #[inline]
 pub(crate) fn index(opcode: Opcode) -> usize {
     const BY_CODE: [u8; 0x21] = {

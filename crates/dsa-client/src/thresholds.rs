@@ -1,20 +1,21 @@
-//! From which size on a device does an operation sooner than the CPU.
+//! Thresholds: the sizes from which on a device ends an operation sooner than the CPU.
 
 use crate::error::Error;
 use dsa::hardware::Opcode;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// Sizes below which the CPU is at least as fast, by operation.
+/// The size of each operation, in bytes, from which on the automatic path takes a device. Default: published
+/// sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thresholds {
-    /// Where they come from: a command, or a publication.
+    /// Source of the sizes: a command, or a publication.
     pub source: String,
     synchronous: [u64; 19],
     asynchronous: [u64; 19],
 }
 
-/// What the file names operations, and the operations that share a name.
+/// Names of operations in the file, and the operations that share a name.
 const NAMES: [(&str, &[Opcode]); 13] = [
     ("copy", &[Opcode::Move]),
     ("dualcast", &[Opcode::Dualcast]),
@@ -32,7 +33,7 @@ const NAMES: [(&str, &[Opcode]); 13] = [
 ];
 
 impl Default for Thresholds {
-    /// Those that the ASPLOS'24 study states for data in the LLC or in DRAM, for all operations.
+    /// The sizes that the ASPLOS'24 study reports for data in the LLC or in DRAM, for all operations.
     fn default() -> Self {
         let mut published = Self {
             source: "ASPLOS'24 study of DSA: 4 KiB synchronously, 128 B asynchronously".to_owned(),
@@ -50,9 +51,9 @@ impl Default for Thresholds {
 }
 
 impl Thresholds {
-    /// The same size for every operation.
+    /// The same sizes for every operation.
     #[must_use]
-    pub fn of(synchronous_bytes: u64, asynchronous_bytes: u64, source: &str) -> Self {
+    pub fn uniform(synchronous_bytes: u64, asynchronous_bytes: u64, source: &str) -> Self {
         Self {
             source: source.to_owned(),
             synchronous: [synchronous_bytes; 19],
@@ -60,22 +61,22 @@ impl Thresholds {
         }
     }
 
-    /// Reads a file, which `skipline-dsa tune` writes: `source`, and the tables `[synchronous]` and
-    /// `[asynchronous]` of sizes in bytes by operation, or `"never"`. An operation that is not named has
+    /// Reads a file that `skipline-dsa tune` writes: `source`, and the tables `[synchronous]` and
+    /// `[asynchronous]` with a size in bytes, or `"never"`, by operation. An operation that is not named has
     /// the size of [`Self::default`].
     ///
     /// # Errors
-    /// [`Error::Thresholds`], with the line or the key.
+    /// [`Error::Thresholds`] if the file cannot be read or is not valid, with the line or the key.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let wrong = |why: String| Error::Thresholds { path: path.to_owned(), why };
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
         Self::parse(&text).map_err(wrong)
     }
 
-    /// As [`Self::read`], of the file's text.
+    /// Reads the text of a file, as [`Self::read`] does.
     ///
     /// # Errors
-    /// What is wrong, with the line or the key.
+    /// The problem in words, with the line or the key.
     pub fn parse(text: &str) -> Result<Self, String> {
         let table: Table = toml::from_str(text).map_err(|error| error.to_string())?;
         let mut read = Self::default();
@@ -86,7 +87,7 @@ impl Thresholds {
                 ("asynchronous", Value::Table(sizes)) => fill(&mut read.asynchronous, key, sizes)?,
                 _ => {
                     return Err(format!(
-                        "{key}: unknown key, or not of its type; there are source (text), \
+                        "{key}: unknown key, or not of its type; allowed are source (text), \
                          [synchronous] and [asynchronous]"
                     ));
                 }
@@ -95,17 +96,17 @@ impl Thresholds {
         Ok(read)
     }
 
-    /// The text of a file that [`Self::read`] reads as this.
+    /// The text of a file with these thresholds, for [`Self::read`].
     #[must_use]
     pub fn to_toml(&self) -> String {
-        let sizes = |of: &[u64; 19]| -> Table {
+        let sizes = |by_operation: &[u64; 19]| -> Table {
             let value = |bytes: u64| match i64::try_from(bytes) {
                 Ok(bytes) => Value::Integer(bytes),
                 Err(_) => Value::String("never".to_owned()),
             };
             NAMES
                 .iter()
-                .map(|(name, all)| ((*name).to_owned(), value(of[number(all[0])])))
+                .map(|(name, all)| ((*name).to_owned(), value(by_operation[number(all[0])])))
                 .collect()
         };
         let mut table = Table::new();
@@ -115,14 +116,14 @@ impl Thresholds {
         toml::to_string(&table).unwrap_or_else(|error| unreachable!("a plain table: {error}"))
     }
 
-    /// From which size on a device pays, in bytes, if the caller waits.
+    /// The size in bytes from which on a device is used if the caller waits; `u64::MAX`: never.
     #[inline]
     #[must_use]
     pub fn synchronous_bytes(&self, opcode: Opcode) -> u64 {
         self.synchronous[number(opcode)]
     }
 
-    /// From which size on a device pays, in bytes, if the caller goes on meanwhile.
+    /// The size in bytes from which on a device is used if the caller continues meanwhile; `u64::MAX`: never.
     #[inline]
     #[must_use]
     pub fn asynchronous_bytes(&self, opcode: Opcode) -> u64 {
@@ -135,7 +136,7 @@ impl Thresholds {
         self.asynchronous[number(opcode)] = asynchronous_bytes;
     }
 
-    /// What files name the operations.
+    /// The names of operations in files.
     pub fn names() -> impl Iterator<Item = (&'static str, Opcode)> {
         NAMES.iter().map(|(name, opcodes)| (*name, opcodes[0]))
     }
@@ -145,7 +146,10 @@ fn fill(sizes: &mut [u64; 19], table: &str, given: &Table) -> Result<(), String>
     for (name, value) in given {
         let Some((_, opcodes)) = NAMES.iter().find(|(known, _)| known == name) else {
             let known: Vec<&str> = NAMES.iter().map(|(known, _)| *known).collect();
-            return Err(format!("{table}.{name}: no operation; there are {}", known.join(", ")));
+            return Err(format!(
+                "{table}.{name}: not an operation; allowed are {}",
+                known.join(", ")
+            ));
         };
         let bytes = match value {
             Value::Integer(bytes) => u64::try_from(*bytes).ok(),
@@ -162,7 +166,7 @@ fn fill(sizes: &mut [u64; 19], table: &str, given: &Table) -> Result<(), String>
     Ok(())
 }
 
-/// An operation's number in [`Opcode::ALL`].
+/// The index of an operation in [`Opcode::ALL`].
 #[inline]
 fn number(opcode: Opcode) -> usize {
     crate::statistics::index(opcode)
@@ -174,7 +178,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let mut own = Thresholds::of(5000, 300, "a test");
+        let mut own = Thresholds::uniform(5000, 300, "a test");
         own.set(Opcode::Compare, u64::MAX, 77);
         let read = Thresholds::parse(&own.to_toml()).expect("is read");
         for (_, opcode) in Thresholds::names() {
@@ -187,7 +191,7 @@ mod tests {
     #[test]
     fn wrong_files_are_refused_by_key_and_value() {
         let wrong = |text| Thresholds::parse(text).expect_err("is refused");
-        assert!(wrong("[synchronous]\ncpoy = 1").contains("synchronous.cpoy: no operation"));
+        assert!(wrong("[synchronous]\ncpoy = 1").contains("synchronous.cpoy: not an operation"));
         assert!(wrong("[asynchronous]\ncopy = -1").contains("asynchronous.copy = -1"));
         assert!(wrong("[asynchronous]\ncopy = \"often\"").contains("\"never\""));
         assert!(wrong("sources = 1").contains("sources: unknown key"));

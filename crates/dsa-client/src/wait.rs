@@ -1,40 +1,41 @@
-//! How a thread waits for a record.
+//! Waiting of a thread for a completion record.
 
 use crate::instructions::{self, Instructions};
-use crate::record_slot::Slot;
+use crate::record_slot::RecordSlot;
 
-/// What a thread does while an operation is under way.
+/// How a thread waits while an operation is under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Wait {
-    /// Looks again and again, and lets other threads have the CPU after a while.
+pub enum WaitMethod {
+    /// It polls the record, and yields the CPU to other threads after a while.
     #[default]
     Poll,
-    /// Sleeps in UMWAIT until the line of the record changes, where the processor can; else it polls.
+    /// It sleeps in UMWAIT until the line of the record changes, if the processor has the instruction; else it
+    /// polls.
     Line,
 }
 
-/// Looks at a record before the CPU is offered to others: about as long as a device takes for 4 KiB.
+/// Polls of a record before the CPU is yielded: about as long as a device takes for 4 KiB.
 const SPINS: u32 = 512;
-/// Cycles that a wait for a line takes at most: what the kernel allows by default.
+/// Most cycles of a wait for a line: the limit that the kernel sets by default.
 const CYCLES: u64 = 100_000;
 
-/// One wait: from an operation that is under way to its end.
+/// One wait, up to the end of an operation.
 pub(crate) struct Waiter {
-    how: Wait,
+    how: WaitMethod,
     looks: u32,
 }
 
 impl Waiter {
-    pub fn new(how: Wait) -> Self {
-        let can = Instructions::here().waits_for_lines;
-        Self { how: if can { how } else { Wait::Poll }, looks: 0 }
+    pub fn new(how: WaitMethod) -> Self {
+        let can = Instructions::detect().waits_for_lines;
+        Self { how: if can { how } else { WaitMethod::Poll }, looks: 0 }
     }
 
-    /// Waits a little for a record, if there is one.
-    pub fn pause(&mut self, slot: Option<&Slot>) {
+    /// Waits a little: for a change of the record, if one is given.
+    pub fn pause(&mut self, slot: Option<&RecordSlot>) {
         self.looks = self.looks.saturating_add(1);
         match (self.how, slot) {
-            (Wait::Line, Some(slot)) => {
+            (WaitMethod::Line, Some(slot)) => {
                 instructions::wait_for_line(slot.line(), CYCLES, || slot.status() != 0);
             }
             _ if self.looks < SPINS => std::hint::spin_loop(),

@@ -1,20 +1,21 @@
-//! Where calls were done: by function and size, and why by the CPU. Counted if statistics are asked for.
+//! Counts of calls, by function, size and reason for the CPU. Calls are counted only if statistics are
+//! requested.
 
-use crate::functions::Function;
+use crate::functions::MemoryFunction;
 use crate::size_classes::{CLASSES, class};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Why the CPU did a call, or what was left of it.
+/// Why the CPU processed a call, or the rest of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub enum Reason {
-    /// Smaller than the size from which a device pays.
+pub enum CpuReason {
+    /// The call is smaller than the size from which on a device is used.
     Small,
     /// No queue could be opened.
     NoQueue,
     /// The ranges overlap.
     Overlap,
-    /// It came from a large call of the same thread, or from an engine in software.
+    /// The call was made inside a large call of the same thread, or by an engine of a software device.
     Inside,
     /// No queue had room.
     Full,
@@ -24,7 +25,7 @@ pub enum Reason {
     Hardware,
     /// The descriptor was lost.
     Lost,
-    /// The CPU's share, done while the device works.
+    /// The bytes are the share of the CPU, processed while the device works.
     Share,
     /// Tuning has found the CPU faster at this size.
     Tuned,
@@ -32,7 +33,8 @@ pub enum Reason {
     Differs,
 }
 
-impl Reason {
+impl CpuReason {
+    /// All reasons, with their names in reports.
     pub const ALL: [(Self, &'static str); 11] = [
         (Self::Small, "small"),
         (Self::NoQueue, "no queue"),
@@ -48,7 +50,7 @@ impl Reason {
     ];
 }
 
-/// Calls, bytes, and the time that the calls took.
+/// A number of calls, their bytes, and their time in cycles of the time-stamp counter.
 #[derive(Default)]
 pub struct Sum {
     pub calls: AtomicU64,
@@ -63,7 +65,7 @@ impl Sum {
         self.cycles.fetch_add(cycles, Ordering::Relaxed);
     }
 
-    /// All three, if there is anything.
+    /// Calls, bytes and cycles; `None` if nothing was counted.
     pub fn read(&self) -> Option<(u64, u64, u64)> {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let all = (read(&self.calls), read(&self.bytes), read(&self.cycles));
@@ -71,28 +73,29 @@ impl Sum {
     }
 }
 
-/// Counters of a process; all bits zero at first.
-pub struct Counts {
-    /// By function and class: calls of which a device did something.
+/// The counters of a process. All bits zero: nothing was counted.
+pub struct CallCounts {
+    /// Calls of which a device processed bytes, by function and class of sizes.
     pub device: [[Sum; CLASSES]; 4],
-    /// Likewise: calls of which it did nothing, and what it left of others.
+    /// Calls that the CPU processed alone, and the bytes that devices left of others, by function and class.
     pub cpu: [[Sum; CLASSES]; 4],
-    /// By function and reason: what the CPU did.
-    pub reasons: [[Sum; Reason::ALL.len()]; 4],
+    /// Bytes that the CPU processed, by function and reason.
+    pub reasons: [[Sum; CpuReason::ALL.len()]; 4],
 }
 
-/// A call that has ended.
-pub struct Ended {
-    pub function: Function,
+/// A call that has ended, for counting.
+pub struct CountedCall {
+    pub function: MemoryFunction,
     pub bytes: u64,
     pub device_bytes: u64,
     pub cycles: u64,
-    /// Why the CPU did what it did.
-    pub reason: Reason,
+    /// Why the CPU processed the bytes that the device did not.
+    pub reason: CpuReason,
 }
 
-impl Counts {
-    pub fn add(&self, ended: &Ended) {
+impl CallCounts {
+    /// Counts a call.
+    pub fn add(&self, ended: &CountedCall) {
         let (function, class) = (ended.function as usize, class(ended.bytes));
         let cpu_bytes = ended.bytes - ended.device_bytes;
         let is_offloaded = ended.device_bytes > 0;

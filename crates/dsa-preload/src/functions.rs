@@ -1,11 +1,11 @@
-//! The functions of the C library that a device can do.
+//! The functions of the C library that a device can execute.
 
 use dsa::hardware::Opcode;
 
-/// The functions that have settings of their own.
+/// A function of the C library with settings of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub enum Function {
+pub enum MemoryFunction {
     /// memcpy and mempcpy.
     Copy,
     /// memmove.
@@ -16,13 +16,16 @@ pub enum Function {
     Compare,
 }
 
-impl Function {
+impl MemoryFunction {
+    /// All functions, in the order of their numbers.
     pub const ALL: [Self; 4] = [Self::Copy, Self::Move, Self::Fill, Self::Compare];
 
+    /// The name in settings and reports.
     pub fn name(self) -> &'static str {
         ["memcpy", "memmove", "memset", "memcmp"][self as usize]
     }
 
+    /// The operation of the device.
     pub fn opcode(self) -> Opcode {
         [Opcode::Move, Opcode::Move, Opcode::Fill, Opcode::Compare][self as usize]
     }

@@ -1,42 +1,42 @@
-//! What a process has of devices, in memory that the kernel clears in children of a fork.
+//! The state of devices in one process, in memory that the kernel clears in children of a fork.
 //!
-//! A child has no portals, its parent's descriptors are none of its own, and it counts from 0: all of that
-//! is what zeroed memory says. It opens queues itself if the settings say so, else the CPU does its calls.
+//! A child has no portals and no descriptors under way, and counts from 0: zeroed memory means exactly that. It
+//! opens queues itself if the settings say so, else the CPU processes its calls.
 //!
-//! A child of `vfork` has its parent's memory, and may use what its parent has opened.
+//! A child of `vfork` shares the memory of its parent, and may use the queues that its parent has opened.
 
-use crate::counts::Counts;
+use crate::counts::CallCounts;
 use crate::open_queue::{MOST_QUEUES, OpenQueue};
-use dsa_client::record_slot::Slot;
+use dsa_client::record_slot::RecordSlot;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
-/// Records that threads of a process wait for at a time.
+/// Completion records of a process, and so most descriptors under way at a time.
 const SLOTS: usize = 256;
 
-/// All bits zero in a new process.
+/// The state of a process. All bits are zero in a new process.
 #[repr(C)]
 pub struct Process {
-    slots: [Slot; SLOTS],
+    slots: [RecordSlot; SLOTS],
     used: [AtomicU64; SLOTS / 64],
     pub queues: [OpenQueue; MOST_QUEUES],
-    /// Whether a queue is open.
+    /// Whether any queue is open.
     pub is_open: AtomicBool,
-    pub counts: Counts,
+    pub counts: CallCounts,
 }
 
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 
-/// That of this process; `None` before `main`, and where the kernel cannot clear memory.
+/// The state of this process; `None` before `main`, and on kernels that cannot clear memory.
 #[inline]
 pub fn current() -> Option<&'static Process> {
-    // SAFETY: memory that is never unmapped; all of its parts are atomic.
+    // SAFETY: memory that is never unmapped; all of its fields are atomic.
     unsafe { PROCESS.load(Ordering::Acquire).as_ref() }
 }
 
-/// Makes it.
+/// Makes the state of this process.
 pub fn prepare() {
     let bytes = size_of::<Process>();
-    // SAFETY: a new mapping, where the kernel likes.
+    // SAFETY: a new mapping at an address that the kernel chooses.
     let made = unsafe {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -54,14 +54,14 @@ pub fn prepare() {
 }
 
 /// A record that belongs to one descriptor.
-pub struct Claimed {
+pub struct ClaimedRecord {
     process: &'static Process,
     number: usize,
 }
 
 impl Process {
-    /// Takes a record; `None` if all are taken.
-    pub fn claim(&'static self) -> Option<Claimed> {
+    /// Claims a record; `None` if all are in use.
+    pub fn claim(&'static self) -> Option<ClaimedRecord> {
         for (word_number, word) in self.used.iter().enumerate() {
             let mut before = word.load(Ordering::Relaxed);
             while before != u64::MAX {
@@ -71,8 +71,8 @@ impl Process {
                 {
                     Ok(_) => {
                         let number = word_number * 64 + bit as usize;
-                        let claimed = Claimed { process: self, number };
-                        // Its page is there before a device writes it.
+                        let claimed = ClaimedRecord { process: self, number };
+                        // The write also brings the page in, before a device writes it.
                         claimed.slot().clear();
                         return Some(claimed);
                     }
@@ -84,18 +84,19 @@ impl Process {
     }
 }
 
-impl Claimed {
+impl ClaimedRecord {
+    /// The memory of the record.
     #[inline]
-    pub fn slot(&self) -> &'static Slot {
+    pub fn slot(&self) -> &'static RecordSlot {
         &self.process.slots[self.number]
     }
 
-    /// Gives it back, once its descriptor has ended.
+    /// Gives the record back, once its descriptor has ended.
     pub fn release(self) {
         let bit = 1_u64 << (self.number % 64);
         self.process.used[self.number / 64].fetch_and(!bit, Ordering::AcqRel);
     }
 
-    /// Leaves it to the device for ever: it may write it still.
+    /// Leaves the record to the device for ever, which may still write it.
     pub fn abandon(self) {}
 }

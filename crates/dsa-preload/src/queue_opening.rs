@@ -2,13 +2,13 @@
 
 use crate::clock::now_ns;
 use crate::descriptors::pause;
-use crate::local::{self, Inside};
 use crate::portals;
 use crate::process::Process;
-use crate::settings::Wait;
+use crate::settings::CallWait;
+use crate::thread_state::{self, Inside};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::Opcode;
-use dsa_client::queues::Queue;
+use dsa_client::queues::UserQueue;
 use std::sync::atomic::Ordering;
 
 /// Time in which a new queue has to answer; otherwise it is not used.
@@ -18,7 +18,7 @@ const ANSWER_NS: u64 = 10_000_000_000;
 /// so the caller holds no lock, and each queue has answered before it is used.
 pub fn open_all(process: &'static Process) {
     let Some(_inside) = Inside::enter() else { return };
-    local::without_cancellation(|| {
+    thread_state::without_cancellation(|| {
         for (number, (known, open)) in portals::known().iter().zip(&process.queues).enumerate() {
             let page = portals::map(known);
             open.set_page(page);
@@ -35,7 +35,7 @@ pub fn open_all(process: &'static Process) {
 }
 
 /// Whether a queue executes a no-op in time; true for a queue that does not take no-ops.
-fn answers(process: &'static Process, number: usize, queue: &Queue) -> bool {
+fn answers(process: &'static Process, number: usize, queue: &UserQueue) -> bool {
     if !queue.takes(Opcode::NoOp) {
         return true;
     }
@@ -50,18 +50,18 @@ fn answers(process: &'static Process, number: usize, queue: &Queue) -> bool {
                 claimed.release();
                 return false;
             }
-            None => pause(Wait::Yield, claimed.slot(), 0),
+            None => pause(CallWait::Yield, claimed.slot(), 0),
         }
     };
     while claimed.slot().status() == 0 {
         if is_late() {
-            taken.ended(process);
+            taken.release(process);
             claimed.abandon();
             return false;
         }
-        pause(Wait::Yield, claimed.slot(), 0);
+        pause(CallWait::Yield, claimed.slot(), 0);
     }
-    taken.ended(process);
+    taken.release(process);
     claimed.release();
     true
 }

@@ -1,16 +1,16 @@
-//! Statistics, written when the program ends or a signal asks for them; never unless they are asked for.
+//! The report: statistics that are written at the end of the program or on a signal, if they are requested.
 //!
-//! A report is written from a signal handler too: it is formatted into memory that is there, and written
-//! by one system call, so that reports of several processes do not mix.
+//! A report may be written by a signal handler: so it is formatted into static memory, and written by one system
+//! call, so that reports of several processes do not mix.
 
 use crate::clock::now_ns;
-use crate::counts::{Reason, Sum};
-use crate::functions::Function;
+use crate::counts::{CpuReason, Sum};
+use crate::functions::MemoryFunction;
 use crate::portals;
 use crate::process::{self, Process};
-use crate::settings::{self, Destination, Settings};
+use crate::settings::{self, PreloadSettings, ReportDestination};
 use crate::size_classes::CLASSES;
-use dsa_client::queues::Mode;
+use dsa_client::queues::SharingMode;
 use std::arch::x86_64::_rdtsc;
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt::{self, Write};
@@ -18,12 +18,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 static IS_WANTED: AtomicBool = AtomicBool::new(false);
-/// What cannot be written twice at a time.
+/// Whether a thread is writing a report, which no other one does meanwhile.
 static IS_WRITING: AtomicBool = AtomicBool::new(false);
 /// Time-stamp counter and clock when counting began.
 static BEGUN: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
-/// What is wrong with queues that the settings name.
+/// Problems with queues that the settings name.
 static TROUBLES: OnceLock<Vec<String>> = OnceLock::new();
 
 /// Whether calls are counted.
@@ -32,8 +32,8 @@ pub fn is_wanted() -> bool {
     IS_WANTED.load(Ordering::Relaxed)
 }
 
-/// Counts from here on, if the settings say so.
-pub fn begin(settings: &Settings, troubles: Vec<String>) {
+/// Begins to count, if the settings request statistics.
+pub fn begin(settings: &PreloadSettings, troubles: Vec<String>) {
     let _ = TROUBLES.set(troubles);
     if settings.statistics.is_none() && settings.signal.is_none() {
         return;
@@ -52,7 +52,7 @@ pub fn begin(settings: &Settings, troubles: Vec<String>) {
     }
 }
 
-/// Writes a report at the end of the program, if statistics are to be written then.
+/// Writes a report at the end of the program, if the settings name a destination.
 pub extern "C" fn at_exit() {
     if settings::current().is_some_and(|settings| settings.statistics.is_some()) {
         write();
@@ -74,19 +74,19 @@ fn cycles() -> u64 {
     unsafe { _rdtsc() }
 }
 
-/// Text in memory that is there; what has no room is cut.
-struct Text<const N: usize> {
+/// A text of at most N bytes, which is cut if it has no room.
+struct ReportText<const N: usize> {
     bytes: [u8; N],
     length: usize,
 }
 
-impl<const N: usize> Text<N> {
+impl<const N: usize> ReportText<N> {
     const fn new() -> Self {
         Self { bytes: [0; N], length: 0 }
     }
 }
 
-impl<const N: usize> Write for Text<N> {
+impl<const N: usize> Write for ReportText<N> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let room = self.bytes.get_mut(self.length..).unwrap_or_default();
         let part = text.len().min(room.len());
@@ -96,7 +96,7 @@ impl<const N: usize> Write for Text<N> {
     }
 }
 
-static mut REPORT: Text<{ 32 << 10 }> = Text::new();
+static mut REPORT: ReportText<{ 32 << 10 }> = ReportText::new();
 
 fn write() {
     let (Some(settings), Some(process)) = (settings::current(), process::current()) else { return };
@@ -107,19 +107,19 @@ fn write() {
     // SAFETY: one thread at a time writes.
     let text = unsafe { &mut *report };
     text.length = 0;
-    // A text that is cut is no error.
+    // A text that is cut is not an error.
     let _ = describe(text, settings, process);
-    send(settings.statistics.as_ref().unwrap_or(&Destination::StandardError), text);
+    send(settings.statistics.as_ref().unwrap_or(&ReportDestination::StandardError), text);
     IS_WRITING.store(false, Ordering::Release);
 }
 
-fn send<const N: usize>(destination: &Destination, text: &Text<N>) {
+fn send<const N: usize>(destination: &ReportDestination, text: &ReportText<N>) {
     let all = |file: c_int| {
         // SAFETY: the bytes of the text.
         unsafe { libc::write(file, text.bytes.as_ptr().cast(), text.length) };
     };
-    let Destination::File(name) = destination else { return all(libc::STDERR_FILENO) };
-    let mut path = Text::<4096>::new();
+    let ReportDestination::File(name) = destination else { return all(libc::STDERR_FILENO) };
+    let mut path = ReportText::<4096>::new();
     let mut parts = name.split("%p");
     let _ = path.write_str(parts.next().unwrap_or_default());
     for part in parts {
@@ -127,7 +127,7 @@ fn send<const N: usize>(destination: &Destination, text: &Text<N>) {
     }
     let Ok(path) = CStr::from_bytes_until_nul(&path.bytes) else { return };
     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_CLOEXEC;
-    // SAFETY: the name ends with zero; the file is this one's own.
+    // SAFETY: the name ends with zero; this function owns the file.
     unsafe {
         let file = libc::open(path.as_ptr(), flags, 0o600);
         if file >= 0 {
@@ -137,18 +137,18 @@ fn send<const N: usize>(destination: &Destination, text: &Text<N>) {
     }
 }
 
-fn describe(out: &mut impl Write, settings: &Settings, process: &Process) -> fmt::Result {
+fn describe(out: &mut impl Write, settings: &PreloadSettings, process: &Process) -> fmt::Result {
     writeln!(out, "skipline-dsa-preload: process {} ({})", std::process::id(), program())?;
     let known = portals::known();
     write!(out, "queues:")?;
     for queue in known.iter().map(|known| &known.queue) {
-        let mode = if queue.mode == Mode::Shared { "shared" } else { "dedicated" };
+        let mode = if queue.mode == SharingMode::Shared { "shared" } else { "dedicated" };
         write!(out, " {} ({mode})", queue.name)?;
     }
     writeln!(out, "{}", if known.is_empty() { " none" } else { "" })?;
     writeln!(out, "function by least_bytes calls bytes ns_per_call")?;
     let cycles_per_ns = cycles_per_ns();
-    for function in Function::ALL {
+    for function in MemoryFunction::ALL {
         for class in 0..CLASSES {
             let number = function as usize;
             let sums = [("device", &process.counts.device), ("cpu", &process.counts.cpu)];
@@ -157,8 +157,9 @@ fn describe(out: &mut impl Write, settings: &Settings, process: &Process) -> fmt
             }
         }
     }
-    for function in Function::ALL {
-        for ((_, words), sum) in Reason::ALL.iter().zip(&process.counts.reasons[function as usize])
+    for function in MemoryFunction::ALL {
+        for ((_, words), sum) in
+            CpuReason::ALL.iter().zip(&process.counts.reasons[function as usize])
         {
             if let Some((calls, bytes, _)) = sum.read() {
                 writeln!(out, "{} by cpu, {words}: {calls} calls, {bytes} bytes", function.name())?;

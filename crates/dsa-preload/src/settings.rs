@@ -1,38 +1,39 @@
-//! What the environment asks for, read once before `main`.
+//! Settings from the environment, read once before `main`.
 //!
-//! Names of this library go before those that DTO has ([`dto`]), and these before the file of thresholds.
-//! What cannot be understood changes nothing, and is told with the statistics.
+//! Variables of this library have priority over those of DTO ([`dto`]), and these over the file of thresholds.
+//! A value that is not valid changes nothing, and is reported with the statistics.
 
 mod dto;
 
-use crate::functions::Function;
+use crate::functions::MemoryFunction;
 use crate::tuning;
 use dsa_client::thresholds::Thresholds;
 use std::ffi::c_int;
 use std::sync::OnceLock;
 
-/// What a thread does while a device works.
+/// How a thread waits while a device works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// It looks again and again, and lets others have the CPU after a while.
+pub enum CallWait {
+    /// It polls, and yields the CPU to other threads after a while.
     Poll,
-    /// It lets others have the CPU each time.
+    /// It yields the CPU at each poll.
     Yield,
-    /// It waits for the line of the record, where the processor can (UMWAIT); else it polls.
+    /// It waits for the line of the record by UMWAIT, if the processor has it; else it polls.
     Line,
 }
 
-/// Where statistics go.
+/// The destination of statistics.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Destination {
+pub enum ReportDestination {
+    /// Standard error.
     StandardError,
-    /// A file, to which each report is appended; `%p` is the process.
+    /// A file of this path, to which each report is appended; `%p` stands for the process id.
     File(String),
 }
 
-impl Destination {
-    /// A file, named from the directory in which the program starts.
-    fn of_file(name: String) -> Self {
+impl ReportDestination {
+    /// A file, relative to the directory in which the program starts.
+    fn file(name: String) -> Self {
         let path = std::path::absolute(&name).map(std::path::PathBuf::into_os_string);
         Self::File(path.ok().and_then(|path| path.into_string().ok()).unwrap_or(name))
     }
@@ -40,54 +41,61 @@ impl Destination {
 
 /// The settings of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct PreloadSettings {
     /// Whether devices are used at all.
     pub is_on: bool,
-    /// From which size on a device is used, in bytes, by function; `u64::MAX`: never.
+    /// The size in bytes from which on a device is used, by function; `u64::MAX`: never.
     pub least_bytes: [u64; 4],
-    /// Names of queues; `None`: all shared ones.
+    /// Names of the queues to use. Default: `None`, all shared queues.
     pub queues: Option<Vec<String>>,
-    /// The CPU's share of a copy or fill, in parts of 256.
+    /// The share of a copy or fill that the CPU processes, in 256ths. Default: 0.
     pub cpu_share: u32,
-    /// Whether sizes and share follow what calls take.
+    /// Whether sizes and share follow the times of calls.
     pub tunes: bool,
-    /// Whether a child opens queues at the fork that it comes of.
+    /// Whether a child opens queues when it is forked.
     pub opens_in_children: bool,
-    pub wait: Wait,
-    /// Times that a full queue is tried.
+    /// How threads wait. Default: they poll.
+    pub wait: CallWait,
+    /// How often a full queue is tried again. Default: 16.
     pub retries: u32,
-    pub statistics: Option<Destination>,
-    /// The signal that asks for statistics.
+    /// Where statistics are written at the end of the program; `None`: nowhere.
+    pub statistics: Option<ReportDestination>,
+    /// The signal on which statistics are written.
     pub signal: Option<c_int>,
-    /// What could not be understood.
+    /// Problems with values that are not valid, in words.
     pub troubles: Vec<String>,
 }
 
-static SETTINGS: OnceLock<Settings> = OnceLock::new();
+static SETTINGS: OnceLock<PreloadSettings> = OnceLock::new();
 
-/// Those of this process, once they were read.
+/// The settings of this process; `None` until they are read.
 #[inline]
-pub fn current() -> Option<&'static Settings> {
+pub fn current() -> Option<&'static PreloadSettings> {
     SETTINGS.get()
 }
 
-/// Reads the environment.
-pub fn read() -> &'static Settings {
+/// Reads the settings from the environment. A program with raised privileges gets none.
+pub fn read() -> &'static PreloadSettings {
     SETTINGS.get_or_init(|| {
-        // SAFETY: it asks for a number.
+        // SAFETY: it returns a number.
         let is_privileged = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
         if is_privileged {
-            // Who starts a program with more rights must not have it open or write files.
-            return Settings { is_on: false, ..Settings::of(&|_| None) };
+            // A user who starts a program with more rights must not have it open or write files.
+            return PreloadSettings {
+                is_on: false,
+                ..PreloadSettings::from_environment(&|_| None)
+            };
         }
-        Settings::of(&|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+        PreloadSettings::from_environment(&|name| {
+            std::env::var(name).ok().filter(|value| !value.is_empty())
+        })
     })
 }
 
-impl Settings {
-    /// From which size on a device is tried for a function.
+impl PreloadSettings {
+    /// The size in bytes from which on calls of a function go to a device, also those that tuning only tries.
     #[inline]
-    pub fn least_bytes_tried(&self, function: Function) -> u64 {
+    pub fn least_bytes_tried(&self, function: MemoryFunction) -> u64 {
         match self.least_bytes[function as usize] {
             u64::MAX => u64::MAX,
             least if self.tunes => least.min(tuning::LEAST_BYTES),
@@ -98,8 +106,8 @@ impl Settings {
 
 type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-impl Settings {
-    fn of(environment: Environment<'_>) -> Self {
+impl PreloadSettings {
+    fn from_environment(environment: Environment<'_>) -> Self {
         let mut settings = Self {
             is_on: true,
             least_bytes: [0; 4],
@@ -107,14 +115,14 @@ impl Settings {
             cpu_share: 0,
             tunes: false,
             opens_in_children: false,
-            wait: Wait::Poll,
+            wait: CallWait::Poll,
             retries: 16,
             statistics: None,
             signal: None,
             troubles: Vec::new(),
         };
         settings.take_thresholds(environment);
-        settings.take_those_of_dto(environment);
+        settings.take_dto(environment);
         settings.take_own(environment);
         settings
     }
@@ -127,7 +135,7 @@ impl Settings {
             Thresholds::default()
         });
         self.least_bytes =
-            Function::ALL.map(|function| thresholds.synchronous_bytes(function.opcode()));
+            MemoryFunction::ALL.map(|function| thresholds.synchronous_bytes(function.opcode()));
     }
 
     fn take_own(&mut self, environment: Environment<'_>) {
@@ -166,17 +174,17 @@ impl Settings {
         }
         match own("WAIT").as_deref() {
             None => {}
-            Some("poll") => self.wait = Wait::Poll,
-            Some("yield") => self.wait = Wait::Yield,
-            Some("line") => self.wait = Wait::Line,
+            Some("poll") => self.wait = CallWait::Poll,
+            Some("yield") => self.wait = CallWait::Yield,
+            Some("line") => self.wait = CallWait::Line,
             Some(other) => {
                 self.trouble("SKIPLINE_DSA_PRELOAD_WAIT", other, "poll, yield, line");
             }
         }
         if let Some(value) = own("STATISTICS") {
             self.statistics = Some(match value.as_str() {
-                "stderr" => Destination::StandardError,
-                _ => Destination::of_file(value),
+                "stderr" => ReportDestination::StandardError,
+                _ => ReportDestination::file(value),
             });
         }
         if let Some(value) = own("SIGNAL") {
@@ -186,26 +194,26 @@ impl Settings {
 
     fn take_functions(&mut self, value: &str) {
         let names = listed(value, ',');
-        let is_known = |name: &String| Function::ALL.iter().any(|known| known.name() == name);
+        let is_known = |name: &String| MemoryFunction::ALL.iter().any(|known| known.name() == name);
         if !names.iter().all(is_known) {
             let allowed = "memcpy, memmove, memset, memcmp with commas between them";
             return self.trouble("SKIPLINE_DSA_PRELOAD_FUNCTIONS", value, allowed);
         }
-        for function in Function::ALL {
+        for function in MemoryFunction::ALL {
             if !names.iter().any(|name| name == function.name()) {
                 self.leave_to_cpu(function);
             }
         }
     }
 
-    /// Sets the size of all functions that may be a device's.
+    /// Sets the size of all functions that are not left to the CPU.
     fn begin_at(&mut self, bytes: u64) {
         for least in self.least_bytes.iter_mut().filter(|least| **least != u64::MAX) {
             *least = bytes;
         }
     }
 
-    fn leave_to_cpu(&mut self, function: Function) {
+    fn leave_to_cpu(&mut self, function: MemoryFunction) {
         self.least_bytes[function as usize] = u64::MAX;
     }
 
@@ -213,8 +221,8 @@ impl Settings {
         let most = f64::from(tuning::MOST_CPU_SHARE) / 256.0;
         match value.parse::<f64>() {
             Ok(share) if (0.0..1.0).contains(&share) => {
-                let parts = units::narrow::whole(share.min(most) * 256.0);
-                self.cpu_share = units::narrow::low_u32(parts);
+                let share = units::narrow::whole(share.min(most) * 256.0);
+                self.cpu_share = units::narrow::low_u32(share);
             }
             _ => self.trouble(name, value, "from 0 to below 1"),
         }

@@ -1,11 +1,11 @@
-//! What happens before `main`: settings, queues, limits.
+//! The preparations before `main`: settings, queues, limits.
 //!
-//! Constructors of other libraries have run then, that of a software device as well, and no lock is held:
-//! this is the one moment in which the library may allocate. Until then all calls go to the C library.
+//! Constructors of other libraries, also that of a software device, have run at this point, and no lock is taken:
+//! this is the one moment at which the library may allocate. Until then all calls go to the C library.
 
-use crate::callers;
-use crate::functions::Function;
-use crate::next;
+use crate::excluded_callers;
+use crate::functions::MemoryFunction;
+use crate::next_functions;
 use crate::portals;
 use crate::process;
 use crate::queue_opening;
@@ -27,10 +27,10 @@ type Start = unsafe extern "C" fn(
     *mut c_void,
 ) -> c_int;
 
-/// The C library's function that runs a program.
+/// Replaces the C library's function that runs a program: prepares, then calls it.
 ///
 /// # Safety
-/// As the C library's.
+/// As for the function of the C library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __libc_start_main(
     main: Main,
@@ -55,13 +55,15 @@ fn prepare() {
     if !settings.is_on {
         return;
     }
-    callers::learn();
-    // The first question of the processor may be slow, and may trap.
-    let _ = Instructions::here();
+    excluded_callers::find_libraries();
+    // The first CPUID may be slow, and may trap.
+    let _ = Instructions::detect();
     let troubles = match sanitizer() {
         None => portals::find(settings),
         Some(name) => {
-            vec![format!("{name} is there: it looks at all calls, and a device would at none")]
+            vec![format!(
+                "{name} is loaded: a sanitizer checks all calls, which a device would bypass"
+            )]
         }
     };
     process::prepare();
@@ -76,20 +78,20 @@ fn prepare() {
         // SAFETY: the function is called in children of forks.
         unsafe { libc::pthread_atfork(None, None, Some(open)) };
     }
-    for function in Function::ALL {
+    for function in MemoryFunction::ALL {
         // Statistics count all calls.
         let least_bytes = settings.least_bytes_tried(function);
-        next::limit(function, if report::is_wanted() { 0 } else { least_bytes });
+        next_functions::set_limit(function, if report::is_wanted() { 0 } else { least_bytes });
     }
 }
 
-/// The function of a sanitizer that the program was built with.
+/// The name of a function of the sanitizer with which the program was built; `None` without a sanitizer.
 fn sanitizer() -> Option<&'static str> {
     let all = [c"__asan_init", c"__hwasan_init", c"__msan_init", c"__tsan_init"];
     // SAFETY: the name ends with zero.
-    let is_there =
+    let is_loaded =
         |name: &&CStr| unsafe { !libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).is_null() };
-    all.into_iter().find(is_there).and_then(|name| name.to_str().ok())
+    all.into_iter().find(is_loaded).and_then(|name| name.to_str().ok())
 }
 
 extern "C" fn open() {

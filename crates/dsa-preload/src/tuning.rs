@@ -1,18 +1,18 @@
-//! Sizes and shares that follow what calls take.
+//! Sizes and shares that follow the times of calls.
 //!
-//! For each function and class of sizes the time of a call by a device, and by the CPU, is kept as a
-//! moving average; the lower one decides. Each 64th call goes the other way, so that a load that changes
-//! is followed. The CPU's share grows by 1/256 when the device is behind, and shrinks when it is ahead.
+//! For each function and class of sizes the time of a call on a device, and on the CPU, is kept as a moving
+//! average, and calls go where it is lower. Each 64th call goes to the other one, so that a changed load is
+//! noticed. The share of the CPU grows by 1/256 when the device ends later, and shrinks when it ends sooner.
 
-use crate::functions::Function;
+use crate::functions::MemoryFunction;
 use crate::size_classes::CLASSES;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// The smallest calls that are tried on a device.
+/// Size in bytes of the smallest calls that are tried on a device.
 pub const LEAST_BYTES: u64 = 1024;
-/// One of so many calls goes the way that seems to be slower.
+/// One of so many calls goes where the average is higher.
 const TRIES: u64 = 64;
-/// Parts of an average that a new value is.
+/// A new value has the weight 1 / `WEIGHT` in an average.
 const WEIGHT: u64 = 8;
 
 struct Class {
@@ -29,19 +29,19 @@ pub const MOST_CPU_SHARE: u32 = 192;
 
 static CPU_SHARE: AtomicU32 = AtomicU32::new(0);
 
-/// Begins with a share.
+/// Sets the first share of the CPU, in 256ths.
 pub fn begin(cpu_share: u32) {
     CPU_SHARE.store(cpu_share, Ordering::Relaxed);
 }
 
-/// The CPU's share, in parts of 256.
+/// The share of the CPU, in 256ths.
 #[inline]
 pub fn cpu_share() -> u32 {
     CPU_SHARE.load(Ordering::Relaxed)
 }
 
-/// Whether a call goes to a device; `turn` counts calls.
-pub fn is_for_device(function: Function, class: usize, turn: u64) -> bool {
+/// Whether a call goes to a device; `turn` is the number of the call.
+pub fn is_for_device(function: MemoryFunction, class: usize, turn: u64) -> bool {
     let class = &CLASS[function as usize][class];
     let device = class.device_cycles.load(Ordering::Relaxed);
     let cpu = class.cpu_cycles.load(Ordering::Relaxed);
@@ -49,24 +49,24 @@ pub fn is_for_device(function: Function, class: usize, turn: u64) -> bool {
 }
 
 fn decide(device: u64, cpu: u64, turn: u64) -> bool {
-    let is_other = turn.is_multiple_of(TRIES);
+    let tries_slower = turn.is_multiple_of(TRIES);
     match (device, cpu) {
         (0, _) => true,
         (_, 0) => false,
-        _ => (device < cpu) != is_other,
+        _ => (device < cpu) != tries_slower,
     }
 }
 
-/// Takes the time of a call.
-pub fn learn(function: Function, class: usize, by_device: bool, cycles: u64) {
+/// Adds the time of a call, in cycles, to an average.
+pub fn learn(function: MemoryFunction, class: usize, by_device: bool, cycles: u64) {
     let class = &CLASS[function as usize][class];
     let average = if by_device { &class.device_cycles } else { &class.cpu_cycles };
     let before = average.load(Ordering::Relaxed);
-    // Of two threads that learn at a time one is forgotten.
+    // If two threads store at the same time, one value is lost.
     average.store(moved(before, cycles), Ordering::Relaxed);
 }
 
-/// An average with a new value. One call that was interrupted for long counts as four times the usual.
+/// The average with a new value. A value is limited to four times the average, for calls that were interrupted.
 fn moved(average: u64, cycles: u64) -> u64 {
     if average == 0 {
         return cycles.max(1);
@@ -75,7 +75,7 @@ fn moved(average: u64, cycles: u64) -> u64 {
     ((average * (WEIGHT - 1) + cycles) / WEIGHT).max(1)
 }
 
-/// Takes whether the device had ended when the CPU had done its share.
+/// Adapts the share of the CPU to whether the device had ended before the CPU.
 pub fn learn_share(device_was_ahead: bool) {
     let share = CPU_SHARE.load(Ordering::Relaxed);
     let share =

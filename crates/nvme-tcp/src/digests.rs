@@ -6,10 +6,10 @@
 #![allow(unsafe_code)]
 
 use crate::tally::DigestBytes;
-use dsa_client::client::{Client, Path};
+use dsa_client::client::{OffloadClient, Path};
 use dsa_client::error::Error;
-use dsa_client::operation::{CrcKind, Operation};
-use dsa_client::outcome::{Answer, Outcome};
+use dsa_client::operation::{CrcKind, OffloadOperation};
+use dsa_client::outcome::{OffloadAnswer, OffloadOutcome};
 use dsa_client::set::Set;
 use slab::Slab;
 use std::collections::VecDeque;
@@ -19,8 +19,13 @@ use units::narrow::fit;
 /// the bytes before them; 0: there are none.
 ///
 /// # Errors
-/// If [`Client::run`] fails.
-pub fn crc32c(client: &Client, path: Path, seed: u32, buffers: &[&[u8]]) -> Result<u32, Error> {
+/// If [`OffloadClient::run`] fails.
+pub fn crc32c(
+    client: &OffloadClient,
+    path: Path,
+    seed: u32,
+    buffers: &[&[u8]],
+) -> Result<u32, Error> {
     buffers.iter().filter(|buffer| !buffer.is_empty()).try_fold(seed, |crc, buffer| {
         // SAFETY: the buffer is borrowed until the call returns.
         let outcome = unsafe { client.run(&crc_operation(crc, buffer), path) }?;
@@ -28,13 +33,18 @@ pub fn crc32c(client: &Client, path: Path, seed: u32, buffers: &[&[u8]]) -> Resu
     })
 }
 
-fn crc_operation(seed: u32, bytes: &[u8]) -> Operation {
-    Operation::crc(CrcKind::default(), seed.into(), bytes.as_ptr() as u64, bytes.len() as u64)
+fn crc_operation(seed: u32, bytes: &[u8]) -> OffloadOperation {
+    OffloadOperation::crc(
+        CrcKind::default(),
+        seed.into(),
+        bytes.as_ptr() as u64,
+        bytes.len() as u64,
+    )
 }
 
-fn crc_of(outcome: &Outcome, seed: u32) -> u32 {
+fn crc_of(outcome: &OffloadOutcome, seed: u32) -> u32 {
     match outcome.answer {
-        Answer::Crc(crc) => fit(crc),
+        OffloadAnswer::Crc(crc) => fit(crc),
         _ => seed,
     }
 }
@@ -95,7 +105,7 @@ impl CrcChain {
         Self { digest, next: 0, left: covered.bytes }
     }
 
-    fn next_operation(&mut self) -> Option<Operation> {
+    fn next_operation(&mut self) -> Option<OffloadOperation> {
         loop {
             let buffer = self.digest.buffers.get(self.next)?;
             let covered = &buffer[..buffer.len().min(self.left)];
@@ -107,7 +117,7 @@ impl CrcChain {
         }
     }
 
-    fn absorb(&mut self, outcome: &Outcome) {
+    fn absorb(&mut self, outcome: &OffloadOutcome) {
         self.digest.crc = crc_of(outcome, self.digest.crc);
         self.digest.bytes.device_bytes += outcome.device_bytes;
         self.digest.bytes.cpu_bytes += outcome.cpu_bytes;
@@ -125,7 +135,7 @@ struct PduTask<T> {
 
 /// Digests under way, two for each PDU.
 pub struct DigestQueue<T> {
-    client: Client,
+    client: OffloadClient,
     path: Path,
     most: usize,
     /// Jobs under way, by task and number of the chain.
@@ -137,7 +147,7 @@ pub struct DigestQueue<T> {
 impl<T> DigestQueue<T> {
     /// An empty queue. At most `most` PDUs are under way at a time; 0 counts as 1.
     #[must_use]
-    pub fn new(client: &Client, path: Path, most: usize) -> Self {
+    pub fn new(client: &OffloadClient, path: Path, most: usize) -> Self {
         let (jobs, tasks) = (Set::new(client), Slab::new());
         let most = most.max(1);
         Self { client: client.clone(), path, most, jobs, tasks, ended: VecDeque::new() }

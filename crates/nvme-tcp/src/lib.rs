@@ -14,14 +14,14 @@
 //! Left out: TLS, authentication, kickstart discovery (PDUs 0Ah and 0Bh); commands are opaque bytes.
 //!
 //! ```
-//! use dsa_client::client::{Client, Options, Path};
+//! use dsa_client::client::{OffloadClient, Options, Path};
 //! use nvme_tcp::message::PduMessage;
 //! use nvme_tcp::negotiation::{EnabledDigests, Terms};
 //! use nvme_tcp::reader::{PduReader, StreamItem};
 //! use nvme_tcp::seal::Sealer;
 //! use nvme_tcp::verify::{DigestCheck, Verifier};
 //!
-//! let client = Client::open(&Options::default())?;
+//! let client = OffloadClient::open(&Options::default())?;
 //! let terms = Terms { digests: EnabledDigests { header: true, data: true }, ..Terms::default() };
 //! let mut sealer = Sealer::new(&client, Path::Automatic, 8);
 //! sealer.begin((), PduMessage::c2h_data(7, 0, vec![b"123456789".to_vec()], true), terms)?;

@@ -5,7 +5,7 @@ use crate::message::PduMessage;
 use crate::negotiation::Terms;
 use crate::pdu::{DIGEST_BYTES, Header};
 use crate::tally::DigestTally;
-use dsa_client::client::{Client, Path};
+use dsa_client::client::{OffloadClient, Path};
 use dsa_client::error::Error;
 
 /// A PDU with its digests, as it is sent.
@@ -37,7 +37,7 @@ pub struct Sealer<T> {
 impl<T> Sealer<T> {
     /// A sealer without messages. At most `most` are under way at a time; `path` chooses device or CPU.
     #[must_use]
-    pub fn new(client: &Client, path: Path, most: usize) -> Self {
+    pub fn new(client: &OffloadClient, path: Path, most: usize) -> Self {
         let digests = DigestQueue::new(client, path, most);
         Self { digests, headers: DigestTally::default(), data: DigestTally::default() }
     }

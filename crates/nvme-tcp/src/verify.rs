@@ -4,7 +4,7 @@ use crate::digests::{CoveredBuffers, Digest, DigestQueue, PduDigests};
 use crate::pdu::Header;
 use crate::reader::Pdu;
 use crate::tally::{DigestBytes, DigestTally};
-use dsa_client::client::{Client, Path};
+use dsa_client::client::{OffloadClient, Path};
 use dsa_client::error::Error;
 
 /// The result of the check of one digest.
@@ -77,7 +77,7 @@ pub struct Verifier<T> {
 impl<T> Verifier<T> {
     /// A verifier without PDUs. At most `most` are under way at a time; `path` chooses device or CPU.
     #[must_use]
-    pub fn new(client: &Client, path: Path, most: usize) -> Self {
+    pub fn new(client: &OffloadClient, path: Path, most: usize) -> Self {
         let digests = DigestQueue::new(client, path, most);
         Self { digests, headers: DigestTally::default(), data: DigestTally::default() }
     }

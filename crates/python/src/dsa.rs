@@ -8,7 +8,7 @@ mod jobs;
 mod operation;
 
 use dsa_client::error::Error;
-use dsa_client::outcome::{Answer, Outcome};
+use dsa_client::outcome::{OffloadAnswer, OffloadOutcome};
 use pyo3::create_exception;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -58,7 +58,7 @@ impl From<OperationFailure> for PyErr {
 }
 
 /// The outcome of an operation, or its error.
-type OperationResult = Result<Outcome, OperationFailure>;
+type OperationResult = Result<OffloadOutcome, OperationFailure>;
 
 fn to_python(end: OperationResult) -> PyResult<DsaOutcome> {
     Ok(DsaOutcome { outcome: Box::new(end.map_err(PyErr::from)?) })
@@ -67,7 +67,7 @@ fn to_python(end: OperationResult) -> PyResult<DsaOutcome> {
 /// The outcome of an operation, and how many bytes a device and the CPU processed.
 #[pyclass(module = "skipline.dsa", frozen)]
 pub struct DsaOutcome {
-    outcome: Box<Outcome>,
+    outcome: Box<OffloadOutcome>,
 }
 
 // Python aligns objects to 16 bytes; descriptors and records, which ask for more, are boxed in them.
@@ -83,12 +83,12 @@ impl DsaOutcome {
     #[getter]
     fn answer(&self) -> &'static str {
         match self.outcome.answer {
-            Answer::Done => "done",
-            Answer::Equal => "equal",
-            Answer::Differs { .. } => "differs",
-            Answer::Crc(_) => "crc",
-            Answer::Delta { .. } => "delta",
-            Answer::Protection { .. } => "protection",
+            OffloadAnswer::Done => "done",
+            OffloadAnswer::Equal => "equal",
+            OffloadAnswer::Differs { .. } => "differs",
+            OffloadAnswer::Crc(_) => "crc",
+            OffloadAnswer::Delta { .. } => "delta",
+            OffloadAnswer::Protection { .. } => "protection",
         }
     }
 
@@ -96,17 +96,17 @@ impl DsaOutcome {
     #[getter]
     fn value(&self) -> Option<u64> {
         match self.outcome.answer {
-            Answer::Done | Answer::Equal => None,
-            Answer::Differs { at } | Answer::Protection { at, .. } => Some(at),
-            Answer::Crc(crc) => Some(crc),
-            Answer::Delta { bytes, .. } => Some(bytes.into()),
+            OffloadAnswer::Done | OffloadAnswer::Equal => None,
+            OffloadAnswer::Differs { at } | OffloadAnswer::Protection { at, .. } => Some(at),
+            OffloadAnswer::Crc(crc) => Some(crc),
+            OffloadAnswer::Delta { bytes, .. } => Some(bytes.into()),
         }
     }
 
     /// Whether a record of differences was too small for all of them.
     #[getter]
     fn is_cut(&self) -> bool {
-        matches!(self.outcome.answer, Answer::Delta { is_cut: true, .. })
+        matches!(self.outcome.answer, OffloadAnswer::Delta { is_cut: true, .. })
     }
 
     /// Faults of protection information, as a sum: 1 guard, 2 application tag, 4 reference tag, 8
@@ -114,7 +114,7 @@ impl DsaOutcome {
     #[getter]
     fn dif_status(&self) -> u8 {
         match self.outcome.answer {
-            Answer::Protection { dif_status, .. } => dif_status,
+            OffloadAnswer::Protection { dif_status, .. } => dif_status,
             _ => 0,
         }
     }

@@ -6,9 +6,9 @@ use crate::option_values::{BLOCK_ON_FAULT, CACHE_CONTROL};
 use crate::options::BenchOptions;
 use crate::point::BenchPoint;
 use dsa::hardware::Opcode;
-use dsa_client::client::{Client, Path};
-use dsa_client::operation::{CrcKind, Operation, Tags};
-use dsa_client::outcome::Answer;
+use dsa_client::client::{OffloadClient, Path};
+use dsa_client::operation::{CrcKind, OffloadOperation, ProtectionTags};
+use dsa_client::outcome::OffloadAnswer;
 use units::narrow::{fit, usize_from};
 
 const LINE_BYTES: u64 = 64;
@@ -27,7 +27,7 @@ pub struct ThreadOperands {
     /// Three regions: sources; second sources or destinations; second destinations or delta records.
     regions: [BufferRegion; 3],
     /// The operations, each on a set of operands of its own.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<OffloadOperation>,
 }
 
 impl ThreadOperands {
@@ -40,7 +40,7 @@ impl ThreadOperands {
         options: &BenchOptions,
         point: &BenchPoint,
         count: u32,
-        cpu: &Client,
+        cpu: &OffloadClient,
     ) -> Result<Self, Failure> {
         let machine = &options.machine;
         let own = own_node();
@@ -96,42 +96,42 @@ impl ThreadOperands {
         options: &BenchOptions,
         point: &BenchPoint,
         [first, second, third]: [u64; 3],
-        cpu: &Client,
-    ) -> Result<Operation, Failure> {
+        cpu: &OffloadClient,
+    ) -> Result<OffloadOperation, Failure> {
         let bytes = point.size_bytes;
         let protected = bytes / BLOCK.0 * (BLOCK.0 + BLOCK.1);
-        let (kind, tags) = (CrcKind::default(), Tags::default());
+        let (kind, tags) = (CrcKind::default(), ProtectionTags::default());
         let pair = (first, second);
         let record_bytes: u32 = fit(record_bytes(bytes));
-        let protect = |to: u64| Operation::dif_insert((third, to), bytes, 0, tags);
+        let protect = |to: u64| OffloadOperation::dif_insert((third, to), bytes, 0, tags);
         Ok(match options.operation.name {
-            "copy" => Operation::copy(first, second, bytes),
-            "fill" => Operation::fill(second, PATTERN, bytes),
-            "compare" => Operation::compare(first, second, bytes),
-            "compare-pattern" => Operation::compare_pattern(first, PATTERN, bytes),
-            "create-delta" => Operation::create_delta(pair, bytes, (third, record_bytes)),
+            "copy" => OffloadOperation::copy(first, second, bytes),
+            "fill" => OffloadOperation::fill(second, PATTERN, bytes),
+            "compare" => OffloadOperation::compare(first, second, bytes),
+            "compare-pattern" => OffloadOperation::compare_pattern(first, PATTERN, bytes),
+            "create-delta" => OffloadOperation::create_delta(pair, bytes, (third, record_bytes)),
             "apply-delta" => {
                 let made = self.delta_record(options, point, [first, second, third], cpu)?;
-                Operation::apply_delta((third, made), second, bytes)
+                OffloadOperation::apply_delta((third, made), second, bytes)
             }
-            "dualcast" => Operation::dualcast(first, second, third, bytes),
-            "crc" => Operation::crc(kind, 0, first, bytes),
-            "copy-crc" => Operation::copy_crc(kind, 0, pair, bytes),
-            "dif-insert" => Operation::dif_insert(pair, bytes, 0, tags),
+            "dualcast" => OffloadOperation::dualcast(first, second, third, bytes),
+            "crc" => OffloadOperation::crc(kind, 0, first, bytes),
+            "copy-crc" => OffloadOperation::copy_crc(kind, 0, pair, bytes),
+            "dif-insert" => OffloadOperation::dif_insert(pair, bytes, 0, tags),
             "dif-check" => {
                 run_on_cpu(cpu, &protect(first))?;
-                Operation::dif_check(first, protected, 0, tags)
+                OffloadOperation::dif_check(first, protected, 0, tags)
             }
             "dif-strip" => {
                 run_on_cpu(cpu, &protect(first))?;
-                Operation::dif_strip(pair, protected, 0, tags)
+                OffloadOperation::dif_strip(pair, protected, 0, tags)
             }
             "dif-update" => {
                 run_on_cpu(cpu, &protect(first))?;
-                Operation::dif_update(pair, protected, 0, (tags, tags))
+                OffloadOperation::dif_update(pair, protected, 0, (tags, tags))
             }
-            "cache-flush" => Operation::flush(second, bytes),
-            _ => Operation::no_op(),
+            "cache-flush" => OffloadOperation::flush(second, bytes),
+            _ => OffloadOperation::no_op(),
         })
     }
 
@@ -142,16 +142,17 @@ impl ThreadOperands {
         options: &BenchOptions,
         point: &BenchPoint,
         [first, second, third]: [u64; 3],
-        cpu: &Client,
+        cpu: &OffloadClient,
     ) -> Result<u32, Failure> {
         let differing = u64::from(options.delta_percent) * (point.size_bytes / DELTA.0) / 100;
         let bytes = differing.max(1) * DELTA.0;
         // The first operand becomes the second with other words in front.
-        run_on_cpu(cpu, &Operation::fill(first, !PATTERN, bytes))?;
+        run_on_cpu(cpu, &OffloadOperation::fill(first, !PATTERN, bytes))?;
         let most: u32 = fit(record_bytes(point.size_bytes));
-        let create = Operation::create_delta((second, first), point.size_bytes, (third, most));
+        let create =
+            OffloadOperation::create_delta((second, first), point.size_bytes, (third, most));
         match run_on_cpu(cpu, &create)? {
-            Answer::Delta { bytes, is_cut: false } => Ok(bytes),
+            OffloadAnswer::Delta { bytes, is_cut: false } => Ok(bytes),
             other => Err(Failure::Failed(format!("a delta record for -o apply-delta: {other:?}"))),
         }
     }
@@ -180,7 +181,10 @@ pub fn further_flags(options: &BenchOptions) -> u32 {
 ///
 /// # Errors
 /// If the operation fails.
-pub fn run_on_cpu(cpu: &Client, operation: &Operation) -> Result<Answer, Failure> {
+pub fn run_on_cpu(
+    cpu: &OffloadClient,
+    operation: &OffloadOperation,
+) -> Result<OffloadAnswer, Failure> {
     // SAFETY: all operations of this module name its own regions, which live longer.
     #[allow(unsafe_code)]
     let outcome = unsafe { cpu.run(operation, Path::Cpu) };

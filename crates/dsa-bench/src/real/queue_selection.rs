@@ -5,19 +5,19 @@ use crate::failure::Failure;
 use crate::option_values::QueueKind;
 use crate::options::BenchOptions;
 use crate::point::BenchPoint;
-use dsa_client::portal::{Portal, Submission};
-use dsa_client::queues::{self, Mode, Queue};
+use dsa_client::portal::{QueuePortal, SubmissionMethod};
+use dsa_client::queues::{self, SharingMode, UserQueue};
 use std::path::Path;
 
 /// Selects the queue of each thread: threads use instances in turn, then the queues of each instance.
 pub fn queues_of_threads(
     options: &BenchOptions,
     point: &BenchPoint,
-) -> Result<Vec<Queue>, Failure> {
+) -> Result<Vec<UserQueue>, Failure> {
     let all = queues::find(Path::new(queues::SYSFS))
         .map_err(|error| Failure::Failed(error.to_string()))?;
-    let fitting: Vec<&Queue> = all.iter().filter(|queue| fits(queue, options, point)).collect();
-    let mut devices: Vec<Vec<&Queue>> = Vec::new();
+    let fitting: Vec<&UserQueue> = all.iter().filter(|queue| fits(queue, options, point)).collect();
+    let mut devices: Vec<Vec<&UserQueue>> = Vec::new();
     for queue in fitting {
         match devices.iter_mut().find(|own| own[0].device == queue.device) {
             Some(own) => own.push(queue),
@@ -40,15 +40,16 @@ pub(crate) fn queue_kinds() -> Result<Vec<QueueKind>, Failure> {
     if all.is_empty() {
         return Err(no_queue());
     }
-    let has = |mode: Mode| all.iter().any(|queue| queue.mode == mode);
-    let kinds = [(QueueKind::Dedicated, Mode::Dedicated), (QueueKind::Shared, Mode::Shared)];
+    let has = |mode: SharingMode| all.iter().any(|queue| queue.mode == mode);
+    let kinds =
+        [(QueueKind::Dedicated, SharingMode::Dedicated), (QueueKind::Shared, SharingMode::Shared)];
     Ok(kinds.into_iter().filter(|(_, mode)| has(*mode)).map(|(kind, _)| kind).collect())
 }
 
-fn fits(queue: &Queue, options: &BenchOptions, point: &BenchPoint) -> bool {
+fn fits(queue: &UserQueue, options: &BenchOptions, point: &BenchPoint) -> bool {
     let mode = match options.queue_kind {
-        QueueKind::Dedicated => Mode::Dedicated,
-        QueueKind::Shared => Mode::Shared,
+        QueueKind::Dedicated => SharingMode::Dedicated,
+        QueueKind::Shared => SharingMode::Shared,
     };
     queue.mode == mode
         && queue.takes(opcode(options))
@@ -59,7 +60,7 @@ fn fits(queue: &Queue, options: &BenchOptions, point: &BenchPoint) -> bool {
 }
 
 /// Engines of a queue's group.
-fn engines(queue: &Queue) -> u32 {
+fn engines(queue: &UserQueue) -> u32 {
     let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap_or_default();
     let group = read(queue.directory.join("group_id"));
     let device = queue.device.trim_start_matches("dsa");
@@ -76,7 +77,7 @@ fn no_queue() -> Failure {
     )
 }
 
-fn no_fitting_queue(options: &BenchOptions, point: &BenchPoint, all: &[Queue]) -> Failure {
+fn no_fitting_queue(options: &BenchOptions, point: &BenchPoint, all: &[UserQueue]) -> Failure {
     if all.is_empty() {
         return no_queue();
     }
@@ -94,7 +95,7 @@ fn no_fitting_queue(options: &BenchOptions, point: &BenchPoint, all: &[Queue]) -
     let known: Vec<String> = all
         .iter()
         .map(|queue| {
-            let mode = if queue.mode == Mode::Dedicated { "dedicated" } else { "shared" };
+            let mode = if queue.mode == SharingMode::Dedicated { "dedicated" } else { "shared" };
             format!(
                 "{} ({mode}, entries {}, engines {}, transfers up to {} B, batches up to {})",
                 queue.name,
@@ -113,7 +114,7 @@ fn no_fitting_queue(options: &BenchOptions, point: &BenchPoint, all: &[Queue]) -
 }
 
 /// Opens a queue for submission.
-pub fn open_portal(queue: Queue) -> Result<Portal, Failure> {
-    Portal::open(queue, Path::new(queues::DEVICES), Submission::Automatic)
+pub fn open_portal(queue: UserQueue) -> Result<QueuePortal, Failure> {
+    QueuePortal::open(queue, Path::new(queues::DEVICES), SubmissionMethod::Automatic)
         .map_err(|error| Failure::Failed(error.to_string()))
 }

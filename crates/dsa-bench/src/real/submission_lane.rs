@@ -8,10 +8,10 @@ use crate::option_values::{DescriptorSource, WaitMethod};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::{Opcode, status};
 use dsa_client::instructions::{Instructions, wait_for_line};
-use dsa_client::operation::Operation;
-use dsa_client::outcome::Answer;
-use dsa_client::portal::Portal;
-use dsa_client::record_slot::Slot;
+use dsa_client::operation::OffloadOperation;
+use dsa_client::outcome::OffloadAnswer;
+use dsa_client::portal::QueuePortal;
+use dsa_client::record_slot::RecordSlot;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -33,8 +33,8 @@ const LINE_WAIT_CYCLES: u64 = 100_000;
 /// One descriptor with its records and, for a batch, its members: all memory that it names but operands.
 struct DescriptorInFlight {
     members: Vec<Descriptor>,
-    member_slots: Vec<Slot>,
-    slot: Slot,
+    member_slots: Vec<RecordSlot>,
+    slot: RecordSlot,
     descriptor: Descriptor,
     begun: Option<Instant>,
 }
@@ -42,7 +42,7 @@ struct DescriptorInFlight {
 /// Fills in descriptors, submits them to one queue and waits for their completion.
 pub struct SubmissionLane<'a> {
     /// The portal of the queue.
-    pub portal: &'a Portal,
+    pub portal: &'a QueuePortal,
     /// Locked around each submission, if threads share a dedicated queue.
     pub lock: Option<&'a Mutex<()>>,
     /// How the thread waits for a record.
@@ -52,11 +52,11 @@ pub struct SubmissionLane<'a> {
     /// Flags of each descriptor beside those of its operation.
     pub flags: u32,
     /// The operations; those of one descriptor are next to each other.
-    pub operations: &'a [Operation],
+    pub operations: &'a [OffloadOperation],
     /// Operations of a descriptor.
     pub batch: usize,
     /// The result of each operation; empty: results are not compared.
-    pub expected: &'a [Answer],
+    pub expected: &'a [OffloadAnswer],
     ready: Vec<Option<Box<DescriptorInFlight>>>,
     under_way: VecDeque<(usize, Box<DescriptorInFlight>)>,
     /// Submissions that the queue has refused.
@@ -66,7 +66,7 @@ pub struct SubmissionLane<'a> {
 impl<'a> SubmissionLane<'a> {
     /// A lane for all of `operations`, with `batch` of them in each descriptor. The queue is polled without a
     /// lock, and descriptors are made once.
-    pub fn new(portal: &'a Portal, operations: &'a [Operation], batch: usize) -> Self {
+    pub fn new(portal: &'a QueuePortal, operations: &'a [OffloadOperation], batch: usize) -> Self {
         let ready = (0..operations.len() / batch).map(|_| None).collect();
         Self {
             portal,
@@ -190,8 +190,8 @@ impl<'a> SubmissionLane<'a> {
         ended
     }
 
-    fn wait_for(&self, slot: &Slot, from: Instant) -> Result<(), Failure> {
-        let by_line = self.wait == WaitMethod::Umwait && Instructions::here().waits_for_lines;
+    fn wait_for(&self, slot: &RecordSlot, from: Instant) -> Result<(), Failure> {
+        let by_line = self.wait == WaitMethod::Umwait && Instructions::detect().waits_for_lines;
         let mut looks = 0_u32;
         while slot.status() == 0 {
             looks = looks.wrapping_add(1);
@@ -247,8 +247,8 @@ impl SubmissionLane<'_> {
             let slot = flight.member_slots.get(member).unwrap_or(&flight.slot);
             let record = slot.record();
             let is_right = match expected {
-                Answer::Crc(crc) => record.crc() & 0xffff_ffff == *crc,
-                Answer::Delta { bytes, .. } => record.delta_bytes() == *bytes,
+                OffloadAnswer::Crc(crc) => record.crc() & 0xffff_ffff == *crc,
+                OffloadAnswer::Delta { bytes, .. } => record.delta_bytes() == *bytes,
                 _ => record.result() == 0,
             };
             if record.status() != status::SUCCESS || !is_right {
@@ -283,14 +283,14 @@ impl DescriptorInFlight {
         let slots = if batch > 1 { batch } else { 0 };
         Box::new(Self {
             members: Vec::with_capacity(batch),
-            member_slots: (0..slots).map(|_| Slot::default()).collect(),
-            slot: Slot::default(),
+            member_slots: (0..slots).map(|_| RecordSlot::default()).collect(),
+            slot: RecordSlot::default(),
             descriptor: Descriptor::default(),
             begun: None,
         })
     }
 
-    fn fill_in(&mut self, operations: &[Operation], flags: u32) {
+    fn fill_in(&mut self, operations: &[OffloadOperation], flags: u32) {
         self.members.clear();
         let is_batch = operations.len() > 1;
         for (number, operation) in operations.iter().enumerate() {

@@ -10,9 +10,9 @@ use crate::options::BenchOptions;
 use crate::point::BenchPoint;
 use crate::results::BenchResult;
 use dsa::hardware::Opcode;
-use dsa_client::client::{Client, Options as ClientOptions};
-use dsa_client::outcome::Answer as Outcome;
-use dsa_client::portal::Portal;
+use dsa_client::client::{OffloadClient, Options as ClientOptions};
+use dsa_client::outcome::OffloadAnswer;
+use dsa_client::portal::QueuePortal;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -29,13 +29,13 @@ struct ThreadCounts {
 }
 
 /// Operands that the CPU has worked on, and the results of its operations.
-type ExpectedResults = (ThreadOperands, Vec<Outcome>);
+type ExpectedResults = (ThreadOperands, Vec<OffloadAnswer>);
 
 /// The data that all threads of a measurement share.
 struct ThreadContext<'a> {
     options: &'a BenchOptions,
     point: &'a BenchPoint,
-    cpu: Client,
+    cpu: OffloadClient,
     start: Barrier,
     /// Rounds over all descriptors that the first thread has finished.
     rounds: AtomicU32,
@@ -60,11 +60,11 @@ pub(crate) fn measure(
     }
     check_memory(options, point)?;
     let queues = if by_cpu { Vec::new() } else { queues_of_threads(options, point)? };
-    let mut portals: Vec<Portal> = Vec::new();
+    let mut portals: Vec<QueuePortal> = Vec::new();
     let mut of_threads = Vec::new();
     for queue in queues {
         // A dedicated queue is opened once; threads that share it take turns.
-        let is_open = |portal: &Portal| portal.queue().name == queue.name;
+        let is_open = |portal: &QueuePortal| portal.queue().name == queue.name;
         let number = match portals.iter().position(is_open) {
             Some(number) => number,
             None => {
@@ -79,7 +79,7 @@ pub(crate) fn measure(
     let context = ThreadContext {
         options,
         point,
-        cpu: Client::open(&none).map_err(|error| Failure::Failed(error.to_string()))?,
+        cpu: OffloadClient::open(&none).map_err(|error| Failure::Failed(error.to_string()))?,
         start: Barrier::new(point.threads as usize),
         rounds: AtomicU32::new(0),
         locks: portals.iter().map(|_| Mutex::new(())).collect(),
@@ -106,7 +106,7 @@ pub(crate) fn measure(
 }
 
 /// Refuses batches where a queue would never take them, and would look full for ever.
-fn refuse_batches(portals: &[Portal], point: &BenchPoint) -> Result<(), Failure> {
+fn refuse_batches(portals: &[QueuePortal], point: &BenchPoint) -> Result<(), Failure> {
     match portals.iter().find(|portal| point.batch > 1 && !portal.takes(Opcode::Batch)) {
         None => Ok(()),
         Some(portal) => Err(Failure::Failed(format!(
@@ -122,7 +122,7 @@ impl ThreadContext<'_> {
     fn run_thread(
         &self,
         number: usize,
-        portal: Option<(&Portal, &Mutex<()>)>,
+        portal: Option<(&QueuePortal, &Mutex<()>)>,
     ) -> Result<ThreadCounts, Failure> {
         let prepared = self.prepare(number);
         // All threads get here, also those that have failed.
@@ -162,8 +162,8 @@ impl ThreadContext<'_> {
     fn by_queue(
         &self,
         number: usize,
-        (operands, answers): (&ThreadOperands, &[Outcome]),
-        portal: &Portal,
+        (operands, answers): (&ThreadOperands, &[OffloadAnswer]),
+        portal: &QueuePortal,
         lock: &Mutex<()>,
     ) -> Result<ThreadCounts, Failure> {
         let batch = self.point.batch as usize;

@@ -1,8 +1,8 @@
-//! Does the header say what the library does?
+//! Is the header equal to the one that is generated from the functions?
 
 use std::path::Path;
 
-/// The header as it follows from the functions. With `WRITE_HEADER` set it is written afresh.
+/// The header is equal to the generated one. With `WRITE_HEADER` set it is written first.
 #[test]
 fn the_header_is_what_the_functions_say() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

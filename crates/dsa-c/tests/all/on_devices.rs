@@ -1,4 +1,4 @@
-//! Do the same programs get the same from devices, which `skipline-dsa run` has?
+//! Do the same programs get the same results from devices of `skipline-dsa run`?
 
 use crate::inside::command;
 use crate::programs::{PROGRAMS, assert_clean, compile, run};

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Those that print one line, alone and on devices.
+/// The programs that print one line, alone and on devices.
 pub const PROGRAMS: [&str; 5] =
     ["operations.c", "jobs.c", "wrong_uses.c", "threads.c", "owners.cpp"];
 
-/// Where cargo put the library: beside the tests.
+/// The directory in which cargo has put the library: that of the tests.
 pub fn libraries() -> PathBuf {
     let test = std::env::current_exe().expect("is known");
     test.parent().expect("is in a folder").into()

@@ -112,7 +112,7 @@ static void descriptors(void) {
     memcpy(descriptor + 32, &size, 4);
     skd_job *job = NULL;
     if (path_here() != SKD_DEVICE) {
-        REFUSED(ENOENT, "there are none", skd_raw_submit(client, 0, descriptor, &job));
+        REFUSED(ENOENT, "no queue does", skd_raw_submit(client, 0, descriptor, &job));
         return;
     }
     skd_outcome outcome = skd_outcome_new();

@@ -171,7 +171,7 @@ static void what_is_known(void) {
         CHECK(queue.operations >> SKD_COPY & 1);
         CHECK(skd_queue_of_system((uint32_t)i, &queue) == 0 && queue.is_mapped == 0);
     }
-    REFUSED(ENOENT, "there is no queue", skd_queue_of(client, (uint32_t)queues, &queue));
+    REFUSED(ENOENT, "does not exist", skd_queue_of(client, (uint32_t)queues, &queue));
     CHECK(skd_queue_of_system(1000, &queue) == -ENOENT);
     REFUSED(ENOENT, "0 queues are left out", skd_left_out(client, 0, NULL, 0));
     CHECK(skd_drain(client, SKD_FOREVER) == 0);

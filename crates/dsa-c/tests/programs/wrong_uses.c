@@ -26,19 +26,19 @@ static void handles(void) {
     CHECK(skd_submit(client, &copy, path_here(), &job) == 0 && skd_job_wait(job, NULL) == 0);
     CHECK(skd_set_create(&set) == 0 && skd_batch_create(&batch) == 0);
     CHECK(skd_close(freed) == 0);
-    REFUSED(EBADF, "`client` is no skd_client", skd_close(freed));
+    REFUSED(EBADF, "`client` is not a skd_client", skd_close(freed));
     REFUSED(EBADF, "given back", skd_copy(freed, to, from, 1));
     CHECK(skd_queues(freed) == -EBADF && skd_drain(freed, 0) == -EBADF);
     // Another one has its slot now, and not its handle.
     skd_client *again = opened();
     CHECK(again != freed && skd_queues(freed) == -EBADF && skd_close(again) == 0);
 
-    // Handles of other kinds, and no handles.
-    REFUSED(EBADF, "is a skd_job, and no skd_client", skd_copy((skd_client *)job, to, from, 1));
-    REFUSED(EBADF, "is a skd_client, and no skd_job", skd_job_wait((skd_job *)client, NULL));
-    REFUSED(EBADF, "is no skd_job", skd_job_free((skd_job *)(void *)from));
+    // Handles of other kinds, and numbers that are not handles.
+    REFUSED(EBADF, "is a skd_job, and not a skd_client", skd_copy((skd_client *)job, to, from, 1));
+    REFUSED(EBADF, "is a skd_client, and not a skd_job", skd_job_wait((skd_job *)client, NULL));
+    REFUSED(EBADF, "is not a skd_job", skd_job_free((skd_job *)(void *)from));
     REFUSED(EBADF, "is a skd_batch", skd_set_add((skd_set *)batch, job, 1));
-    REFUSED(EBADF, "is no skd_batch", skd_batch_count((skd_batch *)(void *)&client));
+    REFUSED(EBADF, "is not a skd_batch", skd_batch_count((skd_batch *)(void *)&client));
     REFUSED(EBADF, "is a skd_set", skd_set_add(set, (skd_job *)set, 1));
 
     // A job that was given back while a set has it.
@@ -106,7 +106,7 @@ static void versions_of_structures(void) {
     skd_outcome outcome = skd_outcome_new();
     skd_operation operation = copy;
     options.size = 8;
-    REFUSED(EINVAL, "says that it has 8 bytes, and skd_options", skd_open(&options, &one));
+    REFUSED(EINVAL, "states a size of 8 bytes, and skd_options", skd_open(&options, &one));
     options = skd_options_new(), options.submission = 3;
     REFUSED(EINVAL, "submission is 3", skd_open(&options, &one));
     options = skd_options_new(), options.wait = 9;

@@ -2,7 +2,7 @@
 
 use super::report::{ConnectionReport, DigestReport};
 use super::stream::{OrderedStream, StreamPiece};
-use dsa_client::client::{Client, Path};
+use dsa_client::client::{OffloadClient, Path};
 use dsa_client::error::Error;
 use nvme_tcp::conversation::Sender;
 use nvme_tcp::negotiation::Negotiation;
@@ -65,7 +65,7 @@ pub struct Connections {
 
 impl Connections {
     /// An empty set of connections. Connections with one of `ports` are NVMe/TCP, whatever they begin with.
-    pub fn new(ports: &[u16], client: &Client, path: Path) -> Self {
+    pub fn new(ports: &[u16], client: &OffloadClient, path: Path) -> Self {
         let verifier = Verifier::new(client, path, MOST_UNDER_WAY);
         let ports = ports.to_vec();
         Self { ports, pairs: BTreeMap::new(), verifier, report: DigestReport::default() }

@@ -2,7 +2,7 @@
 
 use super::frames::Frames;
 use crate::failure::CommandFailure;
-use dsa_client::client::{Client, Path};
+use dsa_client::client::{OffloadClient, Path};
 use nvme_tcp::conversation::{ConnectionShape, Sender, SentPdu, generate};
 use nvme_tcp::negotiation::EnabledDigests;
 use nvme_tcp::seal::Sealer;
@@ -34,7 +34,7 @@ pub fn run(
     to: &FilePath,
     pdus: usize,
     seed: u64,
-    client: &Client,
+    client: &OffloadClient,
     path: Path,
 ) -> Result<ExitCode, CommandFailure> {
     if pdus == 0 {

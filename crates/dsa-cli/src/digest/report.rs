@@ -310,6 +310,6 @@ impl DigestReport {
 
 /// Operations that the CPU did, by the reason why no device did them.
 fn reasons(statistics: &Statistics) -> impl Iterator<Item = (Reason, u64)> {
-    let counted = |reason| (reason, statistics.because(reason).count);
+    let counted = |reason| (reason, statistics.by_reason(reason).count);
     Reason::ALL.into_iter().map(counted).filter(|(_, count)| *count > 0)
 }

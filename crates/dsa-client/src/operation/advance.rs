@@ -1,11 +1,11 @@
-//! Descriptors of parts: the same operation from a later byte on.
+//! Descriptors of pieces: the same operation from a later byte on.
 
 use super::halves;
 use dsa::descriptor::Descriptor;
 use dsa::hardware::{Opcode, PROTECTION_BYTES, flags};
 use units::narrow::fit;
 
-/// The descriptor of an operation whose operands begin `by` bytes later; size and seeds are the caller's.
+/// The descriptor of an operation whose operands begin `by` bytes later. The caller sets size and seeds.
 pub(crate) fn advanced(descriptor: &Descriptor, opcode: Opcode, by: u64) -> Descriptor {
     let it = *descriptor;
     let (first, second) = (it.first().wrapping_add(by), it.second().wrapping_add(by));
@@ -38,12 +38,12 @@ pub(crate) fn advanced(descriptor: &Descriptor, opcode: Opcode, by: u64) -> Desc
     }
 }
 
-/// Bits by which a pattern of so many bytes turns.
+/// Bits by which a pattern of `pattern_bytes` is rotated.
 fn bits(by: u64, pattern_bytes: u64) -> u32 {
     fit(by % pattern_bytes * 8)
 }
 
-/// A fill whose pattern goes on `by` bytes later.
+/// A fill with its pattern rotated to continue `by` bytes later.
 fn rotated(descriptor: Descriptor, by: u64) -> Descriptor {
     if !descriptor.has(flags::PATTERN_16) {
         return descriptor.with_first(descriptor.first().rotate_right(bits(by, 8)));

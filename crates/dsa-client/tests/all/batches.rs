@@ -1,14 +1,14 @@
-//! Lists: divided where queues are small, in order where there are fences, repaired member by member.
+//! Batches: divided where queues are small, in order with fences, repaired member by member.
 
 use crate::devices::{client, copy, pattern, small_transfers};
 use crate::inside::{inside, plan};
 use dsa::hardware::Opcode;
-use dsa_client::batch::Batch;
-use dsa_client::client::{Client, Options, Path};
+use dsa_client::batch::OffloadBatch;
+use dsa_client::client::{OffloadClient, Options, Path};
 use dsa_client::error::Error;
-use dsa_client::operation::Operation;
-use dsa_client::portal::{Portal, Submission};
-use dsa_client::queues::{Mode, Queue};
+use dsa_client::operation::OffloadOperation;
+use dsa_client::portal::{QueuePortal, SubmissionMethod};
+use dsa_client::queues::{SharingMode, UserQueue};
 use dsa_client::statistics::Reason;
 use dsa_client::thresholds::Thresholds;
 
@@ -22,12 +22,12 @@ fn lists_longer_than_a_queue_allows_are_divided_and_large_members_go_alone() {
         config
     );
     // Batches of at most four, transfers of at most 4 KiB.
-    let client = client(&["wq0.0", "wq0.1"], Submission::Automatic);
+    let client = client(&["wq0.0", "wq0.1"], SubmissionMethod::Automatic);
     let from = pattern(20_000);
     for count in [0, 1, 2, 4, 5, 11] {
         let mut to: Vec<Vec<u8>> =
             (0..count).map(|n| vec![0; [100, 4096, 20_000][n % 3]]).collect();
-        let mut batch = Batch::new();
+        let mut batch = OffloadBatch::new();
         for own in &mut to {
             batch.add(copy(&from[..own.len()], own));
         }
@@ -48,14 +48,14 @@ fn fences_keep_a_chain_in_order_whatever_fails() {
     );
     let plan = plan.path().to_str().expect("is text");
     inside!(fences_keep_a_chain_in_order_whatever_fails, "--inject", plan);
-    let client = Client::open(&Options::default()).expect("is opened");
+    let client = OffloadClient::open(&Options::default()).expect("is opened");
     for round in 0..100 {
         let mut memory: Vec<Vec<u8>> = (0..24).map(|_| vec![0; 700]).collect();
         memory[0] = pattern(700);
-        let mut batch = Batch::new();
+        let mut batch = OffloadBatch::new();
         for at in 1..memory.len() {
             let (from, to) = (memory[at - 1].as_ptr() as u64, memory[at].as_mut_ptr() as u64);
-            batch.add_behind_fence(Operation::copy(from, to, 700));
+            batch.add_behind_fence(OffloadOperation::copy(from, to, 700));
         }
         // SAFETY: as above.
         let ends = unsafe { client.run_batch(&batch, Path::Device) }.expect("is begun");
@@ -63,22 +63,25 @@ fn fences_keep_a_chain_in_order_whatever_fails() {
         assert!(memory[23] == memory[0], "round {round}");
     }
     let statistics = client.statistics();
-    assert!(statistics.because(Reason::Hardware).count > 0 && statistics.pages > 0, "{statistics}");
+    assert!(
+        statistics.by_reason(Reason::Hardware).count > 0 && statistics.pages > 0,
+        "{statistics}"
+    );
 }
 
-/// Members whose sizes are no multiple of what a part of them is one of.
+/// Members whose sizes are not multiples of the unit of their pieces.
 #[test]
 fn members_that_fault_half_way_are_done_to_their_last_byte() {
     let plan = plan("seed = 8\n[page_faults]\nrate = 0.5\n[hardware_errors]\nwrite_rate = 0.2\n");
     let plan = plan.path().to_str().expect("is text");
     inside!(members_that_fault_half_way_are_done_to_their_last_byte, "--inject", plan);
-    let client = Client::open(&Options::default()).expect("is opened");
+    let client = OffloadClient::open(&Options::default()).expect("is opened");
     for round in 0..200_usize {
         let mut to: Vec<Vec<u8>> = (0..16).map(|n| vec![0; 4075 + 13 * n + round]).collect();
-        let mut batch = Batch::new();
+        let mut batch = OffloadBatch::new();
         for own in &mut to {
             let at = own.as_mut_ptr() as u64;
-            batch.add(Operation::fill(at, 0x0807_0605_0403_0201, own.len() as u64));
+            batch.add(OffloadOperation::fill(at, 0x0807_0605_0403_0201, own.len() as u64));
         }
         // SAFETY: memory of this function.
         let ends = unsafe { client.run_batch(&batch, Path::Device) }.expect("is begun");
@@ -86,18 +89,18 @@ fn members_that_fault_half_way_are_done_to_their_last_byte() {
         let is_right = |(at, byte): (usize, &u8)| usize::from(*byte) == at % 8 + 1;
         assert!(to.iter().all(|own| own.iter().enumerate().all(is_right)), "round {round}");
     }
-    assert!(client.statistics().because(Reason::Hardware).count > 0);
+    assert!(client.statistics().by_reason(Reason::Hardware).count > 0);
 }
 
 #[test]
 fn a_member_that_fails_is_reported_at_its_place_and_the_others_are_done() {
     inside!(a_member_that_fails_is_reported_at_its_place_and_the_others_are_done);
-    let client = Client::open(&Options::default()).expect("is opened");
+    let client = OffloadClient::open(&Options::default()).expect("is opened");
     let (from, mut to, mut last) = (pattern(300), vec![0; 300], vec![0; 300]);
-    let mut batch = Batch::new();
+    let mut batch = OffloadBatch::new();
     batch.add(copy(&from, &mut to));
-    batch.add(Operation::copy(0x10_0000, last.as_mut_ptr() as u64, 300));
-    batch.add(Operation::copy(from.as_ptr() as u64, last.as_mut_ptr() as u64, 300));
+    batch.add(OffloadOperation::copy(0x10_0000, last.as_mut_ptr() as u64, 300));
+    batch.add(OffloadOperation::copy(from.as_ptr() as u64, last.as_mut_ptr() as u64, 300));
     // SAFETY: memory of this function, and an address that is not mapped.
     let ends = unsafe { client.run_batch(&batch, Path::Device) }.expect("is begun");
     assert!(ends[0].is_ok() && ends[2].is_ok());
@@ -112,12 +115,13 @@ fn a_member_that_fails_is_reported_at_its_place_and_the_others_are_done() {
 #[test]
 fn small_lists_go_to_the_cpu_and_large_ones_of_small_members_to_a_device() {
     inside!(small_lists_go_to_the_cpu_and_large_ones_of_small_members_to_a_device);
-    let thresholds = Thresholds::of(1000, 1000, "a test");
-    let client = Client::open(&Options { thresholds, ..Options::default() }).expect("is opened");
+    let thresholds = Thresholds::uniform(1000, 1000, "a test");
+    let client =
+        OffloadClient::open(&Options { thresholds, ..Options::default() }).expect("is opened");
     let from = pattern(100);
     for (count, by_device) in [(9, 0), (10, 10)] {
         let mut to = vec![0; 100 * count];
-        let mut batch = Batch::new();
+        let mut batch = OffloadBatch::new();
         to.chunks_mut(100).for_each(|own| batch.add(copy(&from, own)));
         // SAFETY: as above.
         unsafe { client.run_batch(&batch, Path::Automatic) }.expect("is begun");
@@ -126,14 +130,14 @@ fn small_lists_go_to_the_cpu_and_large_ones_of_small_members_to_a_device() {
     }
 }
 
-/// The driver of version 1 lets no list through `write`: its members go one by one.
+/// The driver of version 1 lets no batch through `write`: its members are submitted one by one.
 #[test]
 fn lists_without_the_instructions_are_done_member_by_member() {
     inside!(lists_without_the_instructions_are_done_member_by_member);
-    let client = client(&["wq0.0", "wq0.1"], Submission::Write);
+    let client = client(&["wq0.0", "wq0.1"], SubmissionMethod::Write);
     let from = pattern(70_000);
     let mut to = vec![0; from.len()];
-    let mut batch = Batch::new();
+    let mut batch = OffloadBatch::new();
     for (own, part) in to.chunks_mut(10_000).zip(from.chunks(10_000)) {
         batch.add(copy(part, own));
     }
@@ -150,12 +154,12 @@ fn lists_without_the_instructions_are_done_member_by_member() {
 fn batches_go_through_write_from_version_2_on() {
     let devices = tempfile::tempdir().expect("there is room");
     std::os::unix::fs::symlink("/dev/null", devices.path().join("wq0.0")).expect("is new");
-    let takes = |version: u64, how: Submission| {
-        let queue = Queue {
+    let takes = |version: u64, how: SubmissionMethod| {
+        let queue = UserQueue {
             name: "wq0.0".into(),
             device: "dsa0".into(),
             label: String::new(),
-            mode: Mode::Dedicated,
+            mode: SharingMode::Dedicated,
             entries: 16,
             most_transfer_bytes: 1 << 20,
             most_batch: 32,
@@ -166,9 +170,9 @@ fn batches_go_through_write_from_version_2_on() {
             directory: devices.path().into(),
             device_directory: devices.path().into(),
         };
-        Portal::open(queue, devices.path(), how).expect("can be opened").takes(Opcode::Batch)
+        QueuePortal::open(queue, devices.path(), how).expect("can be opened").takes(Opcode::Batch)
     };
-    for how in [Submission::Write, Submission::Automatic] {
+    for how in [SubmissionMethod::Write, SubmissionMethod::Automatic] {
         assert!(!takes(0x100, how) && takes(0x200, how), "{how:?}");
     }
 }

@@ -6,11 +6,11 @@ use dsa::engine::SoftwareEngine;
 use dsa::hardware::capabilities::Capabilities;
 use dsa::hardware::{Opcode, flags};
 use dsa::record::Record;
-use dsa_client::words::{Limits, describe};
+use dsa_client::record_description::{Limits, describe};
 
 const PART: Capabilities = Capabilities::VERSION_1;
 
-/// What the engine answers to a descriptor, in words.
+/// The answer of the engine to a descriptor, in words.
 fn said(descriptor: Descriptor) -> String {
     let queue =
         QueueLimits { most_transfer_bytes: 1 << 20, most_batch: 32, ..QueueLimits::of(&PART) };

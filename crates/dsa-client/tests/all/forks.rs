@@ -2,7 +2,7 @@
 
 use crate::devices::{copy, pattern};
 use crate::inside::{inside, plan};
-use dsa_client::client::{Client, Options, Path};
+use dsa_client::client::{OffloadClient, Options, Path};
 use dsa_client::error::Error;
 use dsa_client::statistics::Reason;
 
@@ -27,7 +27,7 @@ fn a_child_uses_the_cpu_until_it_opens_a_client_of_its_own() {
     inside!(a_child_uses_the_cpu_until_it_opens_a_client_of_its_own);
     let queues = Some(vec!["wq0.1".to_owned()]);
     let options = Options { queues, ..Options::default() };
-    let client = Client::open(&options).expect("is opened");
+    let client = OffloadClient::open(&options).expect("is opened");
     let from = pattern(50_000);
     in_child(|| {
         let mut to = vec![0; from.len()];
@@ -36,8 +36,8 @@ fn a_child_uses_the_cpu_until_it_opens_a_client_of_its_own() {
         let error = unsafe { client.run(&copy(&from, &mut to), Path::Device) };
         let error = error.expect_err("has no portal").to_string();
         assert!(error.contains("this process came of a fork"), "{error}");
-        assert_eq!(client.statistics().because(Reason::Forked).count, 1);
-        let own = Client::open(&options).expect("is opened");
+        assert_eq!(client.statistics().by_reason(Reason::Forked).count, 1);
+        let own = OffloadClient::open(&options).expect("is opened");
         to.fill(0);
         // SAFETY: as above.
         let by_own = unsafe { own.run(&copy(&from, &mut to), Path::Device) };
@@ -54,7 +54,7 @@ fn a_job_of_the_parent_is_no_job_of_the_child() {
     let plan = plan("seed = 1\n[delays]\nrate = 1.0\nnanoseconds = 300000000\n");
     let plan = plan.path().to_str().expect("is text");
     inside!(a_job_of_the_parent_is_no_job_of_the_child, "--inject", plan);
-    let client = Client::open(&Options::default()).expect("is opened");
+    let client = OffloadClient::open(&Options::default()).expect("is opened");
     let (from, mut to) = (pattern(50_000), vec![0; 50_000]);
     // SAFETY: the job is waited for.
     let mut job = unsafe { client.submit(&copy(&from, &mut to), Path::Device) }.expect("is begun");

@@ -58,7 +58,7 @@ pub fn run(test: &str, options: &[&str]) -> bool {
     let (out, errors) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{}\n{out}\n{errors}", output.status);
     assert!(out.contains("1 passed"), "no test is named {test}: {out}");
-    // For who looks with --nocapture.
+    // Shown with --nocapture.
     println!("{out}");
     false
 }

@@ -2,14 +2,14 @@
 
 use crate::devices::{copy, pattern};
 use crate::inside::{inside, plan};
-use dsa_client::client::{Client, Options, Path};
+use dsa_client::client::{OffloadClient, Options, Path};
 use dsa_client::set::Set;
 use std::time::Duration;
 
 #[test]
 fn ends_of_a_set_come_once_each_with_their_tags() {
     inside!(ends_of_a_set_come_once_each_with_their_tags);
-    let client = Client::open(&Options::default()).expect("is opened");
+    let client = OffloadClient::open(&Options::default()).expect("is opened");
     let from = pattern(9000);
     let mut to: Vec<Vec<u8>> = (0..100).map(|n| vec![0; 80 + 89 * n]).collect();
     let mut set = Set::new(&client);
@@ -40,7 +40,7 @@ fn a_time_limit_leaves_the_operation_under_way_and_a_dropped_job_its_memory() {
         "--inject",
         plan
     );
-    let client = Client::open(&Options::default()).expect("is opened");
+    let client = OffloadClient::open(&Options::default()).expect("is opened");
     let (from, mut to) = (pattern(10_000), vec![0; 10_000]);
     // SAFETY: the job is waited for.
     let mut job = unsafe { client.submit(&copy(&from, &mut to), Path::Device) }.expect("is begun");
@@ -65,7 +65,7 @@ fn dropped_jobs_do_not_use_a_queue_up() {
     let plan = plan.path().to_str().expect("is text");
     inside!(dropped_jobs_do_not_use_a_queue_up, "--inject", plan);
     let queues = Some(vec!["wq0.0".to_owned()]);
-    let client = Client::open(&Options { queues, ..Options::default() }).expect("is opened");
+    let client = OffloadClient::open(&Options { queues, ..Options::default() }).expect("is opened");
     let from = pattern(5000);
     for round in 0..100 {
         drop(client.begin_copy(from.clone(), vec![0; 5000]).expect("is begun"));
@@ -80,7 +80,7 @@ fn dropped_jobs_do_not_use_a_queue_up() {
 #[test]
 fn buffers_that_a_copy_owned_come_back() {
     inside!(buffers_that_a_copy_owned_come_back);
-    let client = Client::open(&Options::default()).expect("is opened");
+    let client = OffloadClient::open(&Options::default()).expect("is opened");
     let mut copying = client.begin_copy(pattern(70_000), vec![1; 70_001]).expect("is begun");
     while !copying.has_ended() {
         std::thread::yield_now();

@@ -1,7 +1,7 @@
-//! Does a program get of a device, of the CPU, and of both in turn what it asked for?
+//! Does a program get the right results from a device, from the CPU, and from both in turn?
 //!
-//! Tests that need devices run themselves below `skipline-dsa run` ([`inside::run`]): there the software
-//! device is what a real one is elsewhere.
+//! Tests that need devices run themselves below `skipline-dsa run` ([`inside::run`]): there they see the
+//! software device as a real one.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #![allow(unsafe_code)]
@@ -12,8 +12,8 @@ mod devices;
 mod forks;
 mod inside;
 mod jobs;
-mod judges;
 mod random_calls;
+mod reference_results;
 mod trouble;
 mod without_devices;
 mod wrong_uses;

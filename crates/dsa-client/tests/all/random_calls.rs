@@ -1,16 +1,16 @@
-//! Random calls of each operation, of random sizes and alignments: what a device makes of them, one by
-//! one and in lists, is what plain code makes of them, also if one access in a hundred faults.
+//! Random calls of each operation, of random sizes and alignments: results of a device, one by one
+//! and in lists, are those of plain code, also if one access in a hundred faults.
 //!
 //! `DSA_CALLS` says how many of each operation, without it there are as many as a test has time for;
 //! `DSA_KIND` names the only one to be called.
 
 use crate::inside::{inside, plan};
-use crate::judges::{self, Run};
+use crate::reference_results::{self, Run};
 use dsa::hardware::Opcode;
-use dsa_client::batch::Batch;
-use dsa_client::client::{Client, Options, Path};
-use dsa_client::operation::{CrcKind, Operation, Tags};
-use dsa_client::outcome::{Answer, Outcome};
+use dsa_client::batch::OffloadBatch;
+use dsa_client::client::{OffloadClient, Options, Path};
+use dsa_client::operation::{CrcKind, OffloadOperation, ProtectionTags};
+use dsa_client::outcome::{OffloadAnswer, OffloadOutcome};
 use dsa_client::set::Set;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -34,10 +34,10 @@ struct Field {
     also: Box<Region>,
 }
 
-/// A call, and what is right.
+/// A call, and its right results.
 struct Call {
-    operation: Operation,
-    answer: Answer,
+    operation: OffloadOperation,
+    answer: OffloadAnswer,
     to: Vec<u8>,
     also: Vec<u8>,
 }
@@ -81,29 +81,29 @@ impl Field {
                 self.to.0[..bytes + 128].copy_from_slice(&self.first.0[..bytes + 128]);
                 right.copy_from_slice(&self.to.0[..reach]);
                 right.copy_within(from..from + bytes, to);
-                (Operation::copy(at(&self.to, from), to_at, size), Answer::Done)
+                (OffloadOperation::copy(at(&self.to, from), to_at, size), OffloadAnswer::Done)
             }
             Opcode::Move => {
                 right[to..to + bytes].copy_from_slice(&source);
-                (Operation::copy(from_at, to_at, size), Answer::Done)
+                (OffloadOperation::copy(from_at, to_at, size), OffloadAnswer::Done)
             }
             Opcode::Fill if is_newer => {
                 let pattern = u128::from(dice.0.next_u64()) << 64 | u128::from(dice.0.next_u64());
                 let turning = pattern.to_le_bytes().into_iter().cycle();
                 right[to..to + bytes].iter_mut().zip(turning).for_each(|(own, byte)| *own = byte);
-                (Operation::fill_wide(to_at, pattern, size), Answer::Done)
+                (OffloadOperation::fill_wide(to_at, pattern, size), OffloadAnswer::Done)
             }
             Opcode::Fill => {
                 let pattern = dice.0.next_u64();
                 let turning = pattern.to_le_bytes().into_iter().cycle();
                 right[to..to + bytes].iter_mut().zip(turning).for_each(|(own, byte)| *own = byte);
-                (Operation::fill(to_at, pattern, size), Answer::Done)
+                (OffloadOperation::fill(to_at, pattern, size), OffloadAnswer::Done)
             }
             Opcode::Dualcast => {
                 right[to..to + bytes].copy_from_slice(&source);
                 also[to..to + bytes].copy_from_slice(&source);
                 let both = at(&self.also, to);
-                (Operation::dualcast(from_at, to_at, both, size), Answer::Done)
+                (OffloadOperation::dualcast(from_at, to_at, both, size), OffloadAnswer::Done)
             }
             Opcode::Compare => {
                 self.second.0[to..to + bytes].copy_from_slice(&source);
@@ -111,7 +111,10 @@ impl Field {
                 if let Some(offset) = difference {
                     self.second.0[to + offset] ^= 0x40;
                 }
-                (Operation::compare(from_at, at(&self.second, to), size), answer_of(difference))
+                (
+                    OffloadOperation::compare(from_at, at(&self.second, to), size),
+                    answer_of(difference),
+                )
             }
             Opcode::ComparePattern => {
                 let pattern = dice.0.next_u64();
@@ -122,7 +125,7 @@ impl Field {
                 if let Some(offset) = difference {
                     own[offset] ^= 1;
                 }
-                (Operation::compare_pattern(from_at, pattern, size), answer_of(difference))
+                (OffloadOperation::compare_pattern(from_at, pattern, size), answer_of(difference))
             }
             Opcode::Crc | Opcode::CopyCrc => {
                 let kind_of = CrcKind {
@@ -132,61 +135,77 @@ impl Field {
                 };
                 let seed = dice.0.next_u64() & if is_newer { u64::MAX } else { 0xffff_ffff };
                 let flags = (kind_of.bypasses_inversion, kind_of.bypasses_reflection);
-                let answer = Answer::Crc(judges::crc(is_newer, seed, &source, flags));
+                let answer =
+                    OffloadAnswer::Crc(reference_results::crc(is_newer, seed, &source, flags));
                 if kind == Opcode::Crc {
-                    (Operation::crc(kind_of, seed, from_at, size), answer)
+                    (OffloadOperation::crc(kind_of, seed, from_at, size), answer)
                 } else {
                     right[to..to + bytes].copy_from_slice(&source);
-                    (Operation::copy_crc(kind_of, seed, (from_at, to_at), size), answer)
+                    (OffloadOperation::copy_crc(kind_of, seed, (from_at, to_at), size), answer)
                 }
             }
             Opcode::CreateDelta => self.draw_delta(dice, &mut right),
             Opcode::ApplyDelta => self.draw_applied(dice, &mut right),
-            Opcode::CacheFlush => (Operation::flush(from_at, size), Answer::Done),
+            Opcode::CacheFlush => (OffloadOperation::flush(from_at, size), OffloadAnswer::Done),
             Opcode::TranslationFetch => {
-                (Operation::fetch_translations(from_at, size), Answer::Done)
+                (OffloadOperation::fetch_translations(from_at, size), OffloadAnswer::Done)
             }
             _ => self.draw_dif(kind, dice, &mut right),
         };
         Call { operation, answer, to: right, also }
     }
 
-    fn draw_delta(&mut self, dice: &mut Dice, right: &mut [u8]) -> (Operation, Answer) {
+    fn draw_delta(
+        &mut self,
+        dice: &mut Dice,
+        right: &mut [u8],
+    ) -> (OffloadOperation, OffloadAnswer) {
         let bytes = 8 * (1 + dice.below(256));
         self.second.0[..bytes].copy_from_slice(&self.first.0[..bytes]);
         for _ in 0..dice.below(12) {
             self.second.0[dice.below(bytes)] ^= 1;
         }
         let most = 80 + 8 * dice.below(20);
-        let (record, is_cut) = judges::delta(&self.first.0[..bytes], &self.second.0[..bytes], most);
+        let (record, is_cut) =
+            reference_results::delta(&self.first.0[..bytes], &self.second.0[..bytes], most);
         right[..record.len()].copy_from_slice(&record);
-        let answer = Answer::Delta { bytes: u32::try_from(record.len()).expect("small"), is_cut };
+        let answer =
+            OffloadAnswer::Delta { bytes: u32::try_from(record.len()).expect("small"), is_cut };
         let sources = (self.first.0.as_ptr() as u64, self.second.0.as_ptr() as u64);
         let record = (self.to.0.as_ptr() as u64, u32::try_from(most).expect("small"));
-        (Operation::create_delta(sources, bytes as u64, record), answer)
+        (OffloadOperation::create_delta(sources, bytes as u64, record), answer)
     }
 
-    fn draw_applied(&mut self, dice: &mut Dice, right: &mut [u8]) -> (Operation, Answer) {
+    fn draw_applied(
+        &mut self,
+        dice: &mut Dice,
+        right: &mut [u8],
+    ) -> (OffloadOperation, OffloadAnswer) {
         let units = 1 + dice.below(256);
         let changed = self.first.0[..8 * units].to_vec();
         let mut original = changed.clone();
         for _ in 0..=dice.below(12) {
             original[dice.below(8 * units)] ^= 1;
         }
-        let (mut record, _) = judges::delta(&original, &changed, usize::MAX);
+        let (mut record, _) = reference_results::delta(&original, &changed, usize::MAX);
         if record.is_empty() {
             original[0] ^= 1;
-            record = judges::delta(&original, &changed, usize::MAX).0;
+            record = reference_results::delta(&original, &changed, usize::MAX).0;
         }
         self.second.0[..record.len()].copy_from_slice(&record);
         self.to.0[..8 * units].copy_from_slice(&original);
         right[..8 * units].copy_from_slice(&changed);
         let record = (self.second.0.as_ptr() as u64, u32::try_from(record.len()).expect("small"));
         let to = self.to.0.as_ptr() as u64;
-        (Operation::apply_delta(record, to, 8 * units as u64), Answer::Done)
+        (OffloadOperation::apply_delta(record, to, 8 * units as u64), OffloadAnswer::Done)
     }
 
-    fn draw_dif(&mut self, kind: Opcode, dice: &mut Dice, right: &mut [u8]) -> (Operation, Answer) {
+    fn draw_dif(
+        &mut self,
+        kind: Opcode,
+        dice: &mut Dice,
+        right: &mut [u8],
+    ) -> (OffloadOperation, OffloadAnswer) {
         // Large blocks are rarer.
         let format = dice.below(2) + if dice.below(8) == 0 { 2 } else { 0 };
         let block = [512, 520, 4096, 4104][format];
@@ -198,10 +217,10 @@ impl Field {
             reference: u32::try_from(dice.0.next_u64() & 0x7fff_ffff).expect("fits"),
         };
         let (own, new) = (draw_run(dice), draw_run(dice));
-        let tags = |run: Run| Tags {
+        let tags = |run: Run| ProtectionTags {
             application: run.application,
             reference: run.reference,
-            ..Tags::default()
+            ..ProtectionTags::default()
         };
         dice.0.fill_bytes(&mut self.second.0[..blocks * block]);
         let data = self.second.0[..blocks * block].to_vec();
@@ -214,13 +233,21 @@ impl Field {
             // Protection apart from data is aligned.
             let (made, to, operation) = if kind == Opcode::DifInsert {
                 let both = (from_at, to_at);
-                (own.inserted(&data), from, Operation::dif_insert(both, bytes, format, tags(own)))
+                (
+                    own.inserted(&data),
+                    from,
+                    OffloadOperation::dif_insert(both, bytes, format, tags(own)),
+                )
             } else {
                 let both = (from_at, at(&self.to, 8));
-                (own.generated(&data), 8, Operation::dix_generate(both, bytes, format, tags(own)))
+                (
+                    own.generated(&data),
+                    8,
+                    OffloadOperation::dix_generate(both, bytes, format, tags(own)),
+                )
             };
             right[to..to + made.len()].copy_from_slice(&made);
-            return (operation, Answer::Done);
+            return (operation, OffloadAnswer::Done);
         }
         let mut protected = own.inserted(&data);
         if dice.below(2) == 0 {
@@ -237,21 +264,20 @@ impl Field {
             _ => Vec::new(),
         };
         right[from..from + made.len()].copy_from_slice(&made);
-        let answer = wrong.map_or(Answer::Done, |(number, dif_status)| Answer::Protection {
-            dif_status,
-            at: (number * (block + 8)) as u64,
+        let answer = wrong.map_or(OffloadAnswer::Done, |(number, dif_status)| {
+            OffloadAnswer::Protection { dif_status, at: (number * (block + 8)) as u64 }
         });
         let (size, both) = (protected.len() as u64, (from_at, to_at));
         let operation = match kind {
-            Opcode::DifCheck => Operation::dif_check(from_at, size, format, tags(own)),
-            Opcode::DifStrip => Operation::dif_strip(both, size, format, tags(own)),
-            _ => Operation::dif_update(both, size, format, (tags(own), tags(new))),
+            Opcode::DifCheck => OffloadOperation::dif_check(from_at, size, format, tags(own)),
+            Opcode::DifStrip => OffloadOperation::dif_strip(both, size, format, tags(own)),
+            _ => OffloadOperation::dif_update(both, size, format, (tags(own), tags(new))),
         };
         (operation, answer)
     }
 
-    /// Compares the memory behind a call with what is right.
-    fn check(&self, call: &Call, outcome: &Outcome) {
+    /// Compares the memory after a call with the right results.
+    fn check(&self, call: &Call, outcome: &OffloadOutcome) {
         let what = || format!("{:?}: {outcome:?}", call.operation);
         assert_eq!(outcome.answer, call.answer, "{}", what());
         for (own, right, name) in
@@ -279,8 +305,8 @@ const HAVE_OWN_SIZES: [Opcode; 7] = [
     Opcode::DixGenerate,
 ];
 
-fn answer_of(difference: Option<usize>) -> Answer {
-    difference.map_or(Answer::Equal, |at| Answer::Differs { at: at as u64 })
+fn answer_of(difference: Option<usize>) -> OffloadAnswer {
+    difference.map_or(OffloadAnswer::Equal, |at| OffloadAnswer::Differs { at: at as u64 })
 }
 
 const KINDS: [Opcode; 14] = [
@@ -306,7 +332,7 @@ fn calls(slice: u64, whole: u64) -> u64 {
 }
 
 /// Runs calls of each kind, one list after the other: as lists, as jobs of a set, one by one, by the CPU.
-fn run_all(client: &Client, (kinds, is_newer): (&[Opcode], bool), count: u64, seed: u64) {
+fn run_all(client: &OffloadClient, (kinds, is_newer): (&[Opcode], bool), count: u64, seed: u64) {
     let mut fields: Vec<Field> = (0..LIST).map(|_| Field::new()).collect();
     let only = std::env::var("DSA_KIND").ok();
     for kind in
@@ -333,36 +359,36 @@ fn run_all(client: &Client, (kinds, is_newer): (&[Opcode], bool), count: u64, se
     println!("{}", client.statistics());
 }
 
-fn one_by_one(client: &Client, calls: &[Call], path: Path) -> Vec<Outcome> {
+fn one_by_one(client: &OffloadClient, calls: &[Call], path: Path) -> Vec<OffloadOutcome> {
     // SAFETY: the memory is that of fields, which nothing else uses meanwhile.
     let run = |call: &Call| unsafe { client.run(&call.operation, path) };
     calls.iter().map(|call| run(call).expect("succeeds")).collect()
 }
 
-fn as_set(client: &Client, calls: &[Call]) -> Vec<Outcome> {
+fn as_set(client: &OffloadClient, calls: &[Call]) -> Vec<OffloadOutcome> {
     let mut set = Set::new(client);
     for (number, call) in calls.iter().enumerate() {
         // SAFETY: as above; all ends are taken below.
         let job = unsafe { client.submit(&call.operation, Path::Device) };
         set.add(number, job.expect("is begun"));
     }
-    let mut answers: Vec<Option<Outcome>> = calls.iter().map(|_| None).collect();
+    let mut answers: Vec<Option<OffloadOutcome>> = calls.iter().map(|_| None).collect();
     while let Some(end) = set.wait() {
         answers[end.tag] = Some(end.result.expect("succeeds"));
     }
     answers.into_iter().map(|answer| answer.expect("each ends once")).collect()
 }
 
-fn as_list(client: &Client, calls: &[Call]) -> Vec<Outcome> {
-    let mut batch = Batch::new();
+fn as_list(client: &OffloadClient, calls: &[Call]) -> Vec<OffloadOutcome> {
+    let mut batch = OffloadBatch::new();
     calls.iter().for_each(|call| batch.add(call.operation));
     // SAFETY: as above.
     let ends = unsafe { client.run_batch(&batch, Path::Device) }.expect("is begun");
     ends.into_iter().map(|end| end.expect("succeeds")).collect()
 }
 
-fn client() -> Client {
-    Client::open(&Options::default()).expect("is opened")
+fn client() -> OffloadClient {
+    OffloadClient::open(&Options::default()).expect("is opened")
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! Variables of Intel's DTO, recalled from its public description and not compared with a release.
 //!
-//! Not accepted, since they have no meaning here: `DTO_LOG_LEVEL`, as nothing is logged, and
-//! `DTO_IS_NUMA_AWARE`, as queues of the own node go first anyway.
+//! Two variables are not accepted, since they have no meaning here: `DTO_LOG_LEVEL`, as nothing is logged, and
+//! `DTO_IS_NUMA_AWARE`, as queues of the own node are preferred anyway.
 
-use super::{Destination, Environment, Settings, Wait, listed};
-use crate::functions::Function;
+use super::{CallWait, Environment, PreloadSettings, ReportDestination, listed};
+use crate::functions::MemoryFunction;
 
-impl Settings {
-    /// Takes what DTO's variables say.
-    pub(super) fn take_those_of_dto(&mut self, environment: Environment<'_>) {
+impl PreloadSettings {
+    /// Takes the settings that DTO's variables make.
+    pub(super) fn take_dto(&mut self, environment: Environment<'_>) {
         let dto = |name: &str| environment(&format!("DTO_{name}"));
         let is_set = |name: &str| dto(name).is_some_and(|value| value != "0");
         if is_set("USESTDC_CALLS") {
@@ -20,7 +20,7 @@ impl Settings {
                 Err(_) => self.trouble("DTO_MIN_BYTES", &value, "a number"),
             }
         }
-        for function in Function::ALL {
+        for function in MemoryFunction::ALL {
             let name = format!("DSA_{}", function.name().to_uppercase());
             if dto(&name).is_some_and(|value| value == "0") {
                 self.leave_to_cpu(function);
@@ -43,9 +43,9 @@ impl Settings {
         }
         match dto("WAIT_METHOD").as_deref() {
             None => {}
-            Some("busypoll") => self.wait = Wait::Poll,
-            Some("yield" | "sleep" | "tpause") => self.wait = Wait::Yield,
-            Some("umwait") => self.wait = Wait::Line,
+            Some("busypoll") => self.wait = CallWait::Poll,
+            Some("yield" | "sleep" | "tpause") => self.wait = CallWait::Yield,
+            Some("umwait") => self.wait = CallWait::Line,
             Some(other) => {
                 let allowed = "busypoll, umwait, yield, sleep, tpause (these two yield here)";
                 self.trouble("DTO_WAIT_METHOD", other, allowed);
@@ -53,7 +53,8 @@ impl Settings {
         }
         if is_set("COLLECT_STATS") {
             let file = dto("LOG_FILE");
-            self.statistics = Some(file.map_or(Destination::StandardError, Destination::of_file));
+            self.statistics =
+                Some(file.map_or(ReportDestination::StandardError, ReportDestination::file));
         }
     }
 }

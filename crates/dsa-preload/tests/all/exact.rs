@@ -67,7 +67,7 @@ fn moves(numbers: &mut Numbers) {
 
 fn fills(numbers: &mut Numbers) {
     let (bytes, at) = (numbers.size(MOST_BYTES), numbers.below(70));
-    // What is beyond a byte does not count.
+    // memset uses the low byte of its argument only.
     let value = c_int::from(numbers.byte()) - 256 * c_int::from(numbers.byte());
     let mut memories = twice(numbers, bytes + 140);
     for (memory, function) in memories.iter_mut().zip(both!(c"memset" as Fill)) {

@@ -38,7 +38,7 @@ impl Report {
         rows.filter_map(|row| row[3].parse::<u64>().ok()).sum()
     }
 
-    /// Calls that the CPU did, or a part of, for a reason.
+    /// Calls that the CPU processed, in whole or in part, for a reason.
     pub fn because(&self, reason: &str) -> u64 {
         let marked = format!(" by cpu, {reason}: ");
         let counts = self.0.lines().filter_map(|line| line.split_once(&marked));

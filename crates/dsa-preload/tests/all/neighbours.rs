@@ -57,7 +57,7 @@ pub fn run(program: &Path, preloaded: &str, settings: &[(&str, &str)]) -> (Strin
     (run_with(program, preloaded, &[], &all), Report::read(directory.path()))
 }
 
-/// What the program prints without the library.
+/// The output of the program without the library.
 pub fn plain(program: &Path) -> String {
     let output = Command::new(program).output().expect("starts");
     let (out, errors) = text(&output);
@@ -177,7 +177,7 @@ fn a_program_with_the_address_sanitizer_works_and_its_errors_are_still_found() {
 fn valgrind_finds_no_error_and_no_leak_in_the_library() {
     let directory = TempDir::new().expect("can be created");
     let program = workload(directory.path(), &[]);
-    // Without a device: valgrind knows none of its instructions. All calls are looked at and counted.
+    // Without a device: valgrind knows none of its instructions. All calls are counted.
     let report = directory.path().join("statistics");
     let output = Command::new("valgrind")
         .args([

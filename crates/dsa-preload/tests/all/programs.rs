@@ -11,9 +11,9 @@ use tempfile::TempDir;
 
 struct Program {
     name: &'static str,
-    /// How much it does in each run of the tests, and in a soak.
+    /// The amount of work in each run of the tests, and in a soak.
     amounts: (u32, u32),
-    /// Functions of which a device has to have done some.
+    /// Functions of which a device has to execute calls.
     functions: &'static [&'static str],
 }
 

@@ -1,4 +1,4 @@
-//! Settings, statistics, and that nothing is said unless it is asked for.
+//! Settings, statistics, and that nothing is printed without a request.
 
 use crate::built::behind;
 use crate::functions::Numbers;
@@ -7,7 +7,7 @@ use crate::neighbours::{is_used, plain, run, run_with, workload};
 use std::path::Path;
 use tempfile::TempDir;
 
-/// What the program prints, and the statistics, with settings.
+/// The output of the program with settings, and the statistics.
 fn with(settings: &[(&str, &str)]) -> (bool, Report) {
     let directory = TempDir::new().expect("can be created");
     let program = workload(directory.path(), &[]);

@@ -1,6 +1,6 @@
 //! Random numbers, and connections at random.
 
-use dsa_client::client::{Client, Options, Path};
+use dsa_client::client::{OffloadClient, Options, Path};
 use nvme_tcp::conversation::{ConnectionShape, SentPdu, generate};
 use nvme_tcp::negotiation::EnabledDigests;
 use nvme_tcp::seal::Sealer;
@@ -26,9 +26,9 @@ impl Dice {
 }
 
 /// A client without any device.
-pub fn without_devices() -> Client {
+pub fn without_devices() -> OffloadClient {
     let nowhere = std::path::PathBuf::from("/nonexistent");
-    Client::open(&Options { sysfs: nowhere, ..Options::default() }).expect("is opened")
+    OffloadClient::open(&Options { sysfs: nowhere, ..Options::default() }).expect("is opened")
 }
 
 pub const BOTH: EnabledDigests = EnabledDigests { header: true, data: true };

@@ -3,7 +3,7 @@
 use crate::dice::{BOTH, Dice, connection, without_devices};
 use crate::inside::{inside, plan};
 use dsa::hardware::Opcode;
-use dsa_client::client::{Client, Options, Path};
+use dsa_client::client::{OffloadClient, Options, Path};
 use nvme_tcp::conversation::{ConnectionShape, generate};
 use nvme_tcp::digests::{CoveredBuffers, DigestQueue};
 use nvme_tcp::reader::{PduReader, StreamItem};
@@ -18,7 +18,7 @@ fn dsa_30_digests_by_a_device_that_faults_are_those_of_the_cpu() {
     let plan = plan(FAULTS);
     let plan = plan.path().to_str().expect("is text");
     inside!(dsa_30_digests_by_a_device_that_faults_are_those_of_the_cpu, "--inject", plan);
-    let client = Client::open(&Options::default()).expect("is opened");
+    let client = OffloadClient::open(&Options::default()).expect("is opened");
     let mut dice = Dice::new(soak::seed(1));
     let mut by_device = DigestQueue::new(&client, Path::Device, 32);
     let mut by_cpu = DigestQueue::new(&client, Path::Cpu, 1);
@@ -58,7 +58,7 @@ fn dsa_30_what_a_device_seals_the_cpu_seals_the_same_and_finds_right() {
     let plan = plan(FAULTS);
     let plan = plan.path().to_str().expect("is text");
     inside!(dsa_30_what_a_device_seals_the_cpu_seals_the_same_and_finds_right, "--inject", plan);
-    let client = Client::open(&Options::default()).expect("is opened");
+    let client = OffloadClient::open(&Options::default()).expect("is opened");
     let shape = ConnectionShape {
         digests: BOTH,
         pdus: 150,
@@ -98,7 +98,7 @@ fn dsa_30_what_a_device_seals_the_cpu_seals_the_same_and_finds_right() {
 #[test]
 fn digests_that_are_dropped_under_way_end_first() {
     inside!(digests_that_are_dropped_under_way_end_first);
-    let client = Client::open(&Options::default()).expect("is opened");
+    let client = OffloadClient::open(&Options::default()).expect("is opened");
     for _ in 0..20 {
         let mut digests = DigestQueue::new(&client, Path::Device, 8);
         for tag in 0..8 {

@@ -6,13 +6,13 @@ use super::{DsaOutcome, OperationFailure, to_python};
 use crate::InputError;
 use crate::arguments::TextArgument;
 use ::dsa::hardware::Opcode;
-use dsa_client::batch::Batch;
-use dsa_client::client::{Client, Options, Path};
-use dsa_client::portal::Submission;
-use dsa_client::queues::Mode;
+use dsa_client::batch::OffloadBatch;
+use dsa_client::client::{OffloadClient, Options, Path};
+use dsa_client::portal::SubmissionMethod;
+use dsa_client::queues::SharingMode;
 use dsa_client::statistics::{Amount, Reason};
 use dsa_client::thresholds::Thresholds;
-use dsa_client::wait::Wait;
+use dsa_client::wait::WaitMethod;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[pyclass(name = "DsaClient", module = "skipline.dsa", frozen)]
 pub struct PyDsaClient {
     /// None after the client was closed.
-    client: Mutex<Option<Client>>,
+    client: Mutex<Option<OffloadClient>>,
 }
 
 /// Finds the choice of a name.
@@ -59,7 +59,7 @@ impl PyDsaClient {
     ) -> PyResult<Self> {
         let mut options = Options::default();
         if environment {
-            options = options.or_environment().map_err(OperationFailure::from)?;
+            options = options.with_environment().map_err(OperationFailure::from)?;
         }
         options.queues = queues.or(options.queues);
         if let Some(file) = thresholds {
@@ -75,13 +75,14 @@ impl PyDsaClient {
             }
         }
         let ways = [
-            ("automatic", Submission::Automatic),
-            ("instruction", Submission::Instruction),
-            ("write", Submission::Write),
+            ("automatic", SubmissionMethod::Automatic),
+            ("instruction", SubmissionMethod::Instruction),
+            ("write", SubmissionMethod::Write),
         ];
         options.submission = choice("submission", submission, &ways)?;
-        options.wait = choice("wait", wait, &[("poll", Wait::Poll), ("line", Wait::Line)])?;
-        let client = Client::open(&options).map_err(OperationFailure::from)?;
+        options.wait =
+            choice("wait", wait, &[("poll", WaitMethod::Poll), ("line", WaitMethod::Line)])?;
+        let client = OffloadClient::open(&options).map_err(OperationFailure::from)?;
         Ok(Self { client: Mutex::new(Some(client)) })
     }
 
@@ -123,7 +124,7 @@ impl PyDsaClient {
         if operations.is_empty() {
             return Err(InputError::new_err("`operations` is empty; one or more are needed"));
         }
-        let mut batch = Batch::new();
+        let mut batch = OffloadBatch::new();
         for (number, operation) in operations.iter().enumerate() {
             if behind_fence.contains(&number) {
                 batch.add_behind_fence(*operation.operation);
@@ -142,7 +143,7 @@ impl PyDsaClient {
         let client = self.open()?;
         let queues = client.portals().iter().map(|portal| {
             let (queue, entry) = (portal.queue(), PyDict::new(py));
-            let mode = if queue.mode == Mode::Dedicated { "dedicated" } else { "shared" };
+            let mode = if queue.mode == SharingMode::Dedicated { "dedicated" } else { "shared" };
             entry.set_item("name", &queue.name)?;
             entry.set_item("device", &queue.device)?;
             entry.set_item("label", &queue.label)?;
@@ -172,7 +173,7 @@ impl PyDsaClient {
             let all = Opcode::ALL.map(|opcode| (opcode.name(), pair(amount(opcode))));
             all.into_iter().filter(|(_, (count, _))| *count > 0).collect()
         };
-        let reasons = Reason::ALL.map(|reason| (reason.words(), pair(now.because(reason))));
+        let reasons = Reason::ALL.map(|reason| (reason.words(), pair(now.by_reason(reason))));
         let statistics = PyDict::new(py);
         statistics.set_item("device", by(&|opcode| now.by_device(opcode)))?;
         statistics.set_item("cpu", by(&|opcode| now.by_cpu(opcode)))?;
@@ -217,7 +218,7 @@ impl PyDsaClient {
 }
 
 impl PyDsaClient {
-    fn open(&self) -> PyResult<Client> {
+    fn open(&self) -> PyResult<OffloadClient> {
         let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
         client.clone().ok_or_else(|| InputError::new_err("the client is closed"))
     }

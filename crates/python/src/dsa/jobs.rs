@@ -4,7 +4,7 @@ use super::operation::Buffers;
 use super::{DsaOutcome, OperationFailure, OperationResult, to_python};
 use crate::InputError;
 use dsa_client::batch::BatchJob;
-use dsa_client::job::Job;
+use dsa_client::job::OffloadJob;
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -96,10 +96,10 @@ fn seconds(given: f64) -> PyResult<Duration> {
 
 /// An operation that was submitted. Its buffers belong to the device until it has ended.
 #[pyclass(module = "skipline.dsa", frozen)]
-pub struct DsaJob(Box<PendingWork<Job, OperationResult>>);
+pub struct DsaJob(Box<PendingWork<OffloadJob, OperationResult>>);
 
 impl DsaJob {
-    pub(super) fn new(job: Job, buffers: Buffers) -> Self {
+    pub(super) fn new(job: OffloadJob, buffers: Buffers) -> Self {
         Self(Box::new(PendingWork::new(job, vec![buffers])))
     }
 }
@@ -125,7 +125,7 @@ impl DsaJob {
 
 impl Drop for DsaJob {
     fn drop(&mut self) {
-        self.0.leave(Job::has_ended);
+        self.0.leave(OffloadJob::has_ended);
     }
 }
 
@@ -167,7 +167,7 @@ impl Drop for DsaBatchJob {
 }
 
 fn operation_result(
-    end: Result<dsa_client::outcome::Outcome, dsa_client::error::Error>,
+    end: Result<dsa_client::outcome::OffloadOutcome, dsa_client::error::Error>,
 ) -> OperationResult {
     end.map_err(OperationFailure::from)
 }

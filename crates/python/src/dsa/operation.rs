@@ -1,7 +1,7 @@
 //! Operations, and the buffers that they keep alive.
 
 use crate::InputError;
-use dsa_client::operation::{CrcKind, Operation, Tags};
+use dsa_client::operation::{CrcKind, OffloadOperation, ProtectionTags};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// An operation and its buffers.
 #[pyclass(module = "skipline.dsa", frozen)]
 pub struct DsaOperation {
-    pub(super) operation: Box<Operation>,
+    pub(super) operation: Box<OffloadOperation>,
     pub(super) buffers: Buffers,
 }
 
@@ -18,14 +18,14 @@ pub(super) type Buffers = Arc<Vec<PyUntypedBuffer>>;
 
 /// Tags of protection information (T10 DIF), and flags as the specification of DSA has them.
 #[pyclass(module = "skipline.dsa", frozen)]
-pub struct DsaTags(Tags);
+pub struct DsaTags(ProtectionTags);
 
 #[pymethods]
 impl DsaTags {
     #[new]
     #[pyo3(signature = (reference=0, application=0, mask=0, flags=0))]
     fn new(reference: u32, application: u16, mask: u16, flags: u8) -> Self {
-        Self(Tags { flags, reference, application, mask })
+        Self(ProtectionTags { flags, reference, application, mask })
     }
 }
 
@@ -66,7 +66,10 @@ fn with_room(name: &str, given: &Bound<'_, PyAny>, bytes: u64) -> PyResult<Buffe
     Ok(range)
 }
 
-fn with_buffers<const N: usize>(operation: Operation, ranges: [BufferRange; N]) -> DsaOperation {
+fn with_buffers<const N: usize>(
+    operation: OffloadOperation,
+    ranges: [BufferRange; N],
+) -> DsaOperation {
     let buffers = Arc::new(ranges.into_iter().map(|range| range.buffer).collect());
     DsaOperation { operation: Box::new(operation), buffers }
 }
@@ -127,7 +130,7 @@ impl DsaOperation {
     #[staticmethod]
     fn copy(source: &Bound<'_, PyAny>, destination: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (from, to) = source_and_destination(source, destination, |bytes| bytes)?;
-        Ok(with_buffers(Operation::copy(from.at, to.at, from.bytes), [from, to]))
+        Ok(with_buffers(OffloadOperation::copy(from.at, to.at, from.bytes), [from, to]))
     }
 
     /// Fills with a pattern of eight bytes (`wide`: 16), the least significant first.
@@ -136,8 +139,8 @@ impl DsaOperation {
     fn fill(destination: &Bound<'_, PyAny>, pattern: u128, wide: bool) -> PyResult<Self> {
         let to = writable("destination", destination)?;
         let operation = match (wide, u64::try_from(pattern)) {
-            (true, _) => Operation::fill_wide(to.at, pattern, to.bytes),
-            (false, Ok(pattern)) => Operation::fill(to.at, pattern, to.bytes),
+            (true, _) => OffloadOperation::fill_wide(to.at, pattern, to.bytes),
+            (false, Ok(pattern)) => OffloadOperation::fill(to.at, pattern, to.bytes),
             (false, Err(_)) => {
                 let why = format!("`pattern` = {pattern:#x}: more than 64 bits need wide=True");
                 return Err(InputError::new_err(why));
@@ -150,14 +153,17 @@ impl DsaOperation {
     #[staticmethod]
     fn compare(first: &Bound<'_, PyAny>, second: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (first, second) = equally_long(("first", first), ("second", second))?;
-        Ok(with_buffers(Operation::compare(first.at, second.at, first.bytes), [first, second]))
+        Ok(with_buffers(
+            OffloadOperation::compare(first.at, second.at, first.bytes),
+            [first, second],
+        ))
     }
 
     /// Finds the first byte in which a buffer differs from a pattern of eight bytes.
     #[staticmethod]
     fn compare_pattern(source: &Bound<'_, PyAny>, pattern: u64) -> PyResult<Self> {
         let from = readable("source", source)?;
-        Ok(with_buffers(Operation::compare_pattern(from.at, pattern, from.bytes), [from]))
+        Ok(with_buffers(OffloadOperation::compare_pattern(from.at, pattern, from.bytes), [from]))
     }
 
     /// Copies to two buffers, whose addresses are equal in their lowest 12 bits.
@@ -170,7 +176,7 @@ impl DsaOperation {
         let from = readable("source", source)?;
         let first = with_room("first", first, from.bytes)?;
         let second = with_room("second", second, from.bytes)?;
-        let operation = Operation::dualcast(from.at, first.at, second.at, from.bytes);
+        let operation = OffloadOperation::dualcast(from.at, first.at, second.at, from.bytes);
         Ok(with_buffers(operation, [from, first, second]))
     }
 
@@ -184,7 +190,8 @@ impl DsaOperation {
         let (original, changed) = equally_long(("original", original), ("changed", changed))?;
         let record = writable("record", record)?;
         let room = (record.at, record_size(record.bytes)?);
-        let operation = Operation::create_delta((original.at, changed.at), original.bytes, room);
+        let operation =
+            OffloadOperation::create_delta((original.at, changed.at), original.bytes, room);
         Ok(with_buffers(operation, [original, changed, record]))
     }
 
@@ -193,7 +200,7 @@ impl DsaOperation {
     fn apply_delta(record: &Bound<'_, PyAny>, destination: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (record, to) = (readable("record", record)?, writable("destination", destination)?);
         let given = (record.at, record_size(record.bytes)?);
-        Ok(with_buffers(Operation::apply_delta(given, to.at, to.bytes), [record, to]))
+        Ok(with_buffers(OffloadOperation::apply_delta(given, to.at, to.bytes), [record, to]))
     }
 
     /// Computes a CRC behind bytes whose CRC is `seed`.
@@ -209,7 +216,7 @@ impl DsaOperation {
     ) -> PyResult<Self> {
         let from = readable("source", source)?;
         let kind = kind(wide, bypass_inversion, bypass_reflection);
-        Ok(with_buffers(Operation::crc(kind, seed, from.at, from.bytes), [from]))
+        Ok(with_buffers(OffloadOperation::crc(kind, seed, from.at, from.bytes), [from]))
     }
 
     /// Copies, and computes the CRC.
@@ -226,7 +233,10 @@ impl DsaOperation {
     ) -> PyResult<Self> {
         let (from, to) = source_and_destination(source, destination, |bytes| bytes)?;
         let kind = kind(wide, bypass_inversion, bypass_reflection);
-        Ok(with_buffers(Operation::copy_crc(kind, seed, (from.at, to.at), from.bytes), [from, to]))
+        Ok(with_buffers(
+            OffloadOperation::copy_crc(kind, seed, (from.at, to.at), from.bytes),
+            [from, to],
+        ))
     }
 
     /// Checks protection information behind each block.
@@ -241,7 +251,10 @@ impl DsaOperation {
     ) -> PyResult<Self> {
         let format = format(block, seed_ones, inverts_guard)?;
         let from = readable("source", source)?;
-        Ok(with_buffers(Operation::dif_check(from.at, from.bytes, format.bits, tags.0), [from]))
+        Ok(with_buffers(
+            OffloadOperation::dif_check(from.at, from.bytes, format.bits, tags.0),
+            [from],
+        ))
     }
 
     /// Copies blocks, and adds protection information to each.
@@ -260,7 +273,7 @@ impl DsaOperation {
         let room = |bytes: u64| bytes / block * (block + PROTECTION_BYTES);
         let (from, to) = source_and_destination(source, destination, room)?;
         Ok(with_buffers(
-            Operation::dif_insert((from.at, to.at), from.bytes, bits, tags.0),
+            OffloadOperation::dif_insert((from.at, to.at), from.bytes, bits, tags.0),
             [from, to],
         ))
     }
@@ -281,7 +294,7 @@ impl DsaOperation {
         let room = |bytes: u64| bytes / (block + PROTECTION_BYTES) * block;
         let (from, to) = source_and_destination(source, destination, room)?;
         Ok(with_buffers(
-            Operation::dif_strip((from.at, to.at), from.bytes, bits, tags.0),
+            OffloadOperation::dif_strip((from.at, to.at), from.bytes, bits, tags.0),
             [from, to],
         ))
     }
@@ -302,7 +315,8 @@ impl DsaOperation {
         let format = format(block, seed_ones, inverts_guard)?;
         let (from, to) = source_and_destination(source, destination, |bytes| bytes)?;
         let tags = (source_tags.0, destination_tags.0);
-        let operation = Operation::dif_update((from.at, to.at), from.bytes, format.bits, tags);
+        let operation =
+            OffloadOperation::dif_update((from.at, to.at), from.bytes, format.bits, tags);
         Ok(with_buffers(operation, [from, to]))
     }
 
@@ -322,7 +336,7 @@ impl DsaOperation {
         let (from, to) =
             source_and_destination(source, destination, |bytes| bytes / block * PROTECTION_BYTES)?;
         Ok(with_buffers(
-            Operation::dix_generate((from.at, to.at), from.bytes, bits, tags.0),
+            OffloadOperation::dix_generate((from.at, to.at), from.bytes, bits, tags.0),
             [from, to],
         ))
     }
@@ -331,7 +345,7 @@ impl DsaOperation {
     #[staticmethod]
     fn flush(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         let from = readable("source", source)?;
-        Ok(with_buffers(Operation::flush(from.at, from.bytes), [from]))
+        Ok(with_buffers(OffloadOperation::flush(from.at, from.bytes), [from]))
     }
 
     /// A copy of the operation that writes its destination to the last-level cache instead of memory.

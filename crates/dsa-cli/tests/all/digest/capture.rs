@@ -1,7 +1,7 @@
 //! Captures of connections at random, sealed by the CPU, with and without damage.
 
 use super::frames::Frames;
-use dsa_client::client::{Client, Options, Path};
+use dsa_client::client::{OffloadClient, Options, Path};
 use nvme_tcp::conversation::{self, ConnectionShape, Sender};
 use nvme_tcp::negotiation::{EnabledDigests, Terms};
 use nvme_tcp::pdu::{Header, PduKind};
@@ -41,7 +41,7 @@ pub fn spoken(
     most_data_bytes: u32,
 ) -> Vec<SentPdu> {
     let nowhere = std::path::PathBuf::from("/nonexistent");
-    let client = Client::open(&Options { sysfs: nowhere, ..Options::default() });
+    let client = OffloadClient::open(&Options { sysfs: nowhere, ..Options::default() });
     let mut sealer = Sealer::new(&client.expect("is opened"), Path::Cpu, 8);
     let is_terminated = seed.is_multiple_of(2);
     let shape = ConnectionShape { digests, pdus, most_data_bytes, is_padded: false, is_terminated };

@@ -1,6 +1,6 @@
-//! What operations come to, computed plainly: the judges of random calls.
+//! Reference results of operations, computed by plain code, for random calls.
 
-/// What a byte adds to a CRC of so many bits, highest power first.
+/// The contribution of a byte to a CRC of so many bits, highest power first.
 const fn table(polynomial: u64, width: u32) -> [u64; 256] {
     let mut table = [0; 256];
     let mut byte = 0;

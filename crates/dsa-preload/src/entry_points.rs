@@ -1,22 +1,22 @@
-//! The functions that programs call.
+//! The entry points: the functions that programs call.
 //!
 //! Each compares the size with a limit, and jumps to the C library's function below it. All limits are 0
-//! as long as nothing is resolved, so that the first calls, which may come before this library is
-//! relocated, take loops of its own ([`next::resolve`](crate::next::resolve)).
+//! until the functions are resolved, so that the first calls, which may come before this library is
+//! relocated, take loops of this library ([`next_functions::resolve`](crate::next_functions::resolve)).
 //!
-//! A call from the limit on goes to [`calls`], with the address that it returns to.
+//! A call from the limit on goes to [`calls`], with its return address.
 
 use crate::calls;
-use crate::next::{LIMITS, NEXT};
+use crate::next_functions::{LIMITS, NEXT};
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 
-/// A function: its name, its arguments and result, its number in [`NEXT`], what does its large calls, and
-/// its loop.
+/// Defines entry points: name, arguments and result, number in [`NEXT`], the function for large calls, and the
+/// loop.
 macro_rules! entries {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty = $number:literal, $large:path, $plain:path;)+) => { $(
         /// # Safety
-        /// As the C library's.
+        /// As for the function of the C library.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
@@ -42,11 +42,12 @@ macro_rules! entries {
     )+ };
 }
 
-/// The same for functions that are told how large the destination is: too small a one is the C library's.
+/// Defines entry points of the checked forms, which get the size of the destination: if it is too small, the
+/// C library handles the call.
 macro_rules! checked_entries {
     ($($name:ident($middle:ty) = $number:literal, $large:path, $plain:path;)+) => { $(
         /// # Safety
-        /// As the C library's.
+        /// As for the function of the C library.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
@@ -104,7 +105,7 @@ checked_entries! {
     __mempcpy_chk(*const c_void) = 10, calls::copy_to_end, copy_to_end_plainly;
 }
 
-/// The result is the destination, as that of memmove.
+/// The loop of memcpy and memmove: returns the destination.
 #[unsafe(naked)]
 unsafe extern "C" fn copy_plainly(
     to: *mut c_void,
@@ -114,7 +115,7 @@ unsafe extern "C" fn copy_plainly(
     naked_asm!("mov rax, rdi", "jmp {move}", move = sym move_plainly)
 }
 
-/// The result is the end of the destination.
+/// The loop of mempcpy: returns the end of the destination.
 #[unsafe(naked)]
 unsafe extern "C" fn copy_to_end_plainly(
     to: *mut c_void,
@@ -124,7 +125,7 @@ unsafe extern "C" fn copy_to_end_plainly(
     naked_asm!("lea rax, [rdi + rdx]", "jmp {move}", move = sym move_plainly)
 }
 
-/// Copies, backwards if the destination begins inside the source; keeps RAX.
+/// Copies, backwards if the destination begins inside the source. Keeps RAX.
 #[unsafe(naked)]
 unsafe extern "C" fn move_plainly() {
     naked_asm!(

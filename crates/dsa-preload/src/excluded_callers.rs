@@ -1,41 +1,43 @@
-//! Whose calls stay with the C library: this library's, and those of a software device's engines, which would
+//! Callers whose calls stay with the C library: this library, and the engines of a software device, which would
 //! wait for themselves.
 //!
-//! Engines are threads of the program. What they call, an allocator for example, calls this library too; so
-//! threads that begin while this library opens queues, or that run code of the software device, are inside
-//! of a large call for ever ([`pthread_create`]).
+//! Engines are threads of the program. Functions that they call, an allocator for example, call this library
+//! too. So threads that begin while this library opens queues, or that run code of the software device, count
+//! as inside a large call for ever ([`pthread_create`]).
 
-use crate::local;
+use crate::thread_state;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// The library of `skipline-dsa run`.
+/// File name of the library of `skipline-dsa run`.
 const ENGINES: &[u8] = b"/libskipline_dsa_trap.so";
 
-/// Addresses of both libraries, from the first to behind the last; 0 and 0: it is not loaded.
-static OWN: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
-static OF_ENGINES: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+/// First address of this library, and the address after its last; both 0 until [`find_libraries`].
+static THIS_LIBRARY: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+/// The same of the library of a software device; both 0 if it is not loaded.
+static ENGINE_LIBRARY: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
-/// Learns where the libraries are.
-pub fn learn() {
+/// Finds the addresses of both libraries.
+pub fn find_libraries() {
     // SAFETY: the function is called for each library, before the call returns.
-    unsafe { libc::dl_iterate_phdr(Some(look_at), std::ptr::null_mut()) };
+    unsafe { libc::dl_iterate_phdr(Some(note_library), std::ptr::null_mut()) };
 }
 
-/// Whether the software device's library is loaded: its instructions work, whatever the processor says.
+/// Whether the library of a software device is loaded, which emulates the instructions that submit
+/// descriptors.
 pub fn has_software_device() -> bool {
-    OF_ENGINES[1].load(Ordering::Relaxed) != 0
+    ENGINE_LIBRARY[1].load(Ordering::Relaxed) != 0
 }
 
-/// Whether a call that returns to an address stays with the C library.
+/// Whether a call that returns to an address stays with the C library, as one of the two libraries made it.
 #[inline]
 pub fn is_inside(address: u64) -> bool {
-    [&OWN, &OF_ENGINES].into_iter().any(|[first, end]| {
+    [&THIS_LIBRARY, &ENGINE_LIBRARY].into_iter().any(|[first, end]| {
         (first.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&address)
     })
 }
 
-unsafe extern "C" fn look_at(
+unsafe extern "C" fn note_library(
     library: *mut libc::dl_phdr_info,
     _bytes: usize,
     _data: *mut c_void,
@@ -53,11 +55,11 @@ unsafe extern "C" fn look_at(
     let loaded = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
     let first = loaded.clone().map(|header| base + header.p_vaddr).min().unwrap_or_default();
     let end = loaded.map(|header| base + header.p_vaddr + header.p_memsz).max().unwrap_or_default();
-    let own = learn as *const () as u64;
+    let own = find_libraries as *const () as u64;
     let range = if (first..end).contains(&own) {
-        &OWN
+        &THIS_LIBRARY
     } else if name.ends_with(ENGINES) {
-        &OF_ENGINES
+        &ENGINE_LIBRARY
     } else {
         return 0;
     };
@@ -74,10 +76,10 @@ type Create = unsafe extern "C" fn(
     *mut c_void,
 ) -> c_int;
 
-/// The C library's function that begins a thread.
+/// Replaces the C library's function: marks threads that begin inside a large call, or run code of engines.
 ///
 /// # Safety
-/// As the C library's.
+/// As for the function of the C library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_create(
     thread: *mut libc::pthread_t,
@@ -87,15 +89,15 @@ pub unsafe extern "C" fn pthread_create(
 ) -> c_int {
     // SAFETY: the C library has this function, with this type.
     let next = unsafe { std::mem::transmute::<*mut c_void, Create>(next_create()) };
-    let [first, end] = &OF_ENGINES;
+    let [first, end] = &ENGINE_LIBRARY;
     let engines = first.load(Ordering::Relaxed)..end.load(Ordering::Relaxed);
-    if !local::is_inside() && !engines.contains(&(work as *const () as u64)) {
+    if !thread_state::is_inside() && !engines.contains(&(work as *const () as u64)) {
         // SAFETY: the caller's arguments.
         return unsafe { next(thread, attributes, work, argument) };
     }
     let engine = Box::into_raw(Box::new((work, argument)));
     // SAFETY: the caller's arguments; the box is the new thread's.
-    let result = unsafe { next(thread, attributes, as_engine, engine.cast()) };
+    let result = unsafe { next(thread, attributes, run_as_engine, engine.cast()) };
     if result != 0 {
         // SAFETY: there is no new thread.
         drop(unsafe { Box::from_raw(engine) });
@@ -103,7 +105,7 @@ pub unsafe extern "C" fn pthread_create(
     result
 }
 
-/// The next function of that name.
+/// The address of the next `pthread_create`.
 fn next_create() -> *mut c_void {
     static NEXT: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
     let mut next = NEXT.load(Ordering::Relaxed);
@@ -115,10 +117,10 @@ fn next_create() -> *mut c_void {
     next
 }
 
-unsafe extern "C" fn as_engine(engine: *mut c_void) -> *mut c_void {
-    local::stay_inside();
+unsafe extern "C" fn run_as_engine(engine: *mut c_void) -> *mut c_void {
+    thread_state::stay_inside();
     // SAFETY: the box was made for this thread.
     let (work, argument) = *unsafe { Box::from_raw(engine.cast::<(Work, *mut c_void)>()) };
-    // SAFETY: what the caller wanted to run.
+    // SAFETY: the function and the argument of the caller.
     unsafe { work(argument) }
 }

@@ -1,4 +1,4 @@
-//! Pages that a device did not find, brought in by the CPU as an access of the program would.
+//! Page-in: pages that a device found absent are brought in, as an access of the program would.
 
 #![allow(unsafe_code)]
 
@@ -6,8 +6,8 @@ use units::narrow::usize_from;
 
 const PAGE: u64 = 4096;
 
-/// Brings a page in; false if this process may not access it so.
-pub(crate) fn page(address: u64, is_write: bool) -> bool {
+/// Brings in the page at an address for reading or writing; false if this process may not access it so.
+pub(crate) fn bring_in(address: u64, is_write: bool) -> bool {
     let page: *mut libc::c_void =
         std::ptr::with_exposed_provenance_mut(usize_from(address & !(PAGE - 1)));
     let advice = if is_write { libc::MADV_POPULATE_WRITE } else { libc::MADV_POPULATE_READ };

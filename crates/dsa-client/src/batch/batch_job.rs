@@ -1,52 +1,56 @@
-//! A list that was begun: divided into what queues take, and repaired member by member.
+//! A batch under way: divided into lists that queues take, and repaired member by member.
 
 use crate::cpu;
 use crate::error::Error;
 use crate::lost_descriptor::{LossDetector, Refusals};
-use crate::operation::Operation;
-use crate::outcome::Outcome;
-use crate::record_slot::Slot;
-use crate::resume::{Absorbed, Progress};
-use crate::shared::{Sent, Shared};
+use crate::operation::OffloadOperation;
+use crate::operation_run::OperationRun;
+use crate::outcome::OffloadOutcome;
+use crate::record_slot::RecordSlot;
+use crate::resume::{OperationProgress, PieceResult};
+use crate::shared::{SharedState, SubmissionResult};
 use crate::statistics::Reason;
-use crate::work::Work;
 use dsa::descriptor::Descriptor;
 use dsa::hardware::{Opcode, flags};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::narrow::fit;
 
-/// What a list is done in, one after the other.
-enum Step {
-    /// Members from this one on, as one descriptor.
-    List { first: usize, list: Vec<(Operation, bool)>, under_way: Option<Box<List>> },
-    /// One member.
-    Alone(usize, Box<Work>),
+/// A step of a batch; steps run one after the other.
+enum BatchStep {
+    /// Members from `first` on, as one descriptor.
+    List {
+        first: usize,
+        list: Vec<(OffloadOperation, bool)>,
+        under_way: Option<Box<SubmittedList>>,
+    },
+    /// A single member, by its number.
+    Alone(usize, Box<OperationRun>),
 }
 
-/// A list under way.
-struct List {
+/// A list of descriptors that a queue has taken.
+struct SubmittedList {
     descriptors: Vec<Descriptor>,
-    records: Vec<Slot>,
-    own: Box<Slot>,
+    records: Vec<RecordSlot>,
+    batch_record: Box<RecordSlot>,
     portal: usize,
     loss: LossDetector,
 }
 
-/// A list that was begun.
+/// A batch under way.
 pub struct BatchJob {
-    shared: Arc<Shared>,
-    ends: Vec<Option<Result<Outcome, Error>>>,
+    shared: Arc<SharedState>,
+    ends: Vec<Option<Result<OffloadOutcome, Error>>>,
     insists: bool,
     refusals: Refusals,
-    steps: VecDeque<Step>,
+    steps: VecDeque<BatchStep>,
 }
 
 impl BatchJob {
-    /// A list that has not begun, and goes to the CPU if there is a reason.
+    /// Begins a batch; runs it on the CPU if there is a reason for that.
     pub(super) fn begun(
-        shared: &Arc<Shared>,
-        members: &[(Operation, bool)],
+        shared: &Arc<SharedState>,
+        members: &[(OffloadOperation, bool)],
         why: Option<Reason>,
         insists: bool,
     ) -> Self {
@@ -61,8 +65,9 @@ impl BatchJob {
         job
     }
 
-    /// The ends of all members, in the order of the list, once the last has ended.
-    pub fn poll(&mut self) -> Option<Vec<Result<Outcome, Error>>> {
+    /// The results of all operations, in the order of the batch; `None` until the last one has ended.
+    /// Results can be taken once.
+    pub fn poll(&mut self) -> Option<Vec<Result<OffloadOutcome, Error>>> {
         self.advance();
         if !self.steps.is_empty() {
             return None;
@@ -71,16 +76,16 @@ impl BatchJob {
         Some(ends.into_iter().map(|end| end.unwrap_or(Err(Error::Forked))).collect())
     }
 
-    fn do_by_cpu(&mut self, members: &[(Operation, bool)], why: Reason) {
+    fn do_by_cpu(&mut self, members: &[(OffloadOperation, bool)], why: Reason) {
         for (end, (operation, _)) in self.ends.iter_mut().zip(members) {
             *end = Some(cpu::run(operation, self.shared.counters(), why));
         }
     }
 
-    /// Divides the list into what queues take as one descriptor, and members that they do not.
-    fn plan(&mut self, members: &[(Operation, bool)]) {
+    /// Divides the batch into lists that queues take as one descriptor, and single members.
+    fn plan(&mut self, members: &[(OffloadOperation, bool)]) {
         let most = self.shared.portals().most_batch() as usize;
-        let mut list: Vec<(Operation, bool)> = Vec::new();
+        let mut list: Vec<(OffloadOperation, bool)> = Vec::new();
         for (number, member) in members.iter().enumerate() {
             let opcode = member.0.opcode();
             let is_small = member.0.bytes() <= self.shared.portals().most_transfer_bytes(opcode);
@@ -94,21 +99,21 @@ impl BatchJob {
                 self.plan_list(first, std::mem::take(&mut list));
             }
             if !fits {
-                self.steps.push_back(alone(number, member.0, self.insists));
+                self.steps.push_back(single(number, member.0, self.insists));
             }
         }
     }
 
-    fn plan_list(&mut self, first: usize, list: Vec<(Operation, bool)>) {
+    fn plan_list(&mut self, first: usize, list: Vec<(OffloadOperation, bool)>) {
         match list.len() {
             0 => {}
             // A batch has two members or more.
-            1 => self.steps.push_back(alone(first, list[0].0, self.insists)),
-            _ => self.steps.push_back(Step::List { first, list, under_way: None }),
+            1 => self.steps.push_back(single(first, list[0].0, self.insists)),
+            _ => self.steps.push_back(BatchStep::List { first, list, under_way: None }),
         }
     }
 
-    /// Goes on until something is under way.
+    /// Runs steps until one is under way and has not ended.
     fn advance(&mut self) {
         if self.shared.is_forked() {
             self.steps.clear();
@@ -122,15 +127,15 @@ impl BatchJob {
         }
     }
 
-    /// Whether a step has ended.
-    fn advance_step(&mut self, step: &mut Step) -> bool {
+    /// Begins or continues a step, and returns whether it has ended.
+    fn advance_step(&mut self, step: &mut BatchStep) -> bool {
         match step {
-            Step::Alone(member, work) => {
+            BatchStep::Alone(member, work) => {
                 let Some(end) = work.poll(&self.shared) else { return false };
                 self.ends[*member] = Some(end);
                 true
             }
-            Step::List { first, list, under_way } => match under_way.take() {
+            BatchStep::List { first, list, under_way } => match under_way.take() {
                 None => match self.begin(list) {
                     Ok(begun) => {
                         *under_way = Some(begun);
@@ -164,62 +169,64 @@ impl BatchJob {
         }
     }
 
-    fn begin(&self, list: &[(Operation, bool)]) -> Result<Box<List>, Reason> {
-        let records: Vec<Slot> = list.iter().map(|_| Slot::default()).collect();
-        let descriptor = |((operation, is_fenced), slot): (&(Operation, bool), &Slot)| {
-            let fence = if *is_fenced { flags::FENCE } else { 0 };
-            let it = operation.part(0, operation.bytes()).recording(slot.address());
-            it.with_flags(it.flags() | fence)
-        };
-        let mut list = Box::new(List {
+    fn begin(&self, list: &[(OffloadOperation, bool)]) -> Result<Box<SubmittedList>, Reason> {
+        let records: Vec<RecordSlot> = list.iter().map(|_| RecordSlot::default()).collect();
+        let descriptor =
+            |((operation, is_fenced), slot): (&(OffloadOperation, bool), &RecordSlot)| {
+                let fence = if *is_fenced { flags::FENCE } else { 0 };
+                let it = operation.piece(0, operation.bytes()).recording(slot.address());
+                it.with_flags(it.flags() | fence)
+            };
+        let mut list = Box::new(SubmittedList {
             descriptors: list.iter().zip(&records).map(descriptor).collect(),
             records,
-            own: Box::default(),
+            batch_record: Box::default(),
             portal: 0,
             loss: LossDetector::default(),
         });
         let batch = Descriptor::of(Opcode::Batch)
             .with_first(list.descriptors.as_ptr() as u64)
             .with_size(fit(list.descriptors.len()))
-            .recording(list.own.address());
+            .recording(list.batch_record.address());
         match self.shared.send(&batch, Opcode::Batch) {
-            Sent::To(portal) => {
+            SubmissionResult::Taken(portal) => {
                 list.portal = portal;
                 Ok(list)
             }
-            Sent::Not(why) => Err(why),
+            SubmissionResult::NotTaken(why) => Err(why),
         }
     }
 
-    /// Takes the ends of members; what has none, or not all of it, comes next, one after the other.
-    fn end(&mut self, first: usize, list: &[(Operation, bool)], ended: &List) {
+    /// Takes the results of the members of a list. Members without a record, or with bytes left, become
+    /// the next steps, one after the other.
+    fn end(&mut self, first: usize, list: &[(OffloadOperation, bool)], ended: &SubmittedList) {
         let members = list.iter().zip(&ended.records).enumerate();
         let mut rest = VecDeque::new();
         for (number, ((operation, _), slot)) in members {
-            let mut progress = Progress::new(*operation);
-            let Some((at, descriptor)) = progress.next_part(u64::MAX) else {
+            let mut progress = OperationProgress::new(*operation);
+            let Some((at, descriptor)) = progress.next_piece(u64::MAX) else {
                 continue;
             };
             if slot.status() == 0 {
-                rest.push_back(again(first + number, progress, (at, descriptor), self.insists));
+                rest.push_back(rest_of(first + number, progress, (at, descriptor), self.insists));
                 continue;
             }
             let record = slot.record();
-            let given = (true, &mut 0, self.shared.counters());
+            let by_device = (true, &mut 0, self.shared.counters());
             let bytes = operation.bytes();
-            match progress.absorb((at, &descriptor), &record, given) {
-                Ok(Absorbed::Done) => {
+            match progress.evaluate((at, &descriptor), &record, by_device) {
+                Ok(PieceResult::Done) => {
                     self.shared.counters().device(operation.opcode(), bytes);
                     progress.count_device(bytes);
                     self.ends[first + number] = Some(Ok(progress.outcome()));
                 }
-                Ok(Absorbed::Resume(at, left)) => {
+                Ok(PieceResult::Resume(at, left)) => {
                     progress.count_device(bytes - u64::from(left.size()));
-                    rest.push_back(again(first + number, progress, (at, left), self.insists));
+                    rest.push_back(rest_of(first + number, progress, (at, left), self.insists));
                 }
-                Ok(Absorbed::Redo(why)) => {
-                    let part = (at, descriptor);
-                    let done = cpu::finish(&mut progress, part, self.shared.counters(), why);
+                Ok(PieceResult::Redo(why)) => {
+                    let piece = (at, descriptor);
+                    let done = cpu::finish(&mut progress, piece, self.shared.counters(), why);
                     self.ends[first + number] = Some(done.map(|()| progress.outcome()));
                 }
                 Err(error) => self.ends[first + number] = Some(Err(error)),
@@ -231,20 +238,25 @@ impl BatchJob {
     }
 }
 
-fn alone(member: usize, operation: Operation, insists: bool) -> Step {
-    Step::Alone(member, Box::new(Work::new(operation, insists)))
+fn single(member: usize, operation: OffloadOperation, insists: bool) -> BatchStep {
+    BatchStep::Alone(member, Box::new(OperationRun::new(operation, insists)))
 }
 
-fn again(member: usize, progress: Progress, part: (u64, Descriptor), insists: bool) -> Step {
-    Step::Alone(member, Box::new(Work::resuming(progress, part, insists)))
+fn rest_of(
+    member: usize,
+    progress: OperationProgress,
+    piece: (u64, Descriptor),
+    insists: bool,
+) -> BatchStep {
+    BatchStep::Alone(member, Box::new(OperationRun::resume(progress, piece, insists)))
 }
 
-impl List {
-    /// Whether it has ended, or never will.
-    fn is_over(&mut self, shared: &Shared) -> bool {
-        let own = &self.own;
-        own.status() != 0
-            || self.loss.is_confirmed(shared.portals(), self.portal, || own.status() != 0)
+impl SubmittedList {
+    /// Whether the list has ended, or was lost.
+    fn is_over(&mut self, shared: &SharedState) -> bool {
+        let record = &self.batch_record;
+        let has_ended = || record.status() != 0;
+        has_ended() || self.loss.is_confirmed(shared.portals(), self.portal, has_ended)
     }
 }
 
@@ -254,13 +266,15 @@ impl Drop for BatchJob {
         for step in self.steps.drain(..) {
             match step {
                 _ if self.shared.is_forked() => {}
-                Step::List { under_way: Some(mut list), .. } => {
+                BatchStep::List { under_way: Some(mut list), .. } => {
                     self.shared.counters().abandon();
-                    self.shared.abandoned().keep(list.portal, std::mem::take(&mut list.own));
+                    self.shared
+                        .abandoned()
+                        .keep(list.portal, std::mem::take(&mut list.batch_record));
                     Box::leak(list);
                 }
-                Step::List { .. } => {}
-                Step::Alone(_, mut work) => work.abandon(&self.shared),
+                BatchStep::List { .. } => {}
+                BatchStep::Alone(_, mut work) => work.abandon(&self.shared),
             }
         }
     }

@@ -1,11 +1,11 @@
-//! A completion record in a sentence: what the device did not like, and the field that says it.
+//! Completion records in sentences: the error, and the field of the descriptor at fault.
 
 use dsa::checks::reserved_bytes;
 use dsa::descriptor::Descriptor;
 use dsa::hardware::{Opcode, PRIVILEGED, RESERVED_PASID_BITS, flags, status};
 use dsa::record::Record;
 
-/// What a queue allows, as far as a sentence needs it.
+/// Limits of a queue, for sentences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Largest transfer, in bytes.
@@ -38,7 +38,8 @@ const FLAGS: [(u32, &str); 20] = [
     (1 << 19, "the operation's own, 19"),
 ];
 
-/// What a completion record says of its descriptor.
+/// Describes a completion record in words: operation, status, and the field of the descriptor at fault with
+/// its value.
 #[must_use]
 pub fn describe(descriptor: &Descriptor, record: &Record, limits: Limits) -> String {
     let name = descriptor.opcode().map_or("unknown operation", Opcode::name);
@@ -47,7 +48,7 @@ pub fn describe(descriptor: &Descriptor, record: &Record, limits: Limits) -> Str
     format!("{name}: status {code:#04x}, {}{field}", status::describe(record.status()))
 }
 
-/// The field at fault, and its value.
+/// The field at fault, and its value, in words.
 fn field(descriptor: &Descriptor, record: &Record, limits: Limits, code: u8) -> Option<String> {
     let (first, second) = (descriptor.first(), descriptor.second());
     let size = descriptor.size();
@@ -114,7 +115,7 @@ fn nonzero(descriptor: &Descriptor) -> String {
     all.collect::<Vec<_>>().join(", ")
 }
 
-/// What a DIF status says.
+/// The names of the checks that failed by a DIF status, with commas between them.
 #[must_use]
 pub fn dif_names(dif_status: u8) -> String {
     let names = [(1, "guard"), (2, "application tag"), (4, "reference tag"), (8, "all ones")];

@@ -1,22 +1,21 @@
-//! Whether this thread is inside of a large call.
+//! State of a thread: whether it is inside a large call.
 //!
-//! What it calls then, and what a signal handler calls that has interrupted it, goes to the C library.
-//! The variable is reached through the initial-exec model, as another one could be allocated when a
-//! thread first uses it.
+//! Calls that it makes then, and those of a signal handler that has interrupted it, go to the C library. The
+//! variables use the initial-exec model, since other models may allocate when a thread first uses a variable.
 
 use std::arch::{asm, global_asm};
 use std::cell::Cell;
 use std::ffi::c_int;
 
-/// The variables; all bits zero at the start of a thread.
+/// The variables of a thread. All bits are zero at its start.
 #[repr(C)]
-struct Local {
-    /// 1: inside.
+struct ThreadState {
+    /// 1 inside a large call, else 0.
     is_inside: Cell<u64>,
-    /// Large calls that tuning has seen.
+    /// Number of large calls for which tuning has chosen between device and CPU.
     turns: Cell<u64>,
 }
-const _: () = assert!(size_of::<Local>() == 16);
+const _: () = assert!(size_of::<ThreadState>() == 16);
 
 global_asm!(
     ".section .tbss,\"awT\",@nobits",
@@ -30,8 +29,8 @@ global_asm!(
     ".text",
 );
 
-fn local() -> &'static Local {
-    let address: *const Local;
+fn local() -> &'static ThreadState {
+    let address: *const ThreadState;
     // SAFETY: the variable has this layout, and lives as long as its thread; the reference is not sent
     // to another one, as cells cannot be.
     unsafe {
@@ -45,17 +44,18 @@ fn local() -> &'static Local {
     }
 }
 
-/// Whether this thread is inside.
+/// Whether this thread is inside a large call.
 pub fn is_inside() -> bool {
     local().is_inside.get() != 0
 }
 
-/// All calls of this thread stay with the C library.
+/// Makes all further calls of this thread stay with the C library.
 pub fn stay_inside() {
     local().is_inside.set(1);
 }
 
-/// Runs work whose system calls would end a thread that is to be cancelled: it is cancelled later.
+/// Runs work with cancellation disabled: its system calls would end a thread with a pending cancellation, which
+/// takes effect later.
 pub fn without_cancellation<R>(work: impl FnOnce() -> R) -> R {
     unsafe extern "C" {
         fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
@@ -70,20 +70,21 @@ pub fn without_cancellation<R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// A number that counts up in each thread.
-pub fn turn() -> u64 {
+/// Counts a large call of this thread, and returns the count.
+pub fn next_turn() -> u64 {
     let turns = &local().turns;
     turns.set(turns.get().wrapping_add(1));
     turns.get()
 }
 
-/// A thread that is inside of a large call. When it is dropped, errno is what it was before.
+/// A guard of a thread inside a large call. When it is dropped, the thread has left the call, and errno has its
+/// value of before.
 pub struct Inside {
     errno: i32,
 }
 
 impl Inside {
-    /// Goes inside; `None` for a thread that is there already.
+    /// Enters a large call; `None` if this thread is inside one already.
     pub fn enter() -> Option<Self> {
         let is_inside = &local().is_inside;
         if is_inside.get() != 0 {
