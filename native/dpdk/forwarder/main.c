@@ -80,7 +80,7 @@ cpu_seconds(void)
 	return time.tv_sec + time.tv_nsec * 1e-9;
 }
 
-/* Takes a burst from a port, if there is one, and sends it out of another. */
+/* Receives a burst from a port, if one has arrived, and sends it out of another port. */
 static void
 forward_burst(struct core *core, uint16_t from, uint16_t to)
 {
@@ -97,7 +97,7 @@ forward_burst(struct core *core, uint16_t from, uint16_t to)
 	__atomic_store_n(&core->received, core->received + got, __ATOMIC_RELAXED);
 }
 
-/* Polls one queue of each port until told to stop. */
+/* Polls one queue of each port until the program stops. */
 static int
 forward(void *argument)
 {

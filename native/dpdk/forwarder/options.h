@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the forwarder is told on its command line, after EAL's own. */
+/* The options of the forwarder on its command line, after those of EAL. */
 #ifndef FORWARDER_OPTIONS_H
 #define FORWARDER_OPTIONS_H
 
@@ -8,9 +8,9 @@
 
 struct options {
 	const char *pool_ops;      /* mempool driver; NULL: EAL's choice */
-	const char *other_ops;     /* of every second port; NULL: the same */
+	const char *other_ops;     /* mempool driver of every second port; NULL: the same */
 	bool pool_per_queue;       /* else one pool for all queues of a port */
-	unsigned int objects;      /* of each pool */
+	unsigned int objects;      /* size of each pool */
 	unsigned int cache;
 	unsigned int burst;
 	bool wait_for_room;
@@ -24,7 +24,7 @@ struct options {
 	unsigned int idle_seconds; /* stop when nothing arrived for as long */
 };
 
-/* Prints what is wrong, or the usage, and ends the program. */
+/* Reads the options. On an error it prints the problem, or the usage, and ends the program. */
 void options_read(int argc, char **argv, struct options *options);
 
 #endif

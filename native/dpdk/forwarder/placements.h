@@ -7,13 +7,15 @@
 
 #include <rte_mbuf.h>
 
-/* Of one polling core. */
+/* The placements that one polling core has seen. */
 struct placements;
 
-/* For up to `lines` different lines. NULL with rte_errno set. */
+/* Makes room for up to `lines` different lines. NULL with rte_errno set. */
 struct placements *placements_create(const char *name, unsigned int lines);
 
-/* Counts header line `line` of each packet; on the polling core. -ENOSPC: too many lines. */
+/*
+ * Counts header line `line` of each packet, on the polling core. -ENOSPC if the lines are too many.
+ */
 int placements_note(struct placements *placements, struct rte_mbuf **packets, uint16_t n,
 	unsigned int line);
 

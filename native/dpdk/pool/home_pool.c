@@ -30,7 +30,7 @@ home_pool_make(struct home_list *list, const struct rte_mempool *pool)
 	return own;
 }
 
-/* The description of the shared pool, as it is when it is complete. */
+/* Copies the description of the shared pool, which has to be complete. */
 static void
 describe(struct rte_mempool *own, struct rte_mempool *pool)
 {
@@ -98,14 +98,16 @@ home_pool_homes(const struct rte_mempool *pool)
 	return container_of(list - list->number, struct homes, list[0]);
 }
 
-/* From other cores, and from the home's own when its cache is full. */
+/* Called for objects of other cores, and for those of the home's core when its cache is full. */
 int
 home_pool_put(struct rte_mempool *pool, void * const *objects, unsigned int n)
 {
 	return homes_put_into_rings(home_pool_homes(pool), objects, n);
 }
 
-/* For those who take more packets out of the pool that a packet names: copies and fragments. */
+/*
+ * For functions that take further packets out of the pool that a packet names: copies, fragments.
+ */
 int
 home_pool_get(struct rte_mempool *pool, void **objects, unsigned int n)
 {

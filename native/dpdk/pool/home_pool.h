@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The own pool of a home: what its packets name as theirs, so that the library frees them into a
- * cache of the home without a call. It is no pool that anyone makes, finds or frees: a copy of the
- * shared pool's description, in memory that processes share, with caches of its own. That of the
- * home's core holds what is kept; those of all others have no size, so that what they free comes to
- * the driver, and to the home's ring, at once. Of a home for all cores each has a cache.
+ * The pool of a home. Packets of the home name it as theirs, so that the library frees them into a
+ * cache of the home without a call. Applications do not create, find or free it: it is a copy of
+ * the shared pool's description, in memory that processes share, with its own caches. The cache of
+ * the home's core has the kept objects. The caches of all other cores have size 0, so that objects
+ * that these free come to the driver, and to the home's ring, at once. In the pool of a home for
+ * all cores each core has a cache.
  */
 #ifndef SKL_HOME_POOL_H
 #define SKL_HOME_POOL_H
 
 #include "homes.h"
 
-/* NULL if there is no memory. */
+/* Makes the pool of a home. NULL without memory. */
 struct rte_mempool *home_pool_make(struct home_list *list, const struct rte_mempool *pool);
 
-/* Has packets name the pools of their homes. The first get does, as pools are complete then. */
+/*
+ * Makes packets name the pools of their homes. The first get calls it, since pools are complete
+ * then.
+ */
 void home_pools_name(struct homes *homes, struct rte_mempool *pool);
 
 static inline bool
@@ -23,7 +27,7 @@ home_pools_are_named(const struct homes *homes)
 	return likely(__atomic_load_n(&homes->packets_state, __ATOMIC_ACQUIRE) == 2);
 }
 
-/* Its data is a pointer to the home with this bit; other pools of this driver have none. */
+/* Bit in the data pointer of the pool of a home; other pools of this driver do not have it. */
 #define HOME_POOL_BIT ((uintptr_t)1)
 
 static inline bool
@@ -32,10 +36,10 @@ is_home_pool(const struct rte_mempool *pool)
 	return ((uintptr_t)pool->pool_data & HOME_POOL_BIT) != 0;
 }
 
-/* All homes of the pool that this one is part of. */
+/* The homes of the shared pool to which the pool of a home belongs. */
 struct homes *home_pool_homes(const struct rte_mempool *pool);
 
-/* For struct rte_mempool_ops; puts answer -EINVAL for objects of other pools. */
+/* For struct rte_mempool_ops; a put returns -EINVAL for objects of other pools. */
 int home_pool_put(struct rte_mempool *pool, void * const *objects, unsigned int n);
 int home_pool_get(struct rte_mempool *pool, void **objects, unsigned int n);
 unsigned int home_pool_count(const struct rte_mempool *pool);

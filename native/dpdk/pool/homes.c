@@ -19,7 +19,7 @@
 /* As DPDK's caches, which are flushed when they have half as many again as they fetch. */
 #define CACHE_MOST(size) ((size) * 3 / 2)
 
-/* Slots of a ring for so many objects. */
+/* Number of slots of a ring for `objects` objects. */
 static uint32_t
 ring_slots(uint32_t objects)
 {
@@ -100,7 +100,7 @@ homes_init_shared(struct homes *homes, const struct rte_mempool *pool, unsigned 
 	return 0;
 }
 
-/* What a core keeps and its front share the size of a cache of DPDK's. */
+/* Shares the size of a cache of DPDK between the kept objects of a core and its front. */
 static void
 split_cache(uint32_t size, struct rte_mempool_cache *kept, struct rte_mempool_cache *front)
 {
@@ -134,7 +134,7 @@ homes_take_caches(struct homes *homes, struct rte_mempool *pool)
 		list->keeping_lcore = list->lcore;
 		split_cache(size, list->kept, list->front);
 	}
-	/* Of one home for all, each core keeps what it frees. */
+	/* In one home for all cores each core keeps the objects that it frees. */
 	for (lcore = 0; homes->list[0].lcore == LCORE_ID_ANY && lcore < RTE_MAX_LCORE; lcore++)
 		split_cache(size, &homes->list[0].pool->local_cache[lcore], &pool->local_cache[lcore]);
 	return 0;

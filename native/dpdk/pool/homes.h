@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Free objects by home, the core that they are made for.
+ * Free objects by home: the core for which they were made.
  *
  * A pool that one core polls has one home, a plain ring below the usual per-core cache. A pool that
- * several cores poll has one home for each; an object returns to its home, whichever core frees
- * it. The usual cache would give a core what it freed, whatever its home; so this driver fills it.
+ * several cores poll has one home for each; an object returns to its home, whichever core frees it.
+ * The usual cache would give a core the objects that it freed, whatever their home; so this driver
+ * fills that cache itself.
  *
- * What a home's core frees, or takes in advance, is *kept* for it in a cache of the home's own pool
- * (home_pool.h), into which the library puts packets without a call. The pool's own cache of that
- * core is its *front*: it holds what the library took out of the driver at the last get, objects of
- * the home alone, so that gets of single objects need no call and a flush has something to begin
- * with. Its threshold is 0, with which the library hands all that is freed into the pool itself to
- * the driver. What holds for both:
- * - homes_put() with objects that lie in the front is a flush, or a driver of a device that wrote
- *   there (some do when they free): what is kept is returned to the rings as well.
- * - homes_get() into the front is the library (or a device's driver) filling it. What lies there may
- *   be taken back if the call fails: nothing there is touched, and its `len` is the caller's.
- * - Drivers of devices may write objects of all homes into what is kept, since they take all
- *   packets of a burst to be of one pool: gets look at the homes of what they take.
+ * Objects that a home's core frees, or takes in advance, are *kept* for it in a cache of the home's
+ * pool (home_pool.h), into which the library puts packets without a call. The pool's own cache of
+ * that core is its *front*: it has the objects that the library took out of the driver at the last
+ * get, all of the home, so that gets of single objects need no call and a flush has something to
+ * begin with. Its threshold is 0, with which the library hands all objects that are freed into the
+ * pool itself to the driver. Rules for both:
+ * - homes_put() with objects that lie in the front is a flush, or comes from a driver of a device
+ *   that wrote there (some do when they free): kept objects are returned to the rings as well.
+ * - homes_get() into the front means that the library, or a driver of a device, fills it. Its
+ *   objects may be taken back if the call fails: nothing in it is changed, and the caller sets its
+ *   `len`.
+ * - Drivers of devices may write objects of all homes into the cache of kept objects, since they
+ *   assume that all packets of a burst are of one pool: gets check the homes of the objects that
+ *   they take.
  */
 #ifndef SKL_HOMES_H
 #define SKL_HOMES_H
@@ -36,17 +39,18 @@
 static_assert(RTE_MAX_LCORE < HOME_NONE, "homes are numbered in a byte");
 
 struct home_list {
-	struct rte_ring *ring;           /* NULL: the list of objects of other pools */
-	struct rte_mempool_cache *kept;  /* NULL without a cache; touched by the home's core alone */
-	struct rte_mempool_cache *front; /* the same */
-	struct rte_mempool *pool;        /* the home's own; NULL without a cache */
-	unsigned int lcore;              /* LCORE_ID_ANY: all */
-	unsigned int keeping_lcore;      /* the same; without a cache a number that no thread has */
-	unsigned int number;             /* place in homes.list */
-	bool is_mixed;                   /* objects of other homes were found among what is kept */
+	struct rte_ring *ring;           /* NULL for the list of objects of other pools */
+	struct rte_mempool_cache *kept;  /* NULL without a cache; used by the home's core alone */
+	struct rte_mempool_cache *front; /* as `kept` */
+	struct rte_mempool *pool;        /* pool of the home; NULL without a cache */
+	unsigned int lcore;              /* core of the home; LCORE_ID_ANY: all */
+	/* as `lcore`; without a cache a number that no thread has */
+	unsigned int keeping_lcore;
+	unsigned int number;             /* index in homes.list */
+	bool is_mixed;                   /* objects of other homes were found among the kept ones */
 } __rte_cache_aligned;
 
-/* Of one core; read by others without locks. */
+/* Counts of one core, which others read without locks. */
 struct home_counts {
 	uint64_t gets_by_others;
 	uint64_t gets_borrowed;
@@ -55,49 +59,53 @@ struct home_counts {
 } __rte_cache_aligned;
 
 /*
- * Home by address: no two objects begin in one aligned window of 2^shift bytes, as objects are
- * longer. A table beside the objects spares the look into their headers, which are cold.
+ * The home of each object by its address: no two objects begin in one aligned window of 2^shift
+ * bytes, since objects are longer. The table saves a read of the headers of objects, which are
+ * cold.
  */
 struct home_table {
 	uintptr_t base;
 	unsigned int shift;
 	uint32_t windows;
-	uint8_t *home; /* the number of homes: no object begins there */
+	uint8_t *home; /* number of the home; the count of homes if no object begins there */
 };
 
 struct homes {
-	struct home_table table; /* of shared pools */
+	struct home_table table; /* for shared pools */
 	unsigned int count;
-	bool is_shared;             /* between cores, or by objects that are for all of them */
+	/* whether several cores, or objects for all cores, share the pool */
+	bool is_shared;
 	bool borrow;
-	bool keep_pool_of_packets;  /* packets name the pool itself, whatever their home */
-	unsigned int packets_state; /* of home_pools_name() */
-	struct home_list list[RTE_MAX_LCORE + 1]; /* that after the last home: of objects of other pools */
-	uint8_t of_lcore[RTE_MAX_LCORE + 1]; /* the last: threads that are no lcores */
+	bool keep_pool_of_packets;  /* whether packets name the pool itself, whatever their home */
+	unsigned int packets_state; /* state of home_pools_name() */
+	/* the one after the last home: objects of other pools */
+	struct home_list list[RTE_MAX_LCORE + 1];
+	/* home of each lcore; the last for threads without one */
+	uint8_t of_lcore[RTE_MAX_LCORE + 1];
 	struct home_counts counts[RTE_MAX_LCORE + 1];
 };
 
-/* Bytes of a ring for so many objects. */
+/* Bytes of a ring for `objects` objects. */
 ssize_t homes_ring_bytes(uint32_t objects);
 
-/* One home, whose ring all cores use, in the memory given for it: the lcore may be LCORE_ID_ANY. */
+/* Makes one home, whose ring in the given memory all cores use. The lcore may be LCORE_ID_ANY. */
 int homes_init_one(struct homes *homes, const struct rte_mempool *pool, unsigned int lcore,
 	struct rte_ring *ring);
 
-/* Homes for equal parts of the objects, of the cores lcores[], or one of all. -ENOMEM. */
+/* Makes homes for equal shares of the objects, for the cores lcores[], or one for all. -ENOMEM. */
 int homes_init_shared(struct homes *homes, const struct rte_mempool *pool, unsigned int count,
 	const unsigned int *lcores);
 
-/* Makes caches for each home, and the pool's caches their fronts, if there are several. -ENOMEM. */
+/* For several homes: makes caches of each, and the caches of the pool their fronts. -ENOMEM. */
 int homes_take_caches(struct homes *homes, struct rte_mempool *pool);
 
 void homes_free(struct homes *homes);
 
-/* Prepares homes_add() for objects at the addresses from `chunk` on. -ENOMEM. */
+/* Prepares homes_add() for objects in the `bytes` from `chunk` on. -ENOMEM. */
 int homes_cover(struct homes *homes, const struct rte_mempool *pool, const void *chunk,
 	size_t bytes);
 
-/* Of several homes; their number for an address at which no object of the pool begins. */
+/* The home of an object, of several; the count of homes if no object of the pool begins there. */
 static inline unsigned int
 homes_of_several(const struct homes *homes, const void *object)
 {
@@ -121,28 +129,28 @@ homes_this_lcore(void)
 /* Gives a new object its home. */
 void homes_add(struct homes *homes, void *object, uint8_t home);
 
-/* All or none; -ENOBUFS. For pools of several homes, as those below. */
+/* Gets all objects or none; -ENOBUFS. For pools of several homes, as the functions below. */
 int homes_get_of_several(struct homes *homes, void **objects, unsigned int n);
 
-/* -EINVAL: some are no objects of this pool, and were left alone. */
+/* Puts objects back. -EINVAL if some are not objects of this pool; these were ignored. */
 int homes_put_to_several(struct homes *homes, void * const *objects, unsigned int n);
 
 /*
- * All or none out of what a core keeps and a ring; fetches as many in advance as the library would.
- * `kept` may be NULL.
+ * Takes all objects or none out of the kept objects of a core and a ring, and fetches as many in
+ * advance as the library would. `kept` may be NULL.
  */
 int homes_take(struct rte_ring *ring, struct rte_mempool_cache *kept, void **objects,
 	unsigned int n);
 
-/* Into rings alone, past what is kept. As homes_put_to_several(). */
+/* Puts objects into rings alone, past the kept objects. Errors as homes_put_to_several(). */
 int homes_put_into_rings(struct homes *homes, void * const *objects, unsigned int n);
 
-/* All or none of any home, each in turn; -ENOBUFS. */
+/* Gets all objects or none, of any home, each in turn; -ENOBUFS. */
 int homes_get_of_any(struct homes *homes, void **objects, unsigned int n);
 
 /*
- * An object that a core frees for itself into the pool is kept here, on the fast path. False: it is
- * for homes_put_to_several().
+ * Keeps an object that a core frees for itself into the pool, on the fast path. False: the caller
+ * has to call homes_put_to_several().
  */
 static inline bool
 homes_keep(struct homes *homes, void * const *object)
@@ -153,7 +161,7 @@ homes_keep(struct homes *homes, void * const *object)
 	if (unlikely(list->keeping_lcore != rte_lcore_id()))
 		return false;
 	kept = list->kept;
-	/* A flush of a front with one object. */
+	/* Not for a flush of a front with one object. */
 	if (unlikely(kept->len >= kept->flushthresh || object == list->front->objs))
 		return false;
 	kept->objs[kept->len++] = *object;
@@ -161,8 +169,8 @@ homes_keep(struct homes *homes, void * const *object)
 }
 
 /*
- * What a core gets of its own, on the fast path: the warmest of what is kept. False: it is for
- * homes_get_of_several().
+ * Gets objects of the core's own home on the fast path: the warmest of the kept ones. False: the
+ * caller has to call homes_get_of_several().
  */
 static inline bool
 homes_get_kept(struct homes *homes, void **objects, unsigned int n)
@@ -182,7 +190,7 @@ homes_get_kept(struct homes *homes, void **objects, unsigned int n)
 	return true;
 }
 
-/* Free objects in all lists but those in fronts, which the library counts. */
+/* Number of free objects in all lists, without those in fronts, which the library counts. */
 unsigned int homes_free_objects(const struct homes *homes);
 
 #endif

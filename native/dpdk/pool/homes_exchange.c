@@ -38,7 +38,7 @@ are_own(const struct homes *homes, const struct home_list *own, unsigned int n)
 	return others == 0;
 }
 
-/* What is kept goes to the rings. */
+/* Returns the kept objects to the rings. */
 static int
 return_kept(struct homes *homes, struct home_list *own)
 {
@@ -59,7 +59,7 @@ keep_ahead(struct rte_ring *ring, struct rte_mempool_cache *kept, unsigned int n
 		kept->len += ahead;
 }
 
-/* So many of what is kept, which is the warmest, and all others out of the ring. */
+/* Takes so many of the kept objects, the warmest ones, and all others out of the ring. */
 static int
 take(struct rte_ring *ring, struct rte_mempool_cache *kept, unsigned int of_kept, void **objects,
 	unsigned int n)
@@ -81,7 +81,7 @@ homes_take(struct rte_ring *ring, struct rte_mempool_cache *kept, void **objects
 	return take(ring, kept, RTE_MIN(n, kept->len), objects, n);
 }
 
-/* All or none of the core's own objects. */
+/* Gets all objects or none, of the core's own home. */
 static int
 get_own(struct homes *homes, struct home_list *own, void **objects, unsigned int n)
 {
@@ -111,7 +111,7 @@ fullest(const struct homes *homes)
 	return best;
 }
 
-/* Puts objects back into their rings: what a call that fails had taken. */
+/* Puts the objects that a failed call had taken back into their rings. */
 static void
 give_back(struct homes *homes, void * const *objects, unsigned int n)
 {
@@ -139,7 +139,9 @@ homes_get_of_any(struct homes *homes, void **objects, unsigned int n)
 	return 0;
 }
 
-/* Takes what the home has left, then from other homes: returns how many of those. */
+/*
+ * Takes the objects left in the home, then objects of other homes, and returns the number of these.
+ */
 static int
 get_borrowing(struct homes *homes, struct home_list *own, void **objects, unsigned int n)
 {
@@ -170,7 +172,10 @@ homes_get_of_several(struct homes *homes, void **objects, unsigned int n)
 	}
 	if (get_own(homes, &homes->list[own], objects, n) == 0)
 		return 0;
-	/* For a front that cannot be filled the library asks again, for what its caller needs alone. */
+	/*
+	 * For a front that cannot be filled the library asks again, for what its caller needs
+	 * alone.
+	 */
 	if (!homes->borrow || is_in_front(&homes->list[own], objects))
 		return -ENOBUFS;
 	borrowed = get_borrowing(homes, &homes->list[own], objects, n);
@@ -204,7 +209,7 @@ put_afar(struct homes *homes, unsigned int home, unsigned int lcore, void * cons
 		homes->counts[lcore].puts_refused += n;
 		return -EINVAL;
 	}
-	/* What is for all cores is never from afar. */
+	/* An object for all cores is never from afar. */
 	if (home != homes->of_lcore[lcore] && homes->list[home].lcore != LCORE_ID_ANY)
 		homes->counts[lcore].puts_from_afar += n;
 	return enqueue(&homes->list[home], objects, n);
@@ -262,7 +267,7 @@ homes_put_to_several(struct homes *homes, void * const *objects, unsigned int n)
 	if (own != HOME_NONE && is_in_front(&homes->list[own], objects)) {
 		ret = return_kept(homes, &homes->list[own]);
 	} else if (own != HOME_NONE) {
-		/* What is the core's own up to the first that is not: most often all. */
+		/* Objects of the core's own home up to the first that is not: most often all. */
 		while (leading < n && homes_of_several(homes, objects[leading]) == own)
 			leading++;
 		if (leading > 0)

@@ -112,7 +112,7 @@ movable_get(const struct movable *movable, struct homes *homes, void **objects, 
 	return 0;
 }
 
-/* What packets do not come by: they are freed into the pool that they name. */
+/* Packets do not pass here: they are freed into the pool that they name. */
 int
 movable_put(struct rte_mempool *pool, struct homes *homes, void * const *objects, unsigned int n)
 {

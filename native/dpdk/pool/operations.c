@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mempool driver: what the library calls, and in which place it finds it. */
+/* The mempool driver: the functions that the library calls, and their place in its table. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,14 +9,17 @@
 #include "log.h"
 #include "slice_pool.h"
 
-/* Which operations the library calls for a pool. */
+/* Numbers of the operations that the library calls for a pool. */
 static int index_of_several, index_of_one;
 
-/* Once for a pool: the library tells its caller nothing, and it may happen for each packet. */
+/*
+ * Logs once for a pool: the library does not report it to its caller, and it may happen for each
+ * packet.
+ */
 static void
 log_foreign(const struct rte_mempool *mempool, struct slice_pool *pool)
 {
-	if (!__atomic_exchange_n(&pool->foreign_said, true, __ATOMIC_RELAXED))
+	if (!__atomic_exchange_n(&pool->foreign_logged, true, __ATOMIC_RELAXED))
 		SKL_LOG(ERR, "pool %s: objects were freed into it that are none of its own; they are "
 			"left alone and counted as puts_refused\n", mempool->name);
 }
@@ -127,7 +130,7 @@ slice_pool_count(const struct rte_mempool *mempool)
 		homes_free_objects(&pool->homes);
 }
 
-/* Own pools of homes as well: the table of drivers has no place for a third. */
+/* Also for the pools of homes: the table of drivers has no room for a third driver. */
 static const struct rte_mempool_ops ops_of_several = {
 	.name = SKL_MEMPOOL_OPS,
 	.alloc = slice_pool_alloc,
@@ -139,7 +142,7 @@ static const struct rte_mempool_ops ops_of_several = {
 	.populate = slice_pool_populate,
 };
 
-/* What pools of the former become that have one home: no question on the data path. */
+/* Operations of pools with one home, so that the data path needs no check. */
 static const struct rte_mempool_ops ops_of_one = {
 	.name = SKL_MEMPOOL_OPS "_one",
 	.alloc = slice_pool_alloc,

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The page that was asked for last; zeroed: none. */
+/* The page of the last call, as a cache; zeroed before the first one. */
 struct page {
 	uintptr_t start;
 	size_t bytes;
@@ -14,9 +14,9 @@ struct page {
 };
 
 /*
- * Physical address of a byte. Page by page out of /proc/self/pagemap, whatever the IO address is:
- * with IOVA as VA that is not the physical one.
- * -ENOTSUP: no huge page of EAL's; -EACCES: the kernel hides physical addresses (CAP_SYS_ADMIN).
+ * Finds the physical address of a byte. It is read from /proc/self/pagemap for each page, since the
+ * IO address is not the physical one with IOVA as VA. -ENOTSUP if the address is not in a huge page
+ * of EAL; -EACCES if the kernel hides physical addresses (CAP_SYS_ADMIN).
  */
 int physical_address(struct page *last, const void *address, uint64_t *physical);
 

@@ -9,7 +9,7 @@
 
 #include "physical.h"
 
-/* Where an object is laid out in a chunk. */
+/* The position of an object in a chunk. */
 struct slot {
 	size_t offset; /* of the object's header */
 	uint8_t home;
@@ -92,7 +92,7 @@ next_slot(const struct plan *plan, const uint32_t *left, const struct rte_mempoo
 	}
 }
 
-/* How far the buffer of the object there moves for each poller. -ENOENT: farther than it may. */
+/* Lines by which the buffer of the object in a slot moves for each poller. -ENOENT if too many. */
 static int
 find_lines(const struct plan *plan, const struct rte_mempool *pool, const struct chunk *chunk,
 	struct page *page, struct slot *slot, uint8_t *lines, uint64_t *physical)
@@ -179,7 +179,7 @@ find_slots(const struct placement *placement, const struct plan *plan,
 	return found;
 }
 
-/* Room for the objects of a chunk in the tables. */
+/* Makes room for the objects of a chunk in the tables. */
 static int
 cover(struct rte_mempool *pool, struct homes *homes, struct movable *movable,
 	const struct chunk *chunk)
@@ -295,7 +295,10 @@ placement_bytes(const struct plan *plan, const struct rte_mempool *pool, uint32_
 				wanted++;
 				break;
 			}
-	/* As if slices were drawn at random: slices / wanted lines until one is right, itself included. */
+	/*
+	 * As if slices were drawn at random: slices / wanted lines until one is right, itself
+	 * included.
+	 */
 	per_object = bytes + RTE_CACHE_LINE_SIZE *
 		(plan->moves ? slices : (slices - wanted) / wanted);
 	sum = per_object * objects;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where objects lie in a chunk of memory: each so far along that its placed line is in a slice of
- * the core that it is for.
+ * Placement of objects in a chunk of memory: each object lies where its placed line is in a slice
+ * of the core for which it is made.
  *
  * The objects are placed, not the buffers inside them: rte_pktmbuf_init(), which runs after this,
- * and rte_pktmbuf_detach() compute a buffer's address from its mbuf's, so that a
- * shift inside the object would be lost there. Where buffers move (movable.h) each get repeats it.
+ * and rte_pktmbuf_detach() compute a buffer's address from its mbuf's, so that a shift inside the
+ * object would be lost there. Where buffers move (movable.h) each get repeats it.
  */
 #ifndef SKL_PLACEMENT_H
 #define SKL_PLACEMENT_H
@@ -14,7 +14,7 @@
 #include "movable.h"
 #include "plan.h"
 
-/* Grows from chunk to chunk. */
+/* State of the placement, which grows with each chunk. */
 struct placement {
 	uint32_t left[RTE_MAX_LCORE]; /* objects still to be placed for each home */
 	uint32_t objects;
@@ -28,27 +28,31 @@ struct chunk {
 	char *start;
 	size_t bytes;
 	rte_iova_t iova;
-	rte_mempool_populate_obj_cb_t *add; /* told of each object before it is put into the pool */
+	/* called for each object before it is put into the pool */
+	rte_mempool_populate_obj_cb_t *add;
 	void *add_argument;
 };
 
-/* Shares `objects` out among the homes. */
+/* Shares out `objects` objects among the homes. */
 void placement_start(struct placement *placement, const struct plan *plan, uint32_t objects);
 
 /*
- * Places objects of `pool` into the chunk and puts them into their homes.
- * How many; -ERANGE: the table does not cover an address (in *uncovered); -ENOTSUP, -EACCES as
- * physical_address(); -ENOMEM. Nothing was placed then.
+ * Places objects of `pool` into the chunk, puts them into their homes, and returns their number.
+ * -ERANGE if the table does not cover an address (in *uncovered); -ENOTSUP, -EACCES as
+ * physical_address(); -ENOMEM. On an error nothing was placed.
  */
 int placement_fill(struct placement *placement, const struct plan *plan, struct rte_mempool *pool,
 	struct homes *homes, struct movable *movable, const struct chunk *chunk, uint64_t *uncovered);
 
-/* The same with objects one after the other, wherever their lines lie. */
+/* Places objects one after the other, wherever their lines lie; otherwise as placement_fill(). */
 int placement_fill_plain(struct placement *placement, const struct plan *plan,
 	struct rte_mempool *pool, struct homes *homes, struct movable *movable,
 	const struct chunk *chunk);
 
-/* Bytes for `objects` more, about; a pool that needs more asks again. For ops.calc_mem_size. */
+/*
+ * Estimates the bytes for `objects` more; a pool that needs more calls again. For
+ * ops.calc_mem_size.
+ */
 ssize_t placement_bytes(const struct plan *plan, const struct rte_mempool *pool, uint32_t objects,
 	size_t page_bytes, size_t *least_bytes);
 

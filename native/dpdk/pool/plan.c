@@ -13,7 +13,10 @@
 #include "log.h"
 #include "movable.h"
 
-/* Pools of rte_pktmbuf_pool_create() and its like know their mbufs' sizes before objects are placed. */
+/*
+ * Pools of rte_pktmbuf_pool_create() and its like know their mbufs' sizes before objects are
+ * placed.
+ */
 static const struct rte_pktmbuf_pool_private *
 as_packet_pool(const struct rte_mempool *pool)
 {
@@ -191,7 +194,9 @@ find_homes(const struct settings *settings, const skl_latencies *latencies,
 	return 0;
 }
 
-/* Latencies of another part than the table's would choose slices that mean nothing. */
+/*
+ * Opens the latencies: those of another CPU model than that of the table would choose wrong slices.
+ */
 static int
 open_latencies(const struct settings *settings, const struct plan *plan,
 	skl_latencies **latencies, char *why, size_t why_bytes)

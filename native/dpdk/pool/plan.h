@@ -15,28 +15,29 @@ struct home {
 
 struct plan {
 	skl_slice_map *map;    /* NULL: objects lie anywhere */
-	size_t placed_byte;    /* of an object: its line is the one to place */
-	bool moves;            /* buffers move inside objects, which are for all cores */
+	size_t placed_byte;    /* byte of an object whose line is placed */
+	bool moves;            /* whether buffers move inside objects, which are for all cores */
 	unsigned int homes;
 	struct home home[RTE_MAX_LCORE];
 };
 
 /*
- * What the settings mean for this pool; `plan` is to be closed. Negative errno with the reason in
- * `why`; -EINVAL alone is the settings' fault, all else may be answered by plain placement.
+ * Makes the plan of a pool from the settings. The caller has to close it. Negative errno, with the
+ * reason in `why`: only -EINVAL is a fault of the settings; after any other error plain placement
+ * is possible.
  */
 int plan_make(const struct settings *settings, const struct rte_mempool *pool, struct plan *plan,
 	char *why, size_t why_bytes);
 
-/* One home, nothing to place. */
+/* Makes a plan of one home, in which nothing is placed. */
 void plan_make_plain(struct plan *plan);
 
 void plan_close(struct plan *plan);
 
-/* Why there is no packet header in the pool's objects, as a text; NULL if there is. */
+/* Why the objects of a pool have no packet headers, as a text; NULL if they have. */
 const char *plan_nothing_because(const struct rte_mempool *pool);
 
-/* Whether the pool's private data says where packet data begins. */
+/* Whether the private data of the pool has the offset of packet data. */
 bool plan_knows_layout(const struct rte_mempool *pool);
 
 #endif

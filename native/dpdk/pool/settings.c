@@ -13,7 +13,7 @@
 
 #define VARIABLE(name) "SKIPLINE_SLICE_" name
 
-/* Reads one number of `text` up to `end`; NULL if there is none below `limit`. */
+/* Reads one number of `text` up to `end`; NULL if it has no number below `limit`. */
 static const char *
 read_number(const char *text, const char *end, unsigned long limit, unsigned long *number)
 {
@@ -115,7 +115,7 @@ workers(struct lcore_set *pollers)
 		pollers->has[lcore] = true;
 		found++;
 	}
-	/* Service cores are counted among lcores, and are no workers. */
+	/* Service cores are counted among lcores, but are not workers. */
 	if (found == 0)
 		pollers->has[rte_get_main_lcore()] = true;
 }

@@ -19,8 +19,8 @@ struct lcore_set {
 
 struct settings {
 	const char *table;     /* never NULL */
-	const char *latencies; /* NULL: slices are listed */
-	const char *slices;    /* NULL: nearest by latencies */
+	const char *latencies; /* NULL: `slices` has them */
+	const char *slices;    /* NULL: the nearest by `latencies` */
 	unsigned int nearest;
 	unsigned int line;
 	struct lcore_set pollers;
@@ -31,13 +31,13 @@ struct settings {
 };
 
 /*
- * Reads `config`, or the environment if it is NULL, for the pool of this name. Text is borrowed.
- * -EINVAL: a value is missing or wrong; `why` says which, and what is allowed.
+ * Reads `config`, or the environment if it is NULL, for the pool of this name. Texts are borrowed.
+ * -EINVAL if a value is missing or wrong; `why` has the value, and what is allowed.
  */
 int settings_read(const struct skl_mempool_config *config, const char *pool_name,
 	struct settings *settings, char *why, size_t why_bytes);
 
-/* The slices listed for an lcore in "1=0,2;2=4". -ENOENT: none; -EINVAL: damaged. */
+/* Reads the slices of an lcore from "1=0,2;2=4". -ENOENT if it has none; -EINVAL if not valid. */
 int settings_slices_of(const char *text, unsigned int lcore, struct slice_set *slices);
 
 #endif

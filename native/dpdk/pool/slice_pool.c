@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a pool comes to be: its plan, the homes of its objects, and where they are placed. */
+/* Creation of a pool: its plan, the homes of its objects, and their placement. */
 #include "slice_pool.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 RTE_LOG_REGISTER(skl_mempool_logtype, pmd.mempool.skipline, NOTICE);
 
-/* Text for a failure to place an object. */
+/* Logs why an object could not be placed. */
 static void
 log_unplaced(const struct rte_mempool *pool, int level, int reason, uint64_t physical)
 {
@@ -37,7 +37,7 @@ log_unplaced(const struct rte_mempool *pool, int level, int reason, uint64_t phy
 		rte_log(level, skl_mempool_logtype, "SKIPLINE: pool %s: %s\n", pool->name, why);
 }
 
-/* The plan, or a plain one where that is asked for or there is nothing to place. */
+/* Makes the plan; a plain one if the settings request it, or nothing can be placed. */
 static int
 make_plan(const struct rte_mempool *mempool, struct plan *plan, struct settings *settings)
 {

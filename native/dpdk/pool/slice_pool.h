@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pool of this driver, in memory that processes share. rte_mempool.pool_data points to its end,
- * where the ring of a pool of one home is, as in pools of the standard driver: all that such a
- * pool's data path needs.
+ * A pool of this driver, in memory that processes share. rte_mempool.pool_data points to its end.
+ * The ring of a pool of one home is there, as in pools of the standard driver: its data path needs
+ * nothing else.
  */
 #ifndef SKL_SLICE_POOL_H
 #define SKL_SLICE_POOL_H
@@ -19,9 +19,9 @@ struct slice_pool {
 	struct movable movable;
 	struct placement placement;
 	enum skl_mempool_unplaced unplaced;
-	bool foreign_said;
-	const struct rte_mempool *whole; /* the pool that the library knows */
-	struct plan plan; /* its map is in memory of the process that made the pool */
+	bool foreign_logged;
+	const struct rte_mempool *whole; /* pool that the library knows */
+	struct plan plan; /* its map is in memory of the process that created the pool */
 	pid_t maker;
 } __rte_cache_aligned;
 
@@ -39,10 +39,12 @@ ssize_t slice_pool_calc_mem_size(const struct rte_mempool *mempool, uint32_t obj
 int slice_pool_populate(struct rte_mempool *mempool, unsigned int most_objects, void *start,
 	rte_iova_t iova, size_t bytes, rte_mempool_populate_obj_cb_t *add, void *add_argument);
 
-/* The library's number for the operations of pools that are shared between cores, or of one. */
+/*
+ * Number in the library of the operations of pools that are shared between cores, or of one core.
+ */
 int operations_index(bool is_shared);
 
-/* NULL if the pool is of another driver, or not populated. */
+/* The pool of this driver; NULL if the pool is of another driver, or not populated. */
 struct slice_pool *slice_pool_of(const struct rte_mempool *pool);
 
 #endif

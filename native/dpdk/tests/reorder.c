@@ -15,17 +15,17 @@
 
 #define QUEUES 5
 #define BURST 32
-/* Numbers of places begin again after 65,536. */
+/* Numbers of slots begin again after 65,536. */
 #define COPIES 200000
 #define SEEDS 20
 
-/* What is judged: `release` writes the places that it releases, in order. */
+/* What is judged: `release` writes the slots that it releases, in order. */
 struct array {
 	void (*clear)(void);
 	uint16_t (*room)(void);
 	uint16_t (*enter)(void);
-	void (*end)(uint16_t place);
-	uint16_t (*release)(uint16_t *places, uint16_t most);
+	void (*end)(uint16_t slot);
+	uint16_t (*release)(uint16_t *slots, uint16_t most);
 };
 
 static struct reorder order;
@@ -49,24 +49,24 @@ enter_order(void)
 }
 
 static void
-end_order(uint16_t place)
+end_order(uint16_t slot)
 {
-	reorder_end(&order, place);
+	reorder_end(&order, slot);
 }
 
 static uint16_t
-release_order(uint16_t *places, uint16_t most)
+release_order(uint16_t *slots, uint16_t most)
 {
 	uint16_t i, n = reorder_release(&order, most);
 
 	for (i = 0; i < n; i++)
-		places[i] = reorder_last(&order) - n + 1 + i;
+		slots[i] = reorder_last(&order) - n + 1 + i;
 	return n;
 }
 
-/* The null model: places as they ended. */
+/* The null model: slots as they ended. */
 static struct {
-	uint16_t next, ended[REORDER_PLACES];
+	uint16_t next, ended[REORDER_SLOTS];
 	uint32_t first, last;
 } as_ended;
 
@@ -82,7 +82,7 @@ static uint32_t entered, released;
 static uint16_t
 room_as_ended(void)
 {
-	return REORDER_PLACES - (entered - released);
+	return REORDER_SLOTS - (entered - released);
 }
 
 static uint16_t
@@ -92,18 +92,18 @@ enter_as_ended(void)
 }
 
 static void
-end_as_ended(uint16_t place)
+end_as_ended(uint16_t slot)
 {
-	as_ended.ended[as_ended.last++ % REORDER_PLACES] = place;
+	as_ended.ended[as_ended.last++ % REORDER_SLOTS] = slot;
 }
 
 static uint16_t
-release_as_ended(uint16_t *places, uint16_t most)
+release_as_ended(uint16_t *slots, uint16_t most)
 {
 	uint16_t n = 0;
 
 	while (n < most && as_ended.first != as_ended.last)
-		places[n++] = as_ended.ended[as_ended.first++ % REORDER_PLACES];
+		slots[n++] = as_ended.ended[as_ended.first++ % REORDER_SLOTS];
 	return n;
 }
 
@@ -115,7 +115,7 @@ static const struct array unordered = {
 };
 
 struct queue {
-	uint16_t places[REORDER_PLACES];
+	uint16_t slots[REORDER_SLOTS];
 	unsigned int n;
 };
 
@@ -140,10 +140,10 @@ enter_burst(const struct array *array)
 	unsigned int n = 1 + below(BURST);
 
 	while (n-- > 0 && entered < COPIES && array->room() > 0) {
-		uint16_t place = array->enter();
+		uint16_t slot = array->enter();
 
-		has_ended[place] = false;
-		queue->places[queue->n++] = place;
+		has_ended[slot] = false;
+		queue->slots[queue->n++] = slot;
 		entered++;
 	}
 }
@@ -157,11 +157,11 @@ end_some(const struct array *array, bool in_order)
 
 	for (; n > 0 && queue->n > 0; n--) {
 		at = in_order ? 0 : below(queue->n);
-		has_ended[queue->places[at]] = true;
-		array->end(queue->places[at]);
+		has_ended[queue->slots[at]] = true;
+		array->end(queue->slots[at]);
 		queue->n--;
 		for (i = at; i < queue->n; i++)
-			queue->places[i] = queue->places[i + 1];
+			queue->slots[i] = queue->slots[i + 1];
 	}
 }
 
@@ -169,10 +169,10 @@ end_some(const struct array *array, bool in_order)
 static bool
 releases_in_order(const struct array *array)
 {
-	uint16_t places[BURST], n = array->release(places, below(BURST + 1)), i;
+	uint16_t slots[BURST], n = array->release(slots, below(BURST + 1)), i;
 
 	for (i = 0; i < n; i++, released++)
-		if (places[i] != (uint16_t)released || !has_ended[places[i]])
+		if (slots[i] != (uint16_t)released || !has_ended[slots[i]])
 			return false;
 	return true;
 }
@@ -227,8 +227,8 @@ an_array_that_is_full_has_no_room(void **state)
 
 	(void)state;
 	reorder_clear(&order);
-	for (i = 0; i < REORDER_PLACES; i++) {
-		assert_int_equal(reorder_room(&order), REORDER_PLACES - i);
+	for (i = 0; i < REORDER_SLOTS; i++) {
+		assert_int_equal(reorder_room(&order), REORDER_SLOTS - i);
 		reorder_end(&order, reorder_enter(&order) + (i == 0));
 	}
 	assert_int_equal(reorder_room(&order), 0);

@@ -10,18 +10,18 @@
 #include <rte_lcore.h>
 #include <rte_malloc.h>
 
-#include "silence.h"
+#include "lost_batch.h"
 
 static void
-copy_by_core(struct channel *channel, uint16_t place)
+copy_by_core(struct channel *channel, uint16_t slot)
 {
-	const struct copy *copy = &channel->copies[place % REORDER_PLACES];
+	const struct copy *copy = &channel->copies[slot % REORDER_SLOTS];
 
 	memcpy(copy->to, copy->from, copy->bytes);
 	channel->counts.by_core++;
 }
 
-/* The queue that the open batch goes to, or the next one that has room; NULL if none has. */
+/* The queue of the open batch, or the next one that has room; NULL if none has. */
 static struct work_queue *
 queue_with_room(struct channel *channel)
 {
@@ -50,50 +50,50 @@ all_queues_are_gone(const struct channel *channel)
 static uint16_t
 room(const void *private, uint16_t vchan __rte_unused)
 {
-	/* DPDK's functions of this type take a constant; the turn is no part of what they show. */
+	/* DPDK's functions of this type take a constant; callers cannot see the turn. */
 	struct channel *channel = (struct channel *)(uintptr_t)private;
 	struct work_queue *queue = queue_with_room(channel);
-	uint16_t places = reorder_room(&channel->order);
+	uint16_t slots = reorder_room(&channel->order);
 
 	if (queue == NULL)
-		return all_queues_are_gone(channel) ? places : 0;
-	return RTE_MIN(places, work_queue_room(queue));
+		return all_queues_are_gone(channel) ? slots : 0;
+	return RTE_MIN(slots, work_queue_room(queue));
 }
 
 static void
-note_ended(struct channel *channel, const struct ended *ended, uint16_t n)
+mark_ended(struct channel *channel, const struct ended_copy *ended, uint16_t n)
 {
 	struct reorder *order = &channel->order;
-	uint16_t i, place;
+	uint16_t i, slot;
 
 	for (i = 0; i < n; i++) {
-		place = ended[i].place;
+		slot = ended[i].slot;
 		if (ended[i].failed && !channel->faults.passes_failed)
-			copy_by_core(channel, place);
-		if (place != order->oldest && !order->ended[(uint16_t)(place - 1) % REORDER_PLACES])
+			copy_by_core(channel, slot);
+		if (slot != order->oldest && !order->ended[(uint16_t)(slot - 1) % REORDER_SLOTS])
 			channel->counts.overtakes++;
-		reorder_end(order, place);
+		reorder_end(order, slot);
 	}
 	channel->ended += n;
 }
 
-/* vhost has asked for room before. */
+/* vhost calls room() before this function. */
 static int
 copy(void *private, uint16_t vchan __rte_unused, rte_iova_t from, rte_iova_t to, uint32_t bytes,
 	uint64_t flags __rte_unused)
 {
 	struct channel *channel = private;
 	struct work_queue *queue = queue_with_room(channel);
-	uint16_t place = channel->order.next;
-	struct copy *copy = &channel->copies[place % REORDER_PLACES];
+	uint16_t slot = channel->order.next;
+	struct copy *copy = &channel->copies[slot % REORDER_SLOTS];
 	int ret;
 
 	if (reorder_room(&channel->order) == 0 || (queue == NULL && !all_queues_are_gone(channel)))
 		return -ENOSPC;
-	/* Virtual addresses: main.c asks for them. */
+	/* Virtual addresses: main.c checks that EAL uses them. */
 	*copy = (struct copy){ (const void *)(uintptr_t)from, (void *)(uintptr_t)to, bytes };
 	if (queue != NULL) {
-		ret = work_queue_copy(queue, place, copy->from, copy->to, bytes);
+		ret = work_queue_copy(queue, slot, copy->from, copy->to, bytes);
 		if (ret < 0)
 			return ret;
 		channel->is_open = true;
@@ -101,9 +101,9 @@ copy(void *private, uint16_t vchan __rte_unused, rte_iova_t from, rte_iova_t to,
 		return reorder_enter(&channel->order);
 	}
 	reorder_enter(&channel->order);
-	copy_by_core(channel, place);
-	note_ended(channel, &(struct ended){ .place = place }, 1);
-	return place;
+	copy_by_core(channel, slot);
+	mark_ended(channel, &(struct ended_copy){ .slot = slot }, 1);
+	return slot;
 }
 
 static int
@@ -124,19 +124,19 @@ submit(void *private, uint16_t vchan __rte_unused)
 static void
 collect(struct channel *channel, struct work_queue *queue)
 {
-	struct ended ended[WORK_QUEUE_PLACES];
-	enum silence silence;
+	struct ended_copy ended[WORK_QUEUE_SLOTS];
+	enum batch_loss loss;
 	uint16_t n;
 
 	if (queue->state == QUEUE_IS_GONE)
 		return;
 	n = work_queue_collect(queue, ended);
 	if (n == 0) {
-		silence = silence_look(queue);
-		if (silence != NOT_SILENT)
-			n = silence_end(queue, silence, ended);
+		loss = lost_batch_check(queue);
+		if (loss != NO_LOSS)
+			n = lost_batch_recover(queue, loss, ended);
 	}
-	note_ended(channel, ended, n);
+	mark_ended(channel, ended, n);
 }
 
 static uint16_t
@@ -161,7 +161,7 @@ completed(void *private, uint16_t vchan __rte_unused, const uint16_t most, uint1
 	return n;
 }
 
-/* DPDK's device without hardware; -1 if there is none. */
+/* Makes a dma_skeleton, DPDK's device without hardware; -1 if that fails. */
 static int
 create_skeleton(unsigned int lcore)
 {

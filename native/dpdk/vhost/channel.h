@@ -2,15 +2,15 @@
 /*
  * The DMA device that vhost copies with: a reordering array in front of the work queues of a core.
  *
- * vhost tells a device by its number and calls the functions that DPDK has in a table under that
- * number (rte_dmadev_core.h). A channel takes the number of a dma_skeleton, DPDK's device without
- * hardware, and puts its own functions there: vhost and the idxd driver stay as they are. vhost
- * does not look at how a copy ended, so a channel redoes by the core what has failed before it
- * reports it, and it reports copies in the order in which vhost has asked for them, whichever queue
- * they went to.
+ * vhost identifies a device by its number, and calls the functions that DPDK keeps in a table under
+ * that number (rte_dmadev_core.h). A channel takes the number of a dma_skeleton, DPDK's device
+ * without hardware, and puts its own functions there: vhost and the idxd driver stay unchanged.
+ * vhost does not check the status of copies. So the core repeats each copy that failed before the
+ * channel reports it, and the channel reports copies in the order of vhost's requests, whichever
+ * queue executed them.
  *
- * vhost holds a lock around each call: a channel is for one core, and for the thread that ends
- * the connections of guests.
+ * vhost holds a lock around each call: a channel is for one core, and for the thread that ends the
+ * connections of guests.
  */
 #ifndef VHOST_CHANNEL_H
 #define VHOST_CHANNEL_H
@@ -23,9 +23,9 @@
 
 #define CHANNEL_QUEUES 16
 
-/* What the tests leave out, to see that it matters. */
+/* Faults for tests: features that a channel leaves out, so that tests see that they matter. */
 struct channel_faults {
-	bool passes_failed; /* a failed copy passes for done */
+	bool passes_failed; /* a failed copy is reported as done */
 	bool releases_any;  /* as many copies are released as have ended, whichever they are */
 };
 
@@ -36,32 +36,32 @@ struct copy {
 };
 
 struct channel_counts {
-	uint64_t by_core;   /* copies redone after a failure, or done for want of a queue */
-	uint64_t overtakes; /* copies that ended before the one ahead of them */
-	uint64_t foreign;   /* submissions by another core than the channel's */
+	uint64_t by_core;   /* copies by the core, after a failure or without a queue */
+	uint64_t overtakes; /* copies that ended before an earlier one */
+	uint64_t foreign;   /* submissions by a core that is not the channel's */
 };
 
 struct channel {
 	struct reorder order;
-	uint16_t ended; /* and are not released */
-	struct copy copies[REORDER_PLACES];
+	uint16_t ended; /* copies that have ended and are not released */
+	struct copy copies[REORDER_SLOTS];
 	struct work_queue queues[CHANNEL_QUEUES];
 	unsigned int n_queues;
-	unsigned int turn; /* the queue that gets the batch which is written */
-	bool is_open;      /* that batch has copies */
-	int16_t dma;       /* the number that vhost knows */
+	unsigned int turn; /* number of the queue whose batch is being written */
+	bool is_open;      /* whether that batch has copies */
+	int16_t dma;       /* number of the device for vhost */
 	unsigned int lcore;
 	struct channel_faults faults;
 	struct channel_counts counts;
 };
 
-/* A channel of a core, without queues yet; NULL if there is no dma_skeleton or no memory. */
+/* Makes a channel of a core, without queues; NULL without a dma_skeleton, or without memory. */
 struct channel *channel_create(unsigned int lcore, const struct channel_faults *faults);
 
-/* Gives it a queue of its own; NULL and a negative errno if that cannot be. */
+/* Adds a queue, which no other channel uses; NULL and a negative errno on failure. */
 const struct work_queue *channel_add(struct channel *channel, int16_t dma, int *error);
 
-/* Ends the queue's device: the driver of the kernel waits for what is under way. */
+/* Stops the devices of all queues; the driver of the kernel waits for copies under way. */
 void channel_stop(struct channel *channel);
 
 #endif

@@ -9,9 +9,9 @@ static void
 receive(struct flow *flow)
 {
 	uint16_t queue = sending_queue(flow->pair);
-	int under_way, vid = link_use(flow->from, queue, flow->dma);
+	int under_way, vid = link_guest(flow->from, queue, flow->dma);
 
-	if (vid == NOT_THERE)
+	if (vid == NO_GUEST)
 		return;
 	flow->first = 0;
 	if (flow->dma < 0)
@@ -24,7 +24,7 @@ receive(struct flow *flow)
 }
 
 static unsigned int
-hand_over(struct flow *flow, int vid)
+deliver(struct flow *flow, int vid)
 {
 	uint16_t queue = receiving_queue(flow->pair), sent;
 	struct rte_mbuf **packets = flow->waiting + flow->first;
@@ -63,10 +63,10 @@ flow_turn(struct flow *flow)
 		receive(flow);
 		moved = flow->n;
 	}
-	vid = link_use(flow->to, receiving_queue(flow->pair), flow->dma);
-	if (vid != NOT_THERE) {
+	vid = link_guest(flow->to, receiving_queue(flow->pair), flow->dma);
+	if (vid != NO_GUEST) {
 		if (flow->n > 0)
-			moved += hand_over(flow, vid);
+			moved += deliver(flow, vid);
 		if (flow->dma >= 0)
 			moved += free_delivered(flow, vid);
 	} else if (flow->n > 0 && __atomic_load_n(&flow->to->has_left, __ATOMIC_ACQUIRE)) {

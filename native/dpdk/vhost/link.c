@@ -13,7 +13,7 @@
 #include <rte_vhost_async.h>
 
 #define BURST 32
-/* A queue that is not probed (work_queue.h) may have lost what is waited for. */
+/* A queue that cannot be probed (work_queue.h) may have lost the copies that are waited for. */
 #define WAIT_SECONDS 5
 
 struct link links[LINKS];
@@ -31,9 +31,9 @@ receiving_queue(unsigned int pair)
 	return 2 * pair;
 }
 
-/* The link of a guest that has come: its socket is the guest's name. */
+/* The link of a guest, whose name is its socket. */
 static struct link *
-link_of(int vid)
+find_link(int vid)
 {
 	char name[PATH_MAX];
 	unsigned int i;
@@ -46,9 +46,9 @@ link_of(int vid)
 }
 
 static int
-guest_comes(int vid)
+guest_connects(int vid)
 {
-	struct link *link = link_of(vid);
+	struct link *link = find_link(vid);
 
 	if (link == NULL)
 		return -1;
@@ -56,7 +56,7 @@ guest_comes(int vid)
 	return 0;
 }
 
-/* No core begins another turn with what was withdrawn before. */
+/* Waits until each core has begun a turn in which it does not see the guest any more. */
 static void
 wait_for_turns(void)
 {
@@ -71,7 +71,7 @@ wait_for_turns(void)
 	}
 }
 
-/* Packets whose guest is gone go with it. */
+/* Frees the packets for a guest that has disconnected, and closes the channel of a virtqueue. */
 static void
 close_channel(int vid, uint16_t queue, int16_t dma)
 {
@@ -91,14 +91,14 @@ close_channel(int vid, uint16_t queue, int16_t dma)
 }
 
 static void
-guest_leaves(int vid)
+guest_disconnects(int vid)
 {
-	struct link *link = link_of(vid);
+	struct link *link = find_link(vid);
 	uint16_t queue;
 
-	if (link == NULL || link->vid == NOT_THERE)
+	if (link == NULL || link->vid == NO_GUEST)
 		return;
-	__atomic_store_n(&link->vid, NOT_THERE, __ATOMIC_RELEASE);
+	__atomic_store_n(&link->vid, NO_GUEST, __ATOMIC_RELEASE);
 	wait_for_turns();
 	for (queue = 0; queue < RTE_DIM(link->is_open); queue++)
 		if (link->is_open[queue]) {
@@ -107,20 +107,20 @@ guest_leaves(int vid)
 		}
 }
 
-/* A guest that stops its device still asks for the state of its virtqueues: it has left later. */
+/* Not when a guest stops its device: it still reads the state of its virtqueues then. */
 static void
-guest_has_left(int vid)
+guest_has_disconnected(int vid)
 {
-	struct link *link = link_of(vid);
+	struct link *link = find_link(vid);
 
 	if (link != NULL)
 		__atomic_store_n(&link->has_left, true, __ATOMIC_RELEASE);
 }
 
 static const struct rte_vhost_device_ops operations = {
-	.new_device = guest_comes,
-	.destroy_device = guest_leaves,
-	.destroy_connection = guest_has_left,
+	.new_device = guest_connects,
+	.destroy_device = guest_disconnects,
+	.destroy_connection = guest_has_disconnected,
 };
 
 static int
@@ -128,7 +128,7 @@ listen_at(const char *path, uint64_t flags)
 {
 	struct stat file;
 
-	/* Of an earlier run: vhost does not take a path that is there. */
+	/* A socket of an earlier run: vhost does not take a path that exists. */
 	if (stat(path, &file) == 0 && S_ISSOCK(file.st_mode))
 		unlink(path);
 	if (rte_vhost_driver_register(path, flags) < 0)
@@ -149,23 +149,23 @@ links_listen(const char *const *paths, bool is_asynchronous)
 	if (is_asynchronous)
 		flags |= RTE_VHOST_USER_ASYNC_COPY;
 	for (i = 0; i < LINKS; i++)
-		links[i] = (struct link){ .path = paths[i], .vid = NOT_THERE };
+		links[i] = (struct link){ .path = paths[i], .vid = NO_GUEST };
 	for (i = 0; ret == 0 && i < LINKS; i++)
 		ret = listen_at(paths[i], flags);
 	return ret;
 }
 
 int
-link_use(struct link *link, uint16_t queue, int16_t dma)
+link_guest(struct link *link, uint16_t queue, int16_t dma)
 {
 	int vid = __atomic_load_n(&link->vid, __ATOMIC_ACQUIRE);
 
-	if (vid == NOT_THERE || dma < 0 || link->is_open[queue])
+	if (vid == NO_GUEST || dma < 0 || link->is_open[queue])
 		return vid;
-	/* The guest has not enabled it yet, or has fewer. */
+	/* The guest has not enabled the virtqueue yet, or has fewer. */
 	if (queue >= rte_vhost_get_vring_num(vid) ||
 			rte_vhost_async_channel_register(vid, queue) < 0)
-		return NOT_THERE;
+		return NO_GUEST;
 	link->is_open[queue] = true;
 	return vid;
 }

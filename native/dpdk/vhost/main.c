@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A switch between two guests of vhost-user, whose copies the cores do or work queues of a DSA.
+ * A switch between two guests of vhost-user. Cores copy the packets, or work queues of a DSA.
  *
  *   options -> link (sockets, guests) -> flow (the three stages of a direction)
  *                                          |
  *   vhost -> channel (a device for vhost) -> reorder (the array)
- *                                         -> work_queue (DPDK's idxd driver) -> silence
+ *                                         -> work_queue (DPDK's idxd driver) -> lost_batch
  *
- * At its end it reports as JSON what became of packets, batches and copies.
+ * At its end it prints the counts of packets, batches and copies as JSON.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -44,7 +44,7 @@ stop(int signal __rte_unused)
 	stopped = 1;
 }
 
-/* CPU time of this thread, if it is wanted: what the system gives to others does not count. */
+/* CPU time of this thread, without the time of other threads; 0 unless --time-turns is given. */
 static double
 cpu_seconds(void)
 {
@@ -56,7 +56,7 @@ cpu_seconds(void)
 	return time.tv_sec + time.tv_nsec * 1e-9;
 }
 
-/* Serves a pair of virtqueues of both guests. Idle, it yields to guests and engines. */
+/* Serves a pair of virtqueues of both guests. An idle thread yields to guests and engines. */
 static int
 serve(void *argument)
 {
@@ -78,7 +78,7 @@ serve(void *argument)
 	return 0;
 }
 
-/* The next device of the idxd driver from a number on, which is -1 if there is none. */
+/* Returns the next device of the idxd driver from a number on; -1 after the last one. */
 static int16_t
 next_queue(int16_t from)
 {
@@ -92,7 +92,7 @@ next_queue(int16_t from)
 	return -1;
 }
 
-/* Deals the work queues out to the channels, so that each has one core. */
+/* Shares the work queues out to the channels, so that each queue has one core. */
 static int
 deal_queues(void)
 {
@@ -104,12 +104,13 @@ deal_queues(void)
 	for (; ret == 0 && dma >= 0 && dealt < most; dma = next_queue(dma + 1)) {
 		const struct work_queue *queue = channel_add(channels[dealt++ % n_pairs], dma, &ret);
 
-		if (queue != NULL && !queue->is_probed)
-			fprintf(stderr, "note: %s: a batch that it loses is waited for: that is told only "
-				"in a group of one engine, with 9 entries or more\n", queue->name);
+		if (queue != NULL && !queue->can_probe)
+			fprintf(stderr, "note: %s: lost batches cannot be detected, and are waited "
+				"for: that needs a group of one engine, and 9 entries or "
+				"more\n", queue->name);
 	}
 	if (ret == 0 && dealt < needed) {
-		fprintf(stderr, "error: --copy dsa: needed are %u dedicated work queues for users, "
+		fprintf(stderr, "error: --copy dsa: %u dedicated work queues for users are needed, "
 			"named dpdk_..., at least one for each core; found: %u\n", needed, dealt);
 		return -ENODEV;
 	}
@@ -273,8 +274,9 @@ main(int argc, char **argv)
 	signal(SIGINT, stop);
 	signal(SIGTERM, stop);
 	if (rte_lcore_count() < 2 || rte_lcore_count() > MOST_PAIRS + 1) {
-		fprintf(stderr, "error: --lcores has %u cores; needed are main and 1 to %u that "
-			"serve a pair of virtqueues each, such as 0,1\n", rte_lcore_count(), MOST_PAIRS);
+		fprintf(stderr, "error: --lcores has %u cores; needed are the main core and 1 to "
+			"%u that serve a pair of virtqueues each, such as 0,1\n",
+			rte_lcore_count(), MOST_PAIRS);
 		return 2;
 	}
 	ret = run();

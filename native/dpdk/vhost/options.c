@@ -35,7 +35,7 @@ number(const char *name, const char *text, unsigned int least, unsigned int most
 	return value;
 }
 
-/* Which of two words it is. */
+/* Whether a value is the second of two allowed words. */
 static bool
 is_second(const char *name, const char *text, const char *first, const char *second)
 {

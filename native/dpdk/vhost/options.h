@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the switch is told on its command line, after EAL's own. */
+/* The options of the switch on its command line, after those of EAL. */
 #ifndef VHOST_OPTIONS_H
 #define VHOST_OPTIONS_H
 
@@ -13,13 +13,15 @@ struct options {
 	const char *sockets[LINKS];
 	bool copies_by_device;
 	unsigned int burst;
-	unsigned int queues;  /* of the device for each core; 0: all that there are, shared out */
-	unsigned int objects; /* of the pool of packets */
-	bool times_turns;     /* CPU time of turns that move something */
+	unsigned int queues;  /* work queues of each core; 0: all of the system, shared out */
+	unsigned int objects; /* size of the pool of packets */
+	bool times_turns;     /* report the CPU time of turns that move packets */
 	struct channel_faults faults;
 };
 
-/* Prints what is wrong, or the usage, and ends the program with 2. */
+/*
+ * Reads the options. On an error it prints the problem, or the usage, and ends the program with 2.
+ */
 void options_read(int argc, char **argv, struct options *options);
 
 #endif

@@ -18,20 +18,20 @@ reorder_clear(struct reorder *order)
 uint16_t
 reorder_room(const struct reorder *order)
 {
-	return REORDER_PLACES - under_way(order);
+	return REORDER_SLOTS - under_way(order);
 }
 
 uint16_t
 reorder_enter(struct reorder *order)
 {
-	order->ended[order->next % REORDER_PLACES] = false;
+	order->ended[order->next % REORDER_SLOTS] = false;
 	return order->next++;
 }
 
 void
-reorder_end(struct reorder *order, uint16_t place)
+reorder_end(struct reorder *order, uint16_t slot)
 {
-	order->ended[place % REORDER_PLACES] = true;
+	order->ended[slot % REORDER_SLOTS] = true;
 }
 
 uint16_t
@@ -40,7 +40,7 @@ reorder_release(struct reorder *order, uint16_t most)
 	uint16_t released = 0;
 
 	while (released < most && order->oldest != order->next &&
-			order->ended[order->oldest % REORDER_PLACES]) {
+			order->ended[order->oldest % REORDER_SLOTS]) {
 		order->oldest++;
 		released++;
 	}

@@ -3,7 +3,8 @@
  * The reordering array: copies are entered in the order of their packets, end in any order on
  * several queues, and are released in the order in which they were entered.
  *
- * Places are numbered as dmadev numbers the operations of a device: 0 to 65535, then 0 again.
+ * Slots are numbered as dmadev numbers the operations of a device: from 0 to 65535, then from 0
+ * again.
  */
 #ifndef VHOST_REORDER_H
 #define VHOST_REORDER_H
@@ -12,29 +13,29 @@
 #include <stdint.h>
 
 /* At least what three queues of DPDK's default sizes have under way; a power of two. */
-#define REORDER_PLACES 4096
+#define REORDER_SLOTS 4096
 
 struct reorder {
-	uint16_t oldest; /* that is not released */
-	uint16_t next;   /* that will be entered */
-	bool ended[REORDER_PLACES];
+	uint16_t oldest; /* slot that is not released yet */
+	uint16_t next;   /* slot of the next copy */
+	bool ended[REORDER_SLOTS];
 };
 
 void reorder_clear(struct reorder *order);
 
-/* How many may be entered now. */
+/* Number of copies that may be entered now. */
 uint16_t reorder_room(const struct reorder *order);
 
-/* Enters one and returns its place. There has to be room. */
+/* Enters a copy and returns its slot. The array has to have room. */
 uint16_t reorder_enter(struct reorder *order);
 
-/* Notes that the one of a place has ended. */
-void reorder_end(struct reorder *order, uint16_t place);
+/* Marks the copy of a slot as ended. */
+void reorder_end(struct reorder *order, uint16_t slot);
 
-/* Releases the oldest ones that have ended, all of which are older than any that has not. */
+/* Releases the oldest copies, up to the first that has not ended, and returns their number. */
 uint16_t reorder_release(struct reorder *order, uint16_t most);
 
-/* The last place that was released. */
+/* The slot that was released last. */
 uint16_t reorder_last(const struct reorder *order);
 
 #endif

@@ -9,7 +9,7 @@
 #include <rte_cycles.h>
 #include <rte_dmadev.h>
 
-/* Opens a file of the device's driver, where DPDK's driver finds it. */
+/* Opens an attribute in sysfs, in the directory that DPDK's driver uses. */
 static FILE *
 open_attribute(const char *object, const char *name)
 {
@@ -21,7 +21,7 @@ open_attribute(const char *object, const char *name)
 	return fopen(path, "r");
 }
 
-/* A number, or -1 if there is none. */
+/* Reads a number from an attribute; -1 if that fails. */
 static int
 read_number(const char *object, const char *name)
 {
@@ -55,7 +55,7 @@ work_queue_is_enabled(const struct work_queue *queue)
 	return strcmp(state, "enabled") == 0;
 }
 
-/* Engines of the group that a queue is in; 0 if the files do not say. */
+/* Number of engines in the group of a queue; 0 if it cannot be read. */
 static unsigned int
 engines_of(const char *name)
 {
@@ -82,9 +82,9 @@ share_entries(struct work_queue *queue)
 	const int probes = WORK_QUEUE_PROBES * BATCHES_OF_A_PROBE;
 	int size = read_number(queue->name, "size");
 
-	queue->is_probed = engines_of(queue->name) == 1 && size > probes;
+	queue->can_probe = engines_of(queue->name) == 1 && size > probes;
 	queue->most_batches = WORK_QUEUE_BATCHES;
-	if (queue->is_probed && size - probes < WORK_QUEUE_BATCHES)
+	if (queue->can_probe && size - probes < WORK_QUEUE_BATCHES)
 		queue->most_batches = size - probes;
 }
 
@@ -93,7 +93,7 @@ work_queue_set_up(struct work_queue *queue)
 {
 	const struct rte_dma_vchan_conf rings = {
 		.direction = RTE_DMA_DIR_MEM_TO_MEM,
-		.nb_desc = WORK_QUEUE_PLACES,
+		.nb_desc = WORK_QUEUE_SLOTS,
 	};
 	int ret = rte_dma_vchan_setup(queue->dma, 0, &rings);
 
@@ -127,14 +127,14 @@ work_queue_room(const struct work_queue *queue)
 }
 
 int
-work_queue_copy(struct work_queue *queue, uint32_t place, const void *from, void *to,
+work_queue_copy(struct work_queue *queue, uint32_t slot, const void *from, void *to,
 	uint32_t bytes)
 {
 	int ret = rte_dma_copy(queue->dma, 0, (uintptr_t)from, (uintptr_t)to, bytes, 0);
 
 	if (ret < 0)
 		return ret;
-	queue->places[queue->next++ % WORK_QUEUE_PLACES] = place;
+	queue->slots[queue->next++ % WORK_QUEUE_SLOTS] = slot;
 	return 0;
 }
 
@@ -144,7 +144,7 @@ work_queue_submit(struct work_queue *queue)
 	if (queue->next == queue->submitted)
 		return;
 	if (work_queue_is_idle(queue))
-		queue->looked = rte_rdtsc();
+		queue->last_progress = rte_rdtsc();
 	queue->submitted = queue->next;
 	queue->ends[queue->next_batch++ % RTE_DIM(queue->ends)] = queue->next;
 	rte_dma_submit(queue->dma, 0);
@@ -156,21 +156,21 @@ work_queue_is_idle(const struct work_queue *queue)
 	return queue->oldest_batch == queue->next_batch;
 }
 
-/* Takes the oldest copy out; false if it was a probe. */
+/* Removes the oldest copy; false if it belongs to a probe. */
 static bool
-take_out(struct work_queue *queue, bool failed, struct ended *ended)
+take_out(struct work_queue *queue, bool failed, struct ended_copy *ended)
 {
-	*ended = (struct ended){ queue->places[queue->oldest++ % WORK_QUEUE_PLACES], failed };
-	return ended->place != NO_PLACE;
+	*ended = (struct ended_copy){ queue->slots[queue->oldest++ % WORK_QUEUE_SLOTS], failed };
+	return ended->slot != NO_SLOT;
 }
 
 /*
- * Setting it up again leaves the driver with the first batch of before: if the first one of now
- * fails, it reports as many copies as lie between the two. So that one copies a word, and its
- * status is read only when the word is there.
+ * After a restart the driver still has the first batch of before: if the first new batch fails, it
+ * reports as many copies as lie between the two. So the first new batch copies one word, and its
+ * status is read only after the word has been written.
  */
 static bool
-was_tried(const struct work_queue *queue)
+trial_has_ended(const struct work_queue *queue)
 {
 	return __atomic_load_n(&queue->trial.target[0], __ATOMIC_ACQUIRE) ==
 		queue->trial.source[0];
@@ -182,17 +182,17 @@ was_tried(const struct work_queue *queue)
  * a failed batch of which a part is read.
  */
 uint16_t
-work_queue_collect(struct work_queue *queue, struct ended *ended)
+work_queue_collect(struct work_queue *queue, struct ended_copy *ended)
 {
-	enum rte_dma_status_code statuses[WORK_QUEUE_PLACES];
+	enum rte_dma_status_code statuses[WORK_QUEUE_SLOTS];
 	uint16_t i, n, last, kept = 0;
 
-	if (work_queue_is_idle(queue) || (queue->is_fresh && !was_tried(queue)))
+	if (work_queue_is_idle(queue) || (queue->was_restarted && !trial_has_ended(queue)))
 		return 0;
-	n = rte_dma_completed_status(queue->dma, 0, WORK_QUEUE_PLACES, &last, statuses);
+	n = rte_dma_completed_status(queue->dma, 0, WORK_QUEUE_SLOTS, &last, statuses);
 	if (n == 0)
 		return 0;
-	queue->is_fresh = false;
+	queue->was_restarted = false;
 	for (i = 0; i < n; i++) {
 		bool failed = statuses[i] != RTE_DMA_STATUS_SUCCESSFUL;
 
@@ -204,6 +204,6 @@ work_queue_collect(struct work_queue *queue, struct ended *ended)
 	while (!work_queue_is_idle(queue) && (int32_t)(queue->oldest -
 			queue->ends[queue->oldest_batch % RTE_DIM(queue->ends)]) >= 0)
 		queue->oldest_batch++;
-	queue->looked = rte_rdtsc();
+	queue->last_progress = rte_rdtsc();
 	return kept;
 }

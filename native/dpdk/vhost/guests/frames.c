@@ -30,7 +30,7 @@ stream_start(struct stream *stream, uint64_t id, uint64_t packets)
 	return stream->seen == NULL ? -ENOMEM : 0;
 }
 
-/* A multiplication spreads a number over the word. */
+/* Spreads a number over a word by a multiplication. */
 static uint64_t
 mix(uint64_t stream, uint64_t number)
 {
@@ -45,7 +45,7 @@ bytes_of(uint64_t stream, uint64_t number, const struct lengths *lengths)
 	return lengths->least + mix(stream, number) % (lengths->most - lengths->least + 1);
 }
 
-/* Of the whole frame, with a checksum of zero in it. */
+/* The checksum of the whole frame, with 0 in the place of the checksum. */
 static uint32_t
 checksum(const struct header *header)
 {
@@ -80,7 +80,7 @@ frame_write(struct rte_mbuf *packet, uint64_t stream, uint64_t number,
 	return true;
 }
 
-/* vhost has one segment for each; what has several is damaged. */
+/* vhost uses one segment for each frame: a packet with several is damaged. */
 static bool
 is_whole(const struct stream *stream, const struct rte_mbuf *packet, const struct lengths *lengths)
 {
@@ -94,7 +94,7 @@ is_whole(const struct stream *stream, const struct rte_mbuf *packet, const struc
 }
 
 void
-frame_judge(struct stream *stream, const struct rte_mbuf *packet, const struct lengths *lengths)
+frame_check(struct stream *stream, const struct rte_mbuf *packet, const struct lengths *lengths)
 {
 	const struct header *header = rte_pktmbuf_mtod(packet, const struct header *);
 	struct verdict *verdict = &stream->verdict;

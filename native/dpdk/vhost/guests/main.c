@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two guests in one program: each sends to the other one, through virtio-user and the switch, and
- * looks at all that arrives (frames.h). Its ports are the first two of EAL, one for each guest.
+ * checks all frames that arrive (frames.h). Their ports are the first two of EAL.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -29,7 +29,7 @@
 /* A pair of virtqueues of a guest. */
 struct end {
 	uint16_t port, queue;
-	struct stream sends; /* what it sends; the other guest judges */
+	struct stream sends; /* frames that it sends, which the other guest checks */
 	struct rte_mbuf *waiting[BURST];
 	unsigned int first, n;
 };
@@ -41,14 +41,14 @@ static struct lengths lengths = { 64, MOST_FRAME_BYTES };
 
 static const char usage[] =
 	"usage: skipline-vhost-guests <EAL options> -- --packets N [options]\n"
-	"Two guests send N packets to each other and look at what arrives.\n"
+	"Two guests send N packets to each other and check those that arrive.\n"
 	"  --packets N         each way, over all pairs of virtqueues\n"
-	"  --bytes N or N-M    of a frame (64-1518)\n"
+	"  --bytes N or N-M    size of a frame (64-1518)\n"
 	"  --pairs N           pairs of virtqueues of each guest (1)\n"
 	"  --idle-seconds N    give up when nothing arrived for as long (10)\n"
-	"  --leave-after N     end without a word when as many have arrived, as one that crashes\n";
+	"  --leave-after N     end at once, as after a crash, when so many have arrived\n";
 
-/* Ends at `end`, or is all there is if that is NULL. */
+/* Reads the number at the beginning of a text up to `end`, or the whole text if `end` is NULL. */
 static unsigned long
 number(const char *name, const char *text, char **end, unsigned long least, unsigned long most)
 {
@@ -139,7 +139,7 @@ start(struct rte_mempool *pool)
 	return ret;
 }
 
-/* Makes frames when none is left, and sends what the virtqueue has room for. */
+/* Makes frames when none is left, and sends as many as the virtqueue has room for. */
 static bool
 send_some(struct end *end, struct rte_mempool *pool)
 {
@@ -170,7 +170,7 @@ receive_some(struct end *end, struct stream *stream)
 	uint16_t i, n = rte_eth_rx_burst(end->port, end->queue, arrived, BURST);
 
 	for (i = 0; i < n; i++)
-		frame_judge(stream, arrived[i], &lengths);
+		frame_check(stream, arrived[i], &lengths);
 	rte_pktmbuf_free_bulk(arrived, n);
 	return n > 0;
 }
@@ -186,7 +186,7 @@ received(unsigned int guest)
 	return sum;
 }
 
-/* One thread is both guests; returns the seconds from the first frame to the last. */
+/* Runs both guests in one thread, and returns the seconds from the first frame to the last. */
 static double
 exchange(struct rte_mempool *pool)
 {
@@ -214,7 +214,7 @@ exchange(struct rte_mempool *pool)
 	return (last - begun) / hertz;
 }
 
-/* Prints what became of the frames; 1 if one is not whole, or not there, or not in order. */
+/* Prints the verdicts; returns 1 if a frame is damaged, lost, doubled or out of order. */
 static int
 report(double seconds)
 {
@@ -252,9 +252,9 @@ main(int argc, char **argv)
 		return 1;
 	}
 	read_options(argc - consumed, argv + consumed);
-	signal(SIGPIPE, SIG_IGN); /* if the switch ends first, what is lost is still reported */
+	signal(SIGPIPE, SIG_IGN); /* if the switch ends first, lost frames are still reported */
 	if (rte_eth_dev_count_avail() < GUESTS) {
-		fprintf(stderr, "error: %u ports; needed are %u, such as "
+		fprintf(stderr, "error: EAL has %u ports; %u are needed, such as "
 			"--vdev net_virtio_user0,path=SOCKET\n", rte_eth_dev_count_avail(), GUESTS);
 		return 2;
 	}

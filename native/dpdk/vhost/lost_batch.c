@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "silence.h"
+#include "lost_batch.h"
 
 #include <rte_cycles.h>
 #include <rte_dmadev.h>
 
 #define PATIENCE_MS 5
-/* Each probe is waited for so many times as long as the one before it: most are only late. */
+/*
+ * Each probe is waited for so many times as long as the one before it: most queues are only late.
+ */
 #define PATIENCE_GROWS 4
-/* Probes until it is asked whether the device is on at all. */
-#define PROBES_OF_A_DEVICE 2
-/* Without an answer to any probe of a device that is said to be on. */
+/* Probes without an answer until the state of the device is read. */
+#define PROBES_BEFORE_STATE 2
+/* A device that reports to be on, but answers no probe for so long, counts as off. */
 #define GONE_MS 30000
 
 static bool
@@ -18,7 +20,7 @@ is_over(uint64_t since, unsigned int milliseconds)
 	return rte_rdtsc() - since > rte_get_tsc_hz() / 1000 * milliseconds;
 }
 
-/* A copy of one word of a probe; the last one of a batch submits it. */
+/* Adds a copy of one word of a probe to a batch; the flags of the last one submit the batch. */
 static bool
 copy_word(struct work_queue *queue, struct probe *probe, unsigned int word, uint64_t flags)
 {
@@ -26,7 +28,7 @@ copy_word(struct work_queue *queue, struct probe *probe, unsigned int word, uint
 	if (rte_dma_copy(queue->dma, 0, (uintptr_t)&probe->source[word],
 			(uintptr_t)&probe->target[word], sizeof(probe->source[word]), flags) < 0)
 		return false;
-	queue->places[queue->next++ % WORK_QUEUE_PLACES] = NO_PLACE;
+	queue->slots[queue->next++ % WORK_QUEUE_SLOTS] = NO_SLOT;
 	if (flags & RTE_DMA_OP_FLAG_SUBMIT) {
 		queue->submitted = queue->next;
 		queue->ends[queue->next_batch++ % RTE_DIM(queue->ends)] = queue->next;
@@ -34,20 +36,20 @@ copy_word(struct work_queue *queue, struct probe *probe, unsigned int word, uint
 	return true;
 }
 
-/* Each probe under way has words of its own, and a number that no other had. */
+/* Sends a probe. Each probe under way has its own words, and a number that no earlier one had. */
 static void
 send_probe(struct work_queue *queue)
 {
 	struct probe *probe = &queue->probe[queue->probes++];
 
 	queue->counts.probes++;
-	queue->answered = 0;
-	queue->looked = rte_rdtsc();
+	queue->answered_at = 0;
+	queue->last_progress = rte_rdtsc();
 	if (copy_word(queue, probe, 0, RTE_DMA_OP_FLAG_SUBMIT) && copy_word(queue, probe, 1, 0))
 		copy_word(queue, probe, 2, RTE_DMA_OP_FLAG_SUBMIT);
 }
 
-/* The last one is the newest descriptor of the queue; one that was started again has none yet. */
+/* The last probe is the newest descriptor of the queue. A queue that was restarted has none yet. */
 static bool
 last_probe_is_answered(const struct work_queue *queue)
 {
@@ -63,7 +65,7 @@ last_probe_is_answered(const struct work_queue *queue)
 	return true;
 }
 
-/* How long the last probe, or the oldest batch, is waited for. */
+/* The time for which the last probe, or the oldest batch, is waited for. */
 static unsigned int
 patience_ms(const struct work_queue *queue)
 {
@@ -74,59 +76,61 @@ patience_ms(const struct work_queue *queue)
 	return milliseconds;
 }
 
-/* Records are in no order: they get some time after the words of the last probe are there. */
+/* Records are written in no order: they get some time after the words of the last probe. */
 static bool
 had_time_for_records(struct work_queue *queue)
 {
-	if (queue->answered == 0)
-		queue->answered = rte_rdtsc();
-	return is_over(queue->answered, PATIENCE_MS) && is_over(queue->looked, PATIENCE_MS);
+	if (queue->answered_at == 0)
+		queue->answered_at = rte_rdtsc();
+	return is_over(queue->answered_at, PATIENCE_MS) &&
+		is_over(queue->last_progress, PATIENCE_MS);
 }
 
-enum silence
-silence_look(struct work_queue *queue)
+enum batch_loss
+lost_batch_check(struct work_queue *queue)
 {
 	if (work_queue_is_idle(queue)) {
 		if (queue->state == QUEUE_IS_PROBED) {
 			queue->state = QUEUE_WORKS;
 			queue->probes = 0;
 		}
-		return NOT_SILENT;
+		return NO_LOSS;
 	}
-	if (!queue->is_probed)
-		return NOT_SILENT;
+	if (!queue->can_probe)
+		return NO_LOSS;
 	if (last_probe_is_answered(queue))
-		return had_time_for_records(queue) ? BATCH_WAS_LOST : NOT_SILENT;
-	if (!is_over(queue->looked, patience_ms(queue)))
-		return NOT_SILENT;
+		return had_time_for_records(queue) ? BATCH_IS_LOST : NO_LOSS;
+	if (!is_over(queue->last_progress, patience_ms(queue)))
+		return NO_LOSS;
 	if (queue->probes == WORK_QUEUE_PROBES)
-		return is_over(queue->looked, GONE_MS) ? DEVICE_TAKES_NOTHING : NOT_SILENT;
-	if (queue->probes >= PROBES_OF_A_DEVICE && !work_queue_is_enabled(queue))
-		return DEVICE_TAKES_NOTHING;
+		return is_over(queue->last_progress, GONE_MS) ? DEVICE_IS_OFF : NO_LOSS;
+	if (queue->probes >= PROBES_BEFORE_STATE && !work_queue_is_enabled(queue))
+		return DEVICE_IS_OFF;
 	queue->state = QUEUE_IS_PROBED;
 	send_probe(queue);
-	return NOT_SILENT;
+	return NO_LOSS;
 }
 
-/* The first batch of a queue that was started again (work_queue.c). */
+/* Sends the first batch of a queue that was restarted (work_queue.c says why). */
 static void
-try(struct work_queue *queue)
+send_trial(struct work_queue *queue)
 {
 	queue->counts.probes++;
-	queue->looked = rte_rdtsc();
-	queue->is_fresh = true;
+	queue->last_progress = rte_rdtsc();
+	queue->was_restarted = true;
 	copy_word(queue, &queue->trial, 0, RTE_DMA_OP_FLAG_SUBMIT);
 }
 
 uint16_t
-silence_end(struct work_queue *queue, enum silence silence, struct ended *ended)
+lost_batch_recover(struct work_queue *queue, enum batch_loss loss,
+	struct ended_copy *ended)
 {
 	uint16_t kept = 0;
 
 	for (; queue->oldest != queue->next; queue->oldest++) {
-		ended[kept].place = queue->places[queue->oldest % WORK_QUEUE_PLACES];
+		ended[kept].slot = queue->slots[queue->oldest % WORK_QUEUE_SLOTS];
 		ended[kept].failed = true;
-		kept += ended[kept].place != NO_PLACE;
+		kept += ended[kept].slot != NO_SLOT;
 	}
 	queue->counts.lost += kept;
 	queue->submitted = queue->next;
@@ -135,11 +139,11 @@ silence_end(struct work_queue *queue, enum silence silence, struct ended *ended)
 	rte_dma_stop(queue->dma);
 	queue->state = QUEUE_IS_PROBED;
 	/* The driver's rings stay as they are if the device may still write to them. */
-	if (silence == DEVICE_TAKES_NOTHING || work_queue_set_up(queue) < 0) {
+	if (loss == DEVICE_IS_OFF || work_queue_set_up(queue) < 0) {
 		queue->state = QUEUE_IS_GONE;
 	} else {
 		queue->counts.restarts++;
-		try(queue);
+		send_trial(queue);
 	}
 	return kept;
 }
