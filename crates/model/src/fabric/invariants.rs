@@ -30,7 +30,7 @@ type AllCopies = [Copies; MOST_SOCKETS];
 
 /// A copy found in a walk over all private caches.
 #[derive(Clone, Copy)]
-struct Copy {
+struct CachedCopy {
     line: LineAddr,
     socket: SocketId,
     core: SocketCore,
@@ -172,10 +172,10 @@ impl Socket {
     }
 
     /// All copies of all lines in the cores.
-    fn collect(&self, socket: SocketId, copies: &mut Vec<Copy>) {
+    fn collect(&self, socket: SocketId, copies: &mut Vec<CachedCopy>) {
         for (private, core) in self.cores.iter().zip(self.cores.ids()) {
             for (above_l2, cache) in levels(private) {
-                let of_line = |(line, state)| Copy { line, socket, core, above_l2, state };
+                let of_line = |(line, state)| CachedCopy { line, socket, core, above_l2, state };
                 copies.extend(cache.lines().map(of_line));
             }
         }

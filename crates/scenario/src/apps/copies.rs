@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::vec;
 use units::Cycles;
 use workload::driver::core_mover::{CoreMoverConfig, Stores};
-use workload::driver::offloader::{DescriptorOrigin, Offloader};
+use workload::driver::offloader::{DescriptorMemory, Offloader};
 
 /// Who copies data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,7 +85,7 @@ pub(super) fn polled_engines(
         back_off: BackOffName::Pause,
         portal_addresses: 1,
         lock: ("", false),
-        origin: DescriptorOrigin::FilledIn,
+        origin: DescriptorMemory::FilledIn,
     }
 }
 

@@ -29,7 +29,7 @@ use units::{Cycles, LINE_BYTES, Picos};
 use workload::app::offload::absent_pages::AbsentPages;
 use workload::app::offload::{DataState, Offload, OffloadConfig, OnFault};
 use workload::driver::core_mover::{CoreMover, CoreMoverConfig};
-use workload::driver::offloader::{DescriptorOrigin, Offloader};
+use workload::driver::offloader::{DescriptorMemory, Offloader};
 use workload::host_memory::Arena;
 
 /// Allocations of a descriptor, each in a page that is touched for the first time: the descriptor itself, and
@@ -249,10 +249,10 @@ impl OffloadPlan {
 fn wanted(keys: &OffloadKeys, costs: &CoreKernelFacts) -> OffloadersWanted {
     let faults = ALLOCATIONS * costs.page_fault_cycles.value;
     let origin = match keys.descriptors {
-        DescriptorsName::FilledIn => DescriptorOrigin::FilledIn,
-        DescriptorsName::Prepared => DescriptorOrigin::Prepared,
+        DescriptorsName::FilledIn => DescriptorMemory::FilledIn,
+        DescriptorsName::Prepared => DescriptorMemory::Prepared,
         DescriptorsName::Allocated => {
-            DescriptorOrigin::Allocated(Cycles(ALLOCATIONS * costs.allocate_cycles.value + faults))
+            DescriptorMemory::Allocated(Cycles(ALLOCATIONS * costs.allocate_cycles.value + faults))
         }
     };
     OffloadersWanted {

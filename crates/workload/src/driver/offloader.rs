@@ -60,9 +60,9 @@ pub enum WaitMode {
     },
 }
 
-/// Where a descriptor and its record come from.
+/// Memory of a descriptor and its record: reused, or allocated for each offload.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum DescriptorOrigin {
+pub enum DescriptorMemory {
     /// Lines that are reused: the descriptor is filled in for each offload.
     FilledIn,
     /// Lines that are reused: the descriptor is filled in for the first offload and submitted again as it is.
@@ -75,7 +75,7 @@ pub enum DescriptorOrigin {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OffloaderConfig {
     /// Where descriptors and records come from.
-    pub origin: DescriptorOrigin,
+    pub origin: DescriptorMemory,
     /// Filling in a descriptor.
     pub prepare: Cycles,
     /// Filling in a member of a batch.
@@ -183,8 +183,8 @@ impl Offloader {
             list: if list > 0 { arena.place(list) } else { LineAddr(0) },
             record: arena.place(LINE_BYTES),
             fresh: match config.origin {
-                DescriptorOrigin::Allocated(_) => array::from_fn(|_| arena.place(PAGE_BYTES)),
-                DescriptorOrigin::FilledIn | DescriptorOrigin::Prepared => {
+                DescriptorMemory::Allocated(_) => array::from_fn(|_| arena.place(PAGE_BYTES)),
+                DescriptorMemory::FilledIn | DescriptorMemory::Prepared => {
                     [LineAddr(0); FRESH_RECORDS]
                 }
             },
@@ -215,8 +215,8 @@ impl Offloader {
     #[must_use]
     pub fn arena_bytes(config: &OffloaderConfig, descriptors: u64, page_bytes: u64) -> u64 {
         let fresh = match config.origin {
-            DescriptorOrigin::Allocated(_) => FRESH_RECORDS as u64 * PAGE_BYTES,
-            DescriptorOrigin::FilledIn | DescriptorOrigin::Prepared => 0,
+            DescriptorMemory::Allocated(_) => FRESH_RECORDS as u64 * PAGE_BYTES,
+            DescriptorMemory::FilledIn | DescriptorMemory::Prepared => 0,
         };
         let slot = 2 * LINE_BYTES + list_bytes(config) + fresh;
         // A list that does not fit the rest of a page begins at the next.
@@ -346,12 +346,12 @@ impl Offloader {
         let number = own.free.pop().expect("the lane has been chosen for its free slot");
         let slot = &mut own.slots[number];
         (slot.tag, slot.begun) = (tag, begun);
-        if let DescriptorOrigin::Allocated(_) = self.config.origin {
+        if let DescriptorMemory::Allocated(_) = self.config.origin {
             slot.uses += 1;
             slot.record = slot.fresh[slot.uses % FRESH_RECORDS];
         }
         let is_prepared = slot.is_prepared && !is_rest;
-        slot.is_prepared = self.config.origin == DescriptorOrigin::Prepared && !is_rest;
+        slot.is_prepared = self.config.origin == DescriptorMemory::Prepared && !is_rest;
         if let Some(own) = own.channel.lines(at.queues) {
             (slot.descriptor, slot.record) = own;
         }
@@ -383,7 +383,7 @@ impl Offloader {
     /// Writes a descriptor, and the list of a batch, into memory.
     fn prepare<T: Tracer>(&mut self, at: &mut OnCore<'_, T>, slot: OffloadSlot, members: usize) {
         let begun = at.core.now();
-        if let DescriptorOrigin::Allocated(cost) = self.config.origin {
+        if let DescriptorMemory::Allocated(cost) = self.config.origin {
             at.core.compute(cost);
         }
         let allocated = at.core.now();

@@ -22,13 +22,14 @@ pub enum Sizes {
 }
 
 /// Frames of equal size, and their share.
-type Class = (f64, u64, u64);
+type SizeClass = (f64, u64, u64);
 
-const IMIX: [Class; 3] = [(7.0 / 12.0, 60, 60), (4.0 / 12.0, 590, 590), (1.0 / 12.0, 1514, 1514)];
-const CAMPUS: [Class; 3] = [(0.269, 60, 99), (0.118, 100, 500), (0.613, 1500, 1514)];
+const IMIX: [SizeClass; 3] =
+    [(7.0 / 12.0, 60, 60), (4.0 / 12.0, 590, 590), (1.0 / 12.0, 1514, 1514)];
+const CAMPUS: [SizeClass; 3] = [(0.269, 60, 99), (0.118, 100, 500), (0.613, 1500, 1514)];
 
 impl Sizes {
-    fn classes(self) -> Vec<Class> {
+    fn classes(self) -> Vec<SizeClass> {
         match self {
             Self::Fixed(bytes) => vec![(1.0, bytes, bytes)],
             Self::Imix => IMIX.to_vec(),
@@ -48,7 +49,7 @@ impl Sizes {
     /// Mean size of a frame without FCS, in bytes.
     #[must_use]
     pub fn mean_bytes(self) -> f64 {
-        let middle = |(share, low, high): Class| share * (low + high) as f64 / 2.0;
+        let middle = |(share, low, high): SizeClass| share * (low + high) as f64 / 2.0;
         self.classes().into_iter().map(middle).sum()
     }
 
@@ -59,7 +60,7 @@ impl Sizes {
     }
 }
 
-fn draw_of(classes: &[Class], random: &mut impl RngCore) -> u64 {
+fn draw_of(classes: &[SizeClass], random: &mut impl RngCore) -> u64 {
     let mut point = unit(random);
     let last = classes[classes.len() - 1];
     let &(_, low, high) = classes

@@ -19,7 +19,7 @@ use units::narrow::fit;
 use units::{Cycles, LINE_BYTES, Picos};
 use workload::driver::cbdma::CbdmaClient;
 use workload::driver::offloader::{
-    DescriptorOrigin, EngineQueue, Offloader, OffloaderConfig, WaitMode,
+    DescriptorMemory, EngineQueue, Offloader, OffloaderConfig, WaitMode,
 };
 use workload::host_memory::Arena;
 
@@ -57,7 +57,7 @@ impl ChannelsPlan {
         let one_way = Picos::from_ns(device.doorbell_ns.value);
         Ok(Self {
             config: OffloaderConfig {
-                origin: DescriptorOrigin::FilledIn,
+                origin: DescriptorMemory::FilledIn,
                 prepare: Cycles(costs.prepare_cycles.value),
                 prepare_member: Cycles(0.0),
                 most_members: 1,

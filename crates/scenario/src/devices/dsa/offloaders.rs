@@ -20,7 +20,7 @@ use units::narrow::fit;
 use units::{Cycles, LINE_BYTES, Picos};
 use workload::driver::dsa::{BackOff, DsaClient, DsaClientConfig, PortalWrite, QueueLock};
 use workload::driver::offloader::{
-    DescriptorOrigin, EngineQueue, Offloader, OffloaderConfig, WaitMode,
+    DescriptorMemory, EngineQueue, Offloader, OffloaderConfig, WaitMode,
 };
 use workload::host_memory::Arena;
 
@@ -68,7 +68,7 @@ pub(crate) struct OffloadersWanted {
     /// The key of a lock around each dedicated queue, empty if there is none, and whether it is set.
     pub lock: (&'static str, bool),
     /// Where descriptors and their records come from.
-    pub origin: DescriptorOrigin,
+    pub origin: DescriptorMemory,
 }
 
 /// A client: a core's use of a queue.
