@@ -65,8 +65,9 @@ def carried_out(name: str, copy: Path) -> Path:
 def cargo(command: str, *arguments: str, cwd: Path) -> str:
     """Run cargo in a copy of the tree; return its stdout.
 
-    Crates of others are not compiled again: they do not depend on where the tree is.
+    Its results have a folder of their own: cargo tells two copies of a crate apart by the age of
+    their files alone, and would take the patched crate for that of this tree.
     """
-    target = os.environ.get("CARGO_TARGET_DIR", str(REPOSITORY / "target"))
+    target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "recipes"
     flags = ("--quiet", "--locked")
-    return run("cargo", command, *flags, *arguments, cwd=cwd, CARGO_TARGET_DIR=target)
+    return run("cargo", command, *flags, *arguments, cwd=cwd, CARGO_TARGET_DIR=str(target))
