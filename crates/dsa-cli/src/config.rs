@@ -89,11 +89,13 @@ impl ConfigContext {
                 let bus = Sysfs::at(root).map_err(|error| {
                     CommandFailure::bad_input(format!("--root {shown}: {error}"))
                 })?;
-                let place = JournalLocation::of_machine(bus.root(), state_dir);
+                let place = JournalLocation::for_machine(bus.root(), state_dir);
                 (bus, place)
             }
-            (None, Some(run)) => (Sysfs::real(), JournalLocation::of_run(run, state_dir)),
-            (None, None) => (Sysfs::real(), JournalLocation::of_machine(Path::new("/"), state_dir)),
+            (None, Some(run)) => (Sysfs::real(), JournalLocation::for_run(run, state_dir)),
+            (None, None) => {
+                (Sysfs::real(), JournalLocation::for_machine(Path::new("/"), state_dir))
+            }
         };
         let is_stand_in = arguments.root.is_some() || run.is_some();
         let (waits, format) = (arguments.wait, arguments.format);

@@ -1,25 +1,28 @@
-//! A whole change: journal, steps, and back where one fails.
+//! A whole change: journal, steps, and the way back if a step fails.
 
 use crate::bus::{Bus, MachineError};
-use crate::journal::{ConfigJournal, JournalEntry, JournalError, LockedJournal, kept, now_unix_s};
-use crate::machine::{InUse, MachineDevices, disturbed};
-use crate::steps::{Point, StepError, Watch, carry_out, tell};
+use crate::journal::{
+    ConfigJournal, JournalEntry, JournalError, LockedJournal, now_unix_s, to_value,
+};
+use crate::machine::{InUse, MachineDevices, disturbed_queues};
+use crate::steps::{Point, StepError, Watch, carry_out, report};
 use idxd::BusNode;
 use idxd::config_file::{ConfigPlan, Difference, SavedConfig};
 use thiserror::Error;
 
-/// What is asked for beside the configuration.
+/// Options of a change. Default: nothing that is in use or cannot be put back is changed.
 #[derive(Clone, Debug, Default)]
 pub struct ChangeOptions {
-    /// Queues that programs have open may be disabled.
+    /// Whether queues that programs have open may be disabled.
     pub disturbs: bool,
-    /// A device is changed also where what it has cannot be put back; the journal has nothing of it.
+    /// Whether a device is changed even if its present configuration cannot be put back. The journal then has no
+    /// entry for it.
     pub without_way_back: bool,
-    /// What the journal says that the user asked for.
+    /// The user's command, for the journal.
     pub command: String,
 }
 
-/// Why a change was not made, or not to its end.
+/// Reason why a change was not made, or not completed.
 #[derive(Debug, Error)]
 pub enum ChangeError {
     /// The machine cannot be read or written.
@@ -31,33 +34,33 @@ pub enum ChangeError {
     /// Programs have queues open.
     #[error("{}; end them, or add --even-if-in-use", sentence(.0))]
     InUse(Vec<InUse>),
-    /// A step to the configuration is one that the driver refuses.
-    #[error("there is no way from what is there: {0}; nothing was written")]
+    /// The driver would refuse a step to the configuration.
+    #[error("the present configuration cannot be changed to this one: {0}; nothing was written")]
     NoWay(String),
-    /// What is there could not be put back afterwards.
+    /// The present configuration could not be put back afterwards.
     #[error(
-        "what {0} has now could not be put back afterwards ({1}); nothing was written\n  remedy: \
-         `skipline-dsa config reset --factory --device {0}` gives up what is there"
+        "the present configuration of {0} could not be put back afterwards ({1}); nothing was written\n  remedy: \
+         `skipline-dsa config reset --factory --device {0}` discards it"
     )]
     NoWayBack(BusNode, String),
-    /// Another program has changed a device since the last change of ours.
+    /// Another program has changed a device since the last change in the journal.
     #[error(
         "{device}: another program has changed it since `{command}` did ({difference}); nothing was \
          written\n  remedy: `skipline-dsa config reset` says what it can put back; `config reset --forget` \
-         makes what is there now the configuration that one goes back to"
+         makes the present configuration the one that is put back later"
     )]
     ChangedByOthers {
         /// The device.
         device: BusNode,
-        /// What has changed it first.
+        /// Command of the first change in the journal.
         command: String,
         /// The first difference.
         difference: Box<Difference>,
     },
-    /// A step failed, and all steps before it were taken back.
-    #[error("{0}\nall that was written before was put back")]
+    /// A step failed, and all steps before it were undone.
+    #[error("{0}\nall earlier writes were put back")]
     TakenBack(Box<StepError>),
-    /// A step failed, and so did the way back.
+    /// A step failed, and undoing the steps before it failed as well.
     #[error("{0}\nand it could not be put back: {1}; `skipline-dsa config reset` tries it again")]
     LeftOpen(Box<StepError>, Box<StepError>),
     /// Stopped by the watch, as by a kill.
@@ -70,11 +73,12 @@ fn sentence(all: &[InUse]) -> String {
     all.join("; ")
 }
 
-/// Gives devices a configuration of whole devices, as `idxd::config_file::AcceptedConfig` has it. What is so already is
-/// not written.
+/// Changes devices to a configuration of whole devices, as in `idxd::config_file::AcceptedConfig`. Values that are
+/// the same already are not written. Returns the plan that was carried out.
 ///
 /// # Errors
-/// If it was not made; then the devices have what they had before, but for [`ChangeError::LeftOpen`].
+/// If the change was not made. The devices then have their former configuration, except after
+/// [`ChangeError::LeftOpen`] and [`ChangeError::Stopped`].
 pub fn change(
     bus: &dyn Bus,
     state: &LockedJournal,
@@ -90,7 +94,7 @@ pub fn change(
     if plan.steps.is_empty() {
         return Ok(plan);
     }
-    let disturbed = disturbed(bus, &plan.steps)?;
+    let disturbed = disturbed_queues(bus, &plan.steps)?;
     if !disturbed.is_empty() && !options.disturbs {
         return Err(ChangeError::InUse(disturbed));
     }
@@ -98,20 +102,20 @@ pub fn change(
     devices.dedup();
     let boot = bus.boot()?;
     let mut before = state.read()?;
-    // The boot since has unconfigured the devices.
+    // A boot since the change has unconfigured the devices.
     before.entries.retain(|entry| entry.boot_id == boot);
     let mut journal = before.clone();
     for &number in &devices {
-        note(&mut journal, &machine, number, &boot, options)?;
+        add_entry(&mut journal, &machine, number, &boot, options)?;
     }
     state.write(&journal)?;
-    tell(watch, Point::Journalled).map_err(|_| ChangeError::Stopped)?;
+    report(watch, Point::Journalled).map_err(|_| ChangeError::Stopped)?;
     let done =
         carry_out(bus, &plan.steps, options.disturbs, watch).and_then(|()| check(bus, wanted));
     match done {
         Ok(()) => {
             record(bus, state, &mut journal, &devices)?;
-            tell(watch, Point::Recorded).map_err(|_| ChangeError::Stopped)?;
+            report(watch, Point::Recorded).map_err(|_| ChangeError::Stopped)?;
             Ok(plan)
         }
         Err(StepError::Stopped) => Err(ChangeError::Stopped),
@@ -129,8 +133,8 @@ pub fn change(
     }
 }
 
-/// Puts what a device has into the journal, before it is changed.
-fn note(
+/// Adds the present configuration of a device to the journal, before it is changed.
+fn add_entry(
     journal: &mut ConfigJournal,
     machine: &MachineDevices,
     number: usize,
@@ -141,7 +145,7 @@ fn note(
     let now = machine.configuration(&[number]);
     if let Some(entry) = journal.entry(number) {
         let mut entry = entry.clone();
-        // An entry that is read was understood before.
+        // Reading the journal has parsed the entry before.
         let left = entry.left().ok().flatten();
         let difference = left.and_then(|left| left.differences(&now).into_iter().next());
         if let Some(difference) = difference {
@@ -152,7 +156,7 @@ fn note(
         journal.put(entry);
         return Ok(());
     }
-    if let Some(reason) = cannot_come_back(machine, &now) {
+    if let Some(reason) = reason_against_restore(machine, &now) {
         return match options.without_way_back {
             true => Ok(()),
             false => Err(ChangeError::NoWayBack(device, reason)),
@@ -163,16 +167,16 @@ fn note(
         time_unix_s: now_unix_s(),
         boot_id: boot.to_owned(),
         command: options.command.clone(),
-        former: kept(&now),
+        former: to_value(&now),
         left: None,
     });
     Ok(())
 }
 
-/// Why a configuration that a device has could not be written to it: half of one, as single writes in
-/// an order of their own make it.
-fn cannot_come_back(machine: &MachineDevices, now: &SavedConfig) -> Option<String> {
-    let taken = now.taken_by(&machine.driver);
+/// Reason why the present configuration of a device could not be written to it later; `None` if it could. An
+/// incomplete configuration, as single writes by hand leave it, is an example.
+fn reason_against_restore(machine: &MachineDevices, now: &SavedConfig) -> Option<String> {
+    let taken = now.accepted_by(&machine.driver);
     let refusal = taken.refusals.first().map(ToString::to_string);
     refusal.or_else(|| {
         let differences = now.differences(&taken.configuration);
@@ -180,7 +184,7 @@ fn cannot_come_back(machine: &MachineDevices, now: &SavedConfig) -> Option<Strin
     })
 }
 
-/// Whether all devices have what they were to have.
+/// Checks that all devices have the wanted configuration.
 pub(crate) fn check(bus: &dyn Bus, wanted: &SavedConfig) -> Result<(), StepError> {
     let machine = MachineDevices::read(bus)?;
     let now = machine.configuration(&wanted.devices());
@@ -190,16 +194,16 @@ pub(crate) fn check(bus: &dyn Bus, wanted: &SavedConfig) -> Result<(), StepError
     }
 }
 
-/// Gives devices back what they had, from wherever they are.
+/// Puts the former configuration of devices back, from any state.
 pub(crate) fn go_back(bus: &dyn Bus, had: &SavedConfig, watch: Watch<'_>) -> Result<(), StepError> {
     let machine = MachineDevices::read(bus)?;
     let plan = had.plan(&machine.driver);
-    // Programs that have a queue open by now have opened it in the middle of the change.
+    // Programs that have a queue open now have opened it in the middle of the change.
     carry_out(bus, &plan.steps, true, watch)?;
     check(bus, had)
 }
 
-/// Notes what the change has left; a device that has what it had first is none that was changed.
+/// Records the configuration after the change. A device with its former configuration is removed from the journal.
 fn record(
     bus: &dyn Bus,
     state: &LockedJournal,
@@ -213,7 +217,7 @@ fn record(
         if entry.former().is_ok_and(|former| now.differences(&former).is_empty()) {
             journal.drop_device(number);
         } else {
-            entry.left = Some(kept(&now));
+            entry.left = Some(to_value(&now));
             journal.put(entry);
         }
     }

@@ -16,27 +16,27 @@ use thiserror::Error;
 
 const NAME: &str = "config.json";
 const SCHEMA_VERSION: u32 = 1;
-/// Longest journal that is read; one device has some 10 KB.
+/// Largest journal that is read, in bytes. A device takes some 10 KB.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Why the journal cannot be used.
+/// Reason why the journal cannot be used.
 #[derive(Debug, Error)]
 pub enum JournalError {
-    /// The system refuses.
+    /// A file cannot be read or written.
     #[error("{0}: {1}")]
     File(PathBuf, io::Error),
-    /// Another one has the lock.
+    /// Another process has the lock.
     #[error(
         "another skipline-dsa is changing the devices (it holds the lock {0}); --wait waits for it"
     )]
     Locked(PathBuf),
-    /// Another user may have put or changed it.
+    /// Another user may have written a file.
     #[error(
         "{0} {1}: another user could choose what is written to devices; nothing was written\n  remedy: \
          look at it; only root may own and write it (chown root, chmod go-w)"
     )]
     Distrusted(PathBuf, String),
-    /// It cannot be understood.
+    /// A file cannot be parsed.
     #[error(
         "{0} is damaged ({1}); nothing is written while it is: look at it, put the values back by hand, \
          then remove it"
@@ -44,26 +44,26 @@ pub enum JournalError {
     Damaged(PathBuf, String),
 }
 
-/// A device that was changed.
+/// Entry of the journal: a device that was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JournalEntry {
-    /// Its name.
+    /// Name of the device.
     pub device: String,
-    /// Seconds since 1970, of the first change.
+    /// Time of the first change, in seconds since 1970.
     pub time_unix_s: u64,
-    /// The kernel's identifier of that boot.
+    /// Identifier of the boot of the first change, as of the kernel.
     pub boot_id: String,
-    /// What changed it first.
+    /// Command of the first change.
     pub command: String,
-    /// Its configuration before, as a file of accel-config has it.
+    /// Configuration before the first change, as a file of accel-config has it.
     pub former: serde_json::Value,
-    /// Its configuration after the last change; none while one is under way, and after a kill.
+    /// Configuration after the last change; `None` during a change, and after a kill in one.
     pub left: Option<serde_json::Value>,
 }
 
 impl JournalEntry {
-    /// The number of its device.
+    /// Number of the device; `None` if the name is not one of a device.
     #[must_use]
     pub fn number(&self) -> Option<usize> {
         match self.device.parse() {
@@ -72,15 +72,15 @@ impl JournalEntry {
         }
     }
 
-    /// What the device had before.
+    /// Parses the configuration before the first change.
     ///
     /// # Errors
-    /// If it is no configuration of it.
+    /// If it is not a configuration of the device.
     pub fn former(&self) -> Result<SavedConfig, String> {
         self.parsed(&self.former)
     }
 
-    /// What the last change left, if it came to its end.
+    /// Parses the configuration after the last change; `None` if the change was not completed.
     ///
     /// # Errors
     /// As [`JournalEntry::former`].
@@ -90,7 +90,7 @@ impl JournalEntry {
 
     fn parsed(&self, value: &serde_json::Value) -> Result<SavedConfig, String> {
         let saved = SavedConfig::parse(&value.to_string()).map_err(|error| error.to_string())?;
-        let number = self.number().ok_or_else(|| format!("{} is no device", self.device))?;
+        let number = self.number().ok_or_else(|| format!("{} is not a device", self.device))?;
         if saved.devices() == [number] {
             Ok(saved)
         } else {
@@ -99,20 +99,20 @@ impl JournalEntry {
     }
 }
 
-/// A configuration as the journal keeps it.
+/// Converts a configuration to the JSON value that the journal stores.
 #[must_use]
-pub fn kept(saved: &SavedConfig) -> serde_json::Value {
-    // It is a text of ours; null would be refused when it is read.
+pub fn to_value(saved: &SavedConfig) -> serde_json::Value {
+    // The text is generated here. If it did not parse, the null would be refused when it is read.
     serde_json::from_str(&saved.to_json()).unwrap_or_default()
 }
 
-/// All devices that were changed and not put back.
+/// The journal: all devices that were changed and not put back. Default: none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigJournal {
-    /// Of this format.
+    /// Version of the format: 1.
     pub schema_version: u32,
-    /// By number of the device.
+    /// The entries, by number of the device.
     pub entries: Vec<JournalEntry>,
 }
 
@@ -123,13 +123,13 @@ impl Default for ConfigJournal {
 }
 
 impl ConfigJournal {
-    /// The entry of a device.
+    /// The entry of a device; `None` if it was not changed.
     #[must_use]
     pub fn entry(&self, number: usize) -> Option<&JournalEntry> {
         self.entries.iter().find(|entry| entry.number() == Some(number))
     }
 
-    /// Puts an entry in the place of that of its device.
+    /// Adds an entry, or replaces the entry of its device.
     pub fn put(&mut self, entry: JournalEntry) {
         self.entries.retain(|other| other.device != entry.device);
         self.entries.push(entry);
@@ -142,43 +142,44 @@ impl ConfigJournal {
     }
 }
 
-/// Where the journal and the lock are.
+/// Location of the journal and the lock.
 #[derive(Clone, Debug)]
 pub struct JournalLocation {
     /// The directory of the journal.
     pub directory: PathBuf,
-    /// The lock: one for a machine, wherever journals are.
+    /// File of the lock: one for a machine, for journals in any directory.
     pub lock: PathBuf,
 }
 
 impl JournalLocation {
-    /// That of a machine, below its root, or in a directory that was asked for.
+    /// The location for a machine: a directory below its root. Default of `chosen`: `/var/lib/skipline-dsa`.
     #[must_use]
-    pub fn of_machine(root: &Path, asked: Option<&Path>) -> Self {
-        let directory = asked.unwrap_or(Path::new("var/lib/skipline-dsa"));
+    pub fn for_machine(root: &Path, chosen: Option<&Path>) -> Self {
+        let directory = chosen.unwrap_or(Path::new("var/lib/skipline-dsa"));
         // As with the root of a machine, the path of a directory begins there.
         let directory = root.join(directory.strip_prefix("/").unwrap_or(directory));
         Self { directory, lock: root.join("run/skipline-dsa.lock") }
     }
 
-    /// That of a run of the software device, whose devices end with its directory.
+    /// The location for a run of the software device, whose devices end with its directory. Default of `chosen`:
+    /// `config` in that directory.
     #[must_use]
-    pub fn of_run(run: &Path, asked: Option<&Path>) -> Self {
+    pub fn for_run(run: &Path, chosen: Option<&Path>) -> Self {
         let directory =
-            asked.map_or_else(|| run.join("config"), |asked| Path::new("/").join(asked));
+            chosen.map_or_else(|| run.join("config"), |chosen| Path::new("/").join(chosen));
         Self { directory, lock: run.join("config.lock") }
     }
 
-    /// The journal's file.
+    /// Path of the journal.
     #[must_use]
     pub fn journal(&self) -> PathBuf {
         self.directory.join(NAME)
     }
 
-    /// The journal, without the lock.
+    /// Reads the journal without taking the lock. A missing file is an empty journal.
     ///
     /// # Errors
-    /// If it cannot be read or trusted.
+    /// If it cannot be read, parsed or trusted.
     pub fn peek(&self) -> Result<ConfigJournal, JournalError> {
         check_trust(&self.directory)?;
         let path = self.journal();
@@ -206,10 +207,10 @@ impl JournalLocation {
         Ok(journal)
     }
 
-    /// Takes the lock, which lasts as long as the answer; `waits` says whether to wait for another one.
+    /// Takes the lock, until the returned value is dropped. `waits`: whether to wait while another process has it.
     ///
     /// # Errors
-    /// If another one has it, or the system refuses.
+    /// If another process has the lock, or a file cannot be created or trusted.
     pub fn lock(&self, waits: bool) -> Result<LockedJournal, JournalError> {
         let file = |path: &Path| {
             let path = path.to_path_buf();
@@ -220,7 +221,7 @@ impl JournalLocation {
             builder.recursive(true).mode(0o755).create(directory).map_err(file(directory))?;
         }
         check_trust(&self.directory)?;
-        // Who could open it could hold it for ever.
+        // A user who can open the file could keep the lock for ever.
         let lock = OpenOptions::new()
             .write(true)
             .create(true)
@@ -241,7 +242,7 @@ impl JournalLocation {
     }
 }
 
-/// The journal, and the machine locked.
+/// The journal of a machine, whose lock this process has.
 #[derive(Debug)]
 pub struct LockedJournal {
     place: JournalLocation,
@@ -249,7 +250,7 @@ pub struct LockedJournal {
 }
 
 impl LockedJournal {
-    /// The journal.
+    /// Reads the journal.
     ///
     /// # Errors
     /// As [`JournalLocation::peek`].
@@ -257,10 +258,10 @@ impl LockedJournal {
         self.place.peek()
     }
 
-    /// Puts a journal on the disk; an empty one is removed.
+    /// Writes the journal to the disk and syncs it. The file of an empty journal is removed.
     ///
     /// # Errors
-    /// If the system refuses a step of it.
+    /// If a file operation fails.
     pub fn write(&self, journal: &ConfigJournal) -> Result<(), JournalError> {
         let path = self.place.journal();
         let put = || -> io::Result<()> {
@@ -276,12 +277,12 @@ impl LockedJournal {
                 _ => {}
             }
             let text = serde_json::to_string_pretty(journal)?;
-            // New: if the name is a link, it is not followed.
+            // The file is created anew: if the name is a link, it is not followed.
             let mut file =
                 OpenOptions::new().write(true).create_new(true).mode(0o644).open(&draft)?;
             let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
             if let Err(error) = written {
-                // A partial file is of no use; the first error is the one to tell.
+                // A partial file is of no use. The first error is reported.
                 let _ = fs::remove_file(&draft);
                 return Err(error);
             }
@@ -292,7 +293,7 @@ impl LockedJournal {
     }
 }
 
-/// Checks owner, mode and kind of what is in the journal's place, if it is there.
+/// Checks owner, mode and kind of a file or directory of the journal, if it exists.
 fn check_trust(path: &Path) -> Result<(), JournalError> {
     let found = match path.symlink_metadata() {
         Ok(found) => found,
@@ -312,7 +313,7 @@ fn check_trust(path: &Path) -> Result<(), JournalError> {
     Err(JournalError::Distrusted(path.to_path_buf(), what))
 }
 
-/// Seconds since 1970.
+/// The time now, in seconds since 1970.
 pub(crate) fn now_unix_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
 }

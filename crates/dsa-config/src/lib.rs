@@ -1,14 +1,14 @@
 //! The configuration of a machine's data streaming accelerators: read, changed and put back.
 //!
 //! Reading order:
-//! - [`bus`]: what is asked of the driver and written to it; [`sysfs`]: the same by its files.
-//! - [`machine`]: its devices, as a driver of ours in the same state.
-//! - [`journal`]: what devices had before, on the disk before anything is written; the lock.
+//! - [`bus`]: the interface to the driver; [`sysfs`]: its implementation by the driver's files.
+//! - [`machine`]: the devices of a machine, as a simulated driver in the same state.
+//! - [`journal`]: the former configuration of devices, on the disk before anything is written; the lock.
 //! - [`steps`]: one write after the other, each read back.
-//! - [`change`]: a whole change: journal, steps, and back where one fails.
-//! - [`restore`]: what the journal says is put back.
+//! - [`change`]: a whole change: journal, steps, and the way back if a step fails.
+//! - [`restore`]: puts the former configurations of the journal back.
 //!
-//! Which steps lead to a configuration, and what is refused of a file, says `idxd::config_file`. A kill at any
+//! `idxd::config_file` finds the steps to a configuration, and the values of a file that are refused. A kill at any
 //! point leaves a journal that names all devices that the change touches, each with the whole of its
 //! former configuration; so putting it back needs to know nothing of how far the change has come.
 

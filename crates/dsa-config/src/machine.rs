@@ -1,4 +1,4 @@
-//! The devices of a machine, as a driver of ours in the same state.
+//! The devices of a machine, as a simulated driver in the same state.
 
 use crate::bus::{Bus, MachineError};
 use idxd::config_file::{ConfigStep, SavedConfig};
@@ -7,24 +7,24 @@ use idxd::{BusNode, Driver};
 /// The devices of a machine.
 #[derive(Clone, Debug)]
 pub struct MachineDevices {
-    /// A driver in the state of the machine's.
+    /// A simulated driver in the state of the machine's driver.
     pub driver: Driver,
     /// Numbers of the devices.
     pub numbers: Vec<usize>,
 }
 
 impl MachineDevices {
-    /// Reads it.
+    /// Reads all devices of a machine.
     ///
     /// # Errors
-    /// If there is no device, or an attribute cannot be read or understood.
+    /// If there is no device, or an attribute cannot be read or parsed.
     pub fn read(bus: &dyn Bus) -> Result<Self, MachineError> {
         let numbers = bus.numbers()?;
         let driver = Driver::from_sysfs(&numbers, bus, bus.tc_override())?;
         Ok(Self { driver, numbers })
     }
 
-    /// The configuration of some devices.
+    /// The present configuration of some devices.
     #[must_use]
     pub fn configuration(&self, numbers: &[usize]) -> SavedConfig {
         SavedConfig::from_devices(&self.driver, numbers)
@@ -34,11 +34,11 @@ impl MachineDevices {
 /// A queue that programs have open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InUse {
-    /// The queue.
+    /// Node of the queue.
     pub queue: BusNode,
-    /// Its users.
+    /// Number of its clients.
     pub clients: u64,
-    /// The processes, where the kernel names them.
+    /// PIDs of the processes; empty if the kernel does not list them.
     pub processes: Vec<u32>,
 }
 
@@ -54,21 +54,21 @@ impl std::fmt::Display for InUse {
     }
 }
 
-/// Whether a queue has users.
+/// Returns a queue and its clients; `None` if it has no clients.
 ///
 /// # Errors
-/// If that cannot be read.
+/// If the number of clients cannot be read.
 pub fn in_use(bus: &dyn Bus, queue: BusNode) -> Result<Option<InUse>, MachineError> {
     let clients = crate::bus::clients(bus, queue)
         .map_err(|errno| MachineError::Unread(bus.shown(queue, "clients"), errno))?;
     Ok((clients > 0).then(|| InUse { queue, clients, processes: bus.processes(queue) }))
 }
 
-/// The queues in use that steps would disable.
+/// Lists the queues in use that steps would disable.
 ///
 /// # Errors
 /// As [`in_use`].
-pub fn disturbed(bus: &dyn Bus, steps: &[ConfigStep]) -> Result<Vec<InUse>, MachineError> {
+pub fn disturbed_queues(bus: &dyn Bus, steps: &[ConfigStep]) -> Result<Vec<InUse>, MachineError> {
     let mut all = Vec::new();
     for step in steps {
         if let ConfigStep::Unbind { node: queue @ BusNode::Queue(..), .. } = step {

@@ -1,63 +1,64 @@
-//! What the journal says is put back, one device after the other.
+//! Puts the former configurations of the journal back, one device after the other.
 
 use crate::bus::Bus;
 use crate::change::{ChangeError, check};
 use crate::journal::{ConfigJournal, JournalEntry, LockedJournal};
-use crate::machine::{MachineDevices, disturbed};
-use crate::steps::{Point, StepError, Watch, carry_out, tell};
+use crate::machine::{MachineDevices, disturbed_queues};
+use crate::steps::{Point, StepError, Watch, carry_out, report};
 use idxd::BusNode;
 use idxd::config_file::{ConfigPlan, SavedConfig};
 
-/// What is asked for.
+/// Options of a restore. Default: devices that another program has changed are skipped, and a queue in use is an
+/// error.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConfigRestoreOptions {
-    /// Also devices that another program has changed since.
+    /// Whether to restore devices that another program has changed since.
     pub all: bool,
-    /// What is not put back leaves the journal.
+    /// Whether devices that are not put back are removed from the journal.
     pub forget: bool,
-    /// Queues that programs have open may be disabled.
+    /// Whether queues that programs have open may be disabled.
     pub disturbs: bool,
 }
 
-/// What became of a device of the journal, or would.
+/// Result of a restore, or of its preview, for a device of the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoreResult {
-    /// It has what it had, by so many writes.
+    /// The former configuration was put back, by this number of writes.
     PutBack(usize),
-    /// It had that already.
+    /// The device had its former configuration already.
     WasBack,
-    /// The machine was booted since, which has unconfigured it.
+    /// The machine was booted since the change, which has unconfigured the device.
     Rebooted,
-    /// Another program has changed it since; where.
+    /// Another program has changed the device since; the first difference.
     ChangedByOthers(String),
-    /// It could not be put back.
+    /// A step failed.
     Failed(StepError),
-    /// The device is not there any more, or there is no way.
+    /// The device does not exist any more, or the driver would refuse a step.
     NoWay(String),
 }
 
 impl RestoreResult {
-    /// Whether nothing is left to do.
+    /// Whether the device needs no further restore.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         matches!(self, Self::PutBack(_) | Self::WasBack | Self::Rebooted)
     }
 }
 
-/// A device of the journal, and what became of it.
+/// A device of the journal, and the result of its restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoredDevice {
-    /// Its entry.
+    /// Entry of the device in the journal.
     pub entry: JournalEntry,
-    /// What became of it.
+    /// Result of the restore.
     pub result: RestoreResult,
 }
 
-/// What is to be done with an entry.
+/// Decision on an entry of the journal.
 enum Decision {
-    /// Nothing.
+    /// Nothing is written; this is the result.
     Ends(RestoreResult),
-    /// These steps, to this configuration.
+    /// These steps are carried out, to this configuration.
     Steps(ConfigPlan, SavedConfig),
 }
 
@@ -66,12 +67,12 @@ fn decide(bus: &dyn Bus, entry: &JournalEntry, all: bool) -> Result<Decision, Ch
         return Ok(Decision::Ends(RestoreResult::Rebooted));
     }
     let machine = MachineDevices::read(bus)?;
-    // An entry that is read was understood before.
+    // Reading the journal has parsed the entry before.
     let (Some(number), Ok(former)) = (entry.number(), entry.former()) else {
         return Ok(Decision::Ends(RestoreResult::NoWay("the entry is damaged".to_owned())));
     };
     if !machine.driver.has(BusNode::Device(number)) {
-        let gone = format!("{} is not there", entry.device);
+        let gone = format!("{} does not exist", entry.device);
         return Ok(Decision::Ends(RestoreResult::NoWay(gone)));
     }
     let now = machine.configuration(&[number]);
@@ -90,7 +91,7 @@ fn decide(bus: &dyn Bus, entry: &JournalEntry, all: bool) -> Result<Decision, Ch
     }
 }
 
-/// What a restore would do; nothing is written.
+/// Previews a restore. Nothing is written.
 ///
 /// # Errors
 /// If the machine cannot be read.
@@ -111,11 +112,12 @@ pub fn preview(
         .collect()
 }
 
-/// Puts back what the journal has, and what is settled leaves it.
+/// Puts the former configurations of the journal back, and removes settled devices from the journal. `done` gets
+/// the result of each device.
 ///
 /// # Errors
-/// If machine or journal cannot be read or written, or queues are in use: the devices of `done` are
-/// settled, or say why not.
+/// If machine or journal cannot be read or written, or queues are in use. The devices in `done` have been handled
+/// by then.
 pub fn restore(
     bus: &dyn Bus,
     state: &LockedJournal,
@@ -128,14 +130,14 @@ pub fn restore(
         let result = match decide(bus, &entry, options.all)? {
             Decision::Ends(result) => result,
             Decision::Steps(plan, former) => {
-                let disturbed = disturbed(bus, &plan.steps)?;
+                let disturbed = disturbed_queues(bus, &plan.steps)?;
                 if !disturbed.is_empty() && !options.disturbs {
                     return Err(ChangeError::InUse(disturbed));
                 }
-                // From here on what the device holds is ours.
+                // From here on the configuration of the device is one that this restore has written.
                 journal.put(JournalEntry { left: None, ..entry.clone() });
                 state.write(&journal)?;
-                tell(watch, Point::Journalled).map_err(|_| ChangeError::Stopped)?;
+                report(watch, Point::Journalled).map_err(|_| ChangeError::Stopped)?;
                 let steps = carry_out(bus, &plan.steps, options.disturbs, watch);
                 match steps.and_then(|()| check(bus, &former)) {
                     Ok(()) => RestoreResult::PutBack(plan.steps.len()),
@@ -147,7 +149,7 @@ pub fn restore(
         if let (Some(number), true) = (entry.number(), result.is_settled() || options.forget) {
             journal.drop_device(number);
             state.write(&journal)?;
-            tell(watch, Point::Recorded).map_err(|_| ChangeError::Stopped)?;
+            report(watch, Point::Recorded).map_err(|_| ChangeError::Stopped)?;
         }
         done.push(RestoredDevice { entry, result });
     }

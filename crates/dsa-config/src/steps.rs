@@ -7,36 +7,36 @@ use idxd::{BusNode, CommandStatus, Errno};
 use std::fmt;
 use std::ops::ControlFlow;
 
-/// Where a change is.
+/// Point of a change that is reported to its watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// What was before is on the disk.
+    /// The journal with the former configuration is on the disk.
     Journalled,
     /// A step was written.
     Written,
-    /// It was read back.
+    /// A step was read back.
     ReadBack,
-    /// What came of the change is on the disk.
+    /// The journal with the result of the change is on the disk.
     Recorded,
 }
 
-/// Told of each point; tests kill the process there.
+/// Function that is called at each point. `Break` stops the change there, as a kill would; tests use it.
 pub type Watch<'a> = &'a mut dyn FnMut(Point) -> ControlFlow<()>;
 
-/// Why a step did not do what it was to.
+/// Reason why a step failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepError {
     /// The kernel refused it.
     Refused(ConfigStep, Errno, Option<CommandStatus>),
-    /// It was taken, and something else is there.
+    /// The kernel accepted it, but the attribute has this other text.
     Holds(ConfigStep, String),
-    /// Every step was taken and read back, and yet a value is another one at the end.
+    /// All steps were accepted and read back, but a value differs at the end.
     Differs(Difference),
     /// A program has opened the queue.
     InUse(InUse),
     /// The machine cannot be read.
     Machine(MachineError),
-    /// The watch said so.
+    /// The watch stopped the change.
     Stopped,
 }
 
@@ -47,9 +47,11 @@ impl fmt::Display for StepError {
                 write!(f, "{step}: the kernel refused it: {errno}")?;
                 status.map_or(Ok(()), |status| write!(f, "; {status}"))
             }
-            Self::Holds(step, holds) => write!(f, "{step}: it was taken, and now holds {holds:?}"),
+            Self::Holds(step, holds) => {
+                write!(f, "{step}: the kernel accepted it, but the attribute has {holds:?}")
+            }
             Self::Differs(difference) => {
-                write!(f, "every step was taken, and yet this is still to do: {difference}")
+                write!(f, "every step was accepted, but this is still to do: {difference}")
             }
             Self::InUse(in_use) => in_use.fmt(f),
             Self::Machine(error) => error.fmt(f),
@@ -64,10 +66,10 @@ impl From<MachineError> for StepError {
     }
 }
 
-/// Carries out steps until one fails; `disturbs` says that queues in use may be disabled.
+/// Carries out steps until one fails. `disturbs`: whether queues in use may be disabled.
 ///
 /// # Errors
-/// The first failure; the steps before it are done.
+/// The first failure. The steps before it are done.
 pub fn carry_out(
     bus: &dyn Bus,
     steps: &[ConfigStep],
@@ -84,15 +86,15 @@ pub fn carry_out(
             }
         }
         write(bus, step)?;
-        tell(watch, Point::Written)?;
+        report(watch, Point::Written)?;
         read_back(bus, step)?;
-        tell(watch, Point::ReadBack)?;
+        report(watch, Point::ReadBack)?;
     }
     Ok(())
 }
 
-/// Tells the watch of a point.
-pub(crate) fn tell(watch: Watch<'_>, point: Point) -> Result<(), StepError> {
+/// Reports a point to the watch.
+pub(crate) fn report(watch: Watch<'_>, point: Point) -> Result<(), StepError> {
     match watch(point) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(StepError::Stopped),
@@ -105,8 +107,8 @@ fn write(bus: &dyn Bus, step: &ConfigStep) -> Result<(), StepError> {
         ConfigStep::Unbind { node, driver } => bus.unbind(*driver, *node),
         ConfigStep::Write { node, attribute, to, .. } => bus.write(*node, attribute, to),
         ConfigStep::Bind { node, driver } => {
-            // A refusal that has no code leaves what is there, so that goes first. What refuses this
-            // refuses the next as well.
+            // A refusal without a code leaves `cmd_status` as it is, so it is cleared first. If this write is
+            // refused, so is the next one.
             let _ = bus.write(BusNode::Device(device), "cmd_status", "1");
             bus.bind(*driver, *node)
         }

@@ -1,4 +1,4 @@
-//! The driver by its files below `/sys/bus/dsa`, of this machine or of a directory that stands in for it.
+//! The driver's files below `/sys/bus/dsa`, of this machine or of a directory that stands in for it.
 
 use crate::bus::{Bus, MachineError};
 use idxd::from_sysfs::Attributes;
@@ -11,32 +11,32 @@ const BUS: &str = "sys/bus/dsa";
 const MODULE: &str = "sys/module/idxd";
 const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
 
-/// The files of the driver.
+/// A [`Bus`] by the files of the driver.
 #[derive(Clone, Debug)]
 pub struct Sysfs {
     root: PathBuf,
-    /// Of a directory that stands in for a machine links may not lead out.
+    /// Whether the root is that of this machine. Links may not lead out of a directory that stands in for one.
     is_real: bool,
 }
 
 impl Sysfs {
-    /// Those of this machine.
+    /// The files of this machine.
     #[must_use]
     pub fn real() -> Self {
         Self { root: PathBuf::from("/"), is_real: true }
     }
 
-    /// Those below a directory.
+    /// The files below a directory that stands in for the root of a machine.
     ///
     /// # Errors
-    /// If it is no directory.
+    /// If it is not a readable directory.
     pub fn at(root: &Path) -> io::Result<Self> {
         let root = root.canonicalize()?;
         root.read_dir()?;
         Ok(Self { root, is_real: false })
     }
 
-    /// The directory below which its files are.
+    /// The root directory: `/`, or the directory that stands in for it.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
@@ -46,7 +46,7 @@ impl Sysfs {
         self.root.join(BUS).join("devices").join(node.to_string()).join(attribute)
     }
 
-    /// The file of an attribute: on older kernels it may have its former name.
+    /// The file of an attribute, which on older kernels may have its former name.
     fn file(&self, node: BusNode, attribute: &str) -> PathBuf {
         let path = self.path(node, attribute);
         match former_name(attribute) {
@@ -58,7 +58,7 @@ impl Sysfs {
         }
     }
 
-    /// The file of a driver; the oldest kernels have the compatibility form alone.
+    /// The file of a driver. The oldest kernels have only the compatibility form.
     fn driver_file(&self, driver: DriverName, name: &str) -> PathBuf {
         let drivers = self.root.join(BUS).join("drivers");
         let own = drivers.join(driver.name()).join(name);
@@ -95,10 +95,10 @@ impl Sysfs {
         write().map_err(|error| errno(&error))
     }
 
-    /// Whether this process may write what configures devices.
+    /// Checks that this process may write the files that configure devices.
     ///
     /// # Errors
-    /// If not, with what would allow it.
+    /// If it may not, with a remedy.
     pub fn check_writable(&self) -> Result<(), MachineError> {
         let device =
             self.numbers()?.first().map(|number| self.file(BusNode::Device(*number), "cmd_status"));
@@ -183,7 +183,7 @@ impl Bus for Sysfs {
     }
 
     fn processes(&self, queue: BusNode) -> Vec<u32> {
-        // A directory for each open file, inside of one that is named after the queue's file.
+        // Each open file has a directory, inside of one that is named after the queue's file.
         let own = self.path(queue, "");
         let names = |path: &Path| -> Vec<PathBuf> {
             let entries = path.read_dir().into_iter().flatten().flatten();

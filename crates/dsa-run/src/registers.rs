@@ -1,8 +1,8 @@
 //! The registers of a run's devices, in memory that its processes share.
 //!
 //! The supervisor writes the configuration, programs read it; both count. No lock is held across
-//! processes, as any of them may be killed at any time: what a process owns is marked with its client's
-//! number, and the supervisor takes it back when the process has ended.
+//! processes, as any of them may be killed at any time. Everything that a process owns is marked with its
+//! client number, and the supervisor releases it when the process has ended.
 
 #![allow(unsafe_code)]
 
@@ -18,147 +18,147 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Devices of a run.
+/// Most devices of a run.
 pub const MOST_DEVICES: usize = 16;
-/// Queues of a device.
+/// Most queues of a device.
 pub const MOST_QUEUES: usize = 8;
-/// Groups of a device.
+/// Most groups of a device.
 pub const MOST_GROUPS: usize = 4;
-/// Entries of a queue.
+/// Most entries of a queue.
 pub const MOST_ENTRIES: usize = 256;
-/// Processes that have a queue open at a time.
+/// Most processes that have a queue open at a time.
 pub const MOST_CLIENTS: usize = 64;
-/// Marks the file, with the version of this layout.
+/// Mark of the file, with the version of this layout.
 const MAGIC: u64 = u64::from_le_bytes(*b"skdsa\0\0\x02");
 
 /// Values of [`DeviceRegisters::state`] and [`QueueRegisters::state`].
 pub mod state {
-    /// Takes nothing.
+    /// Accepts no descriptors.
     pub const DISABLED: u32 = 0;
-    /// Works.
+    /// Accepts and executes descriptors.
     pub const ENABLED: u32 = 1;
     /// Stopped by an error or a reset.
     pub const HALTED: u32 = 2;
 }
 
-/// The number of this process's namespace of processes; 0 if it cannot be found.
+/// Inode number of the PID namespace of this process; 0 if it cannot be read.
 #[must_use]
 pub fn process_namespace() -> u64 {
     std::fs::metadata("/proc/self/ns/pid").map_or(0, |found| found.ino())
 }
 
-/// All registers.
+/// Registers of a run.
 #[repr(C)]
 pub struct RunRegisters {
     magic: AtomicU64,
-    /// Devices that there are.
+    /// Number of devices.
     pub devices: AtomicU32,
-    /// Process of the supervisor.
+    /// PID of the supervisor.
     pub supervisor: AtomicU32,
-    /// Number of the file system that has the queues' files.
+    /// Device number (`st_dev`) of the file system with the queues' files.
     pub files: AtomicU64,
-    /// Monotonic time of the start, in nanoseconds: zero of the log of descriptors.
+    /// Monotonic time of the start in nanoseconds: time zero of the log of descriptors.
     pub start_ns: AtomicU64,
-    /// Lines of that log that could not be written.
+    /// Number of lines of that log that could not be written.
     pub lost_lines: AtomicU64,
-    /// Number of the supervisor's namespace of processes: elsewhere their numbers are others.
+    /// Inode number of the supervisor's PID namespace. PIDs in another namespace do not compare with those here.
     pub process_namespace: AtomicU64,
-    /// The devices.
+    /// Registers of each device.
     pub device: [DeviceRegisters; MOST_DEVICES],
 }
 
 /// Registers of a device.
 #[repr(C)]
 pub struct DeviceRegisters {
-    /// One of [`state`].
+    /// State, one of [`state`].
     pub state: AtomicU32,
     version: AtomicU32,
     gen_cap: AtomicU64,
     op_cap: AtomicU64,
     sizes: [AtomicU32; 5],
-    /// Whether the interrupt of an error has come: who polls is woken.
+    /// 1: the interrupt of an error has arrived, and processes that poll for it are woken.
     pub notified: AtomicU32,
-    /// Engines of each group.
+    /// Number of engines of each group.
     pub engines: [AtomicU32; MOST_GROUPS],
-    /// Software error register: the first error writes all words, the first one behind the others.
+    /// Software error register. The first error writes all words, the first word last.
     software_error: [AtomicU64; 4],
-    /// 1: an error has the register, whether its words are there yet or not.
+    /// 1: an error has claimed the register, even if its words are not written yet.
     has_error: AtomicU32,
     unused: AtomicU32,
-    /// Event log.
+    /// Registers and memory of the event log.
     pub events: Events,
-    /// The queues.
+    /// Registers of each queue.
     pub queue: [QueueRegisters; MOST_QUEUES],
 }
 
 /// Registers of a queue.
 #[repr(C)]
 pub struct QueueRegisters {
-    /// One of [`state`]: enabled is 1, what submissions look at.
+    /// State, one of [`state`]. Submissions test whether it is 1, enabled.
     pub state: AtomicU32,
-    /// Counts configurations.
+    /// Number of configurations until now.
     pub generation: AtomicU32,
-    /// 1 dedicated, 0 shared.
+    /// Mode: 1 dedicated, 0 shared.
     pub dedicated: AtomicU32,
-    /// Entries.
+    /// Size in entries.
     pub size: AtomicU32,
-    /// Threshold of a shared queue.
+    /// Threshold of a shared queue, in entries.
     pub threshold: AtomicU32,
-    /// 1 to 15.
+    /// Priority, 1 to 15.
     pub priority: AtomicU32,
     /// Number of its group.
     pub group: AtomicU32,
-    /// Whether descriptors may block on faults.
+    /// 1: descriptors may block on faults.
     pub block_on_fault: AtomicU32,
     /// Largest batch, in descriptors.
     pub most_batch: AtomicU32,
     unused: AtomicU32,
     /// Largest transfer, in bytes.
     pub most_transfer_bytes: AtomicU64,
-    /// For each entry the client that it holds a descriptor of; 0: free.
+    /// Client whose descriptor is in each entry; 0: free.
     pub entries: [AtomicU32; MOST_ENTRIES],
-    /// For each process its descriptors that the queue has taken and that have not ended.
+    /// Number of descriptors of each process that the queue has accepted and that have not ended.
     pub in_flight: [AtomicU32; MOST_CLIENTS],
-    /// For each place of `in_flight` the process that has it; 0: none.
+    /// PID of the process of each element of `in_flight`; 0: none.
     pub processes: [AtomicU32; MOST_CLIENTS],
-    /// For each place of `in_flight` the client that has it.
+    /// Client number of each element of `in_flight`.
     pub clients: [AtomicU32; MOST_CLIENTS],
-    /// What happened.
+    /// Counters of events.
     pub counts: QueueCounters,
 }
 
-/// What happened at a queue since the start of the run.
+/// Counters of a queue since the start of the run.
 #[repr(C)]
 pub struct QueueCounters {
-    /// Descriptors that it took, a batch as one.
+    /// Descriptors that the queue accepted; a batch counts as one.
     pub accepted: AtomicU64,
-    /// Answers "retry".
+    /// Enqueue commands that were refused ("retry").
     pub retried: AtomicU64,
     /// Posted writes that were lost.
     pub lost: AtomicU64,
-    /// Descriptors and members of batches by the status they ended with.
+    /// Descriptors and members of batches that ended, by status code.
     pub ended: [AtomicU64; 64],
-    /// Those that ended with success, by operation.
+    /// Descriptors and members of batches that ended with success, by operation code.
     pub done: [AtomicU64; 64],
-    /// Bytes of theirs.
+    /// Bytes that successful descriptors transferred.
     pub bytes: AtomicU64,
 }
 
 impl QueueRegisters {
-    /// Descriptors that wait for an engine.
+    /// Number of descriptors that wait for an engine.
     #[must_use]
     pub fn occupancy(&self) -> u32 {
         let held = self.entries.iter().filter(|owner| owner.load(Ordering::Relaxed) != 0).count();
         units::narrow::fit(held)
     }
 
-    /// Descriptors that the queue has taken and that have not ended, those that wait included.
+    /// Number of descriptors that the queue has accepted and that have not ended, including those that wait.
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.in_flight.iter().map(|count| count.load(Ordering::Acquire)).sum()
     }
 
-    /// Frees what a client that is no more has left.
+    /// Frees the entries and the count of a client that has ended.
     pub fn release(&self, client: u32, slot: usize) {
         for owner in &self.entries {
             // An entry of another client stays as it is.
@@ -169,9 +169,9 @@ impl QueueRegisters {
 }
 
 impl DeviceRegisters {
-    /// Frees what the program has left that this process was before it became another one (`exec`), of
-    /// queues and of the event log: its engines are no more.
-    pub fn release_of(&self, process: u32) {
+    /// Frees everything that a process has in queues and in the event log. A process calls it for itself after
+    /// `exec`, as the engines of its former program have ended.
+    pub fn release_process(&self, process: u32) {
         for queue in &self.queue {
             for (slot, (own, client)) in queue.processes.iter().zip(&queue.clients).enumerate() {
                 if own.load(Ordering::Acquire) == process {
@@ -183,7 +183,7 @@ impl DeviceRegisters {
         }
     }
 
-    /// What the device can do.
+    /// Reads the capabilities of the device.
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {
         let size = |number: usize| units::narrow::fit(self.sizes[number].load(Ordering::Relaxed));
@@ -201,7 +201,7 @@ impl DeviceRegisters {
         }
     }
 
-    /// Sets what the device can do.
+    /// Writes the capabilities of the device.
     pub fn set_capabilities(&self, part: &Capabilities) {
         self.version.store(part.version, Ordering::Relaxed);
         self.gen_cap.store(part.gen_cap, Ordering::Relaxed);
@@ -218,8 +218,7 @@ impl DeviceRegisters {
         }
     }
 
-    /// Notes an error that no completion record could take: the first one stays, a further one sets the
-    /// overflow bit.
+    /// Adds an error to the software error register: the first one is stored, a further one sets the overflow bit.
     pub fn note_error(&self, words: [u64; 4]) {
         const OVERFLOW: u64 = 2;
         let [head, rest @ ..] = &self.software_error;
@@ -231,18 +230,18 @@ impl DeviceRegisters {
         for (register, word) in rest.iter().zip(others) {
             register.store(*word, Ordering::Relaxed);
         }
-        // Who sees the valid bit sees the address, too. Another error may have set a bit already.
+        // A reader that sees the valid bit sees the address, too. Another error may have set a bit already.
         head.fetch_or(first, Ordering::AcqRel);
     }
 
-    /// The software error register.
+    /// Reads the software error register, lowest word first.
     #[must_use]
     pub fn error_words(&self) -> [u64; 4] {
-        // The first word first: the others are there when it says that it is valid.
+        // The first word first: the others are written when its valid bit is set.
         std::array::from_fn(|word| self.software_error[word].load(Ordering::Acquire))
     }
 
-    /// Clears the software error register.
+    /// Clears the software error register and its interrupt.
     pub fn clear_error(&self) {
         self.notified.store(0, Ordering::Release);
         for word in &self.software_error {
@@ -252,18 +251,18 @@ impl DeviceRegisters {
     }
 }
 
-/// Registers in a file that processes share.
+/// A mapped file with the registers, which processes share.
 #[derive(Debug)]
 pub struct SharedRegisters(MmapRaw);
 
 impl SharedRegisters {
-    /// Creates the file.
+    /// Creates and maps the file.
     ///
     /// # Errors
     /// If the file cannot be created, sized or mapped.
     pub fn create(path: &Path) -> io::Result<Self> {
         let file = File::options().read(true).write(true).create_new(true).open(path)?;
-        // Written and not only sized, so that a disk that is full says so now.
+        // Written, not only resized, so that a full disk is reported now.
         (&file).write_all(&vec![0; size_of::<RunRegisters>()])?;
         let shared = Self(MmapOptions::new().map_raw(&file)?);
         shared.magic.store(MAGIC, Ordering::Release);
@@ -273,10 +272,12 @@ impl SharedRegisters {
     /// Maps the file of a run.
     ///
     /// # Errors
-    /// If it cannot be mapped, or is no such file.
+    /// If the file cannot be mapped, or does not have registers of this version.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::options().read(true).write(true).open(path)?;
-        let other = || io::Error::new(io::ErrorKind::InvalidData, "no registers of this version");
+        let other = || {
+            io::Error::new(io::ErrorKind::InvalidData, "not a file with registers of this version")
+        };
         if file.metadata()?.len() != size_of::<RunRegisters>() as u64 {
             return Err(other());
         }
@@ -284,7 +285,7 @@ impl SharedRegisters {
         if shared.magic.load(Ordering::Acquire) == MAGIC { Ok(shared) } else { Err(other()) }
     }
 
-    /// The registers, for as long as the process lives.
+    /// Leaks the mapping. Returns registers that are valid as long as the process lives.
     #[must_use]
     pub fn forever(self) -> &'static RunRegisters {
         let registers: *const RunRegisters = self.0.as_ptr().cast();

@@ -83,10 +83,10 @@ fn what_a_process_has_of_a_queue_is_released_and_nothing_else() {
         queue.in_flight[slot].store(3, Ordering::Relaxed);
         queue.entries[slot].store(client, Ordering::Relaxed);
     }
-    device.release_of(300);
+    device.release_process(300);
     assert_eq!((queue.in_flight(), queue.occupancy()), (6, 2));
     assert_eq!(log.writer.load(Ordering::Relaxed), 5);
-    device.release_of(100);
+    device.release_process(100);
     assert_eq!(log.writer.load(Ordering::Relaxed), 0, "others write again");
     assert_eq!((queue.in_flight(), queue.occupancy()), (3, 1));
     assert_eq!(queue.entries[1].load(Ordering::Relaxed), 6);

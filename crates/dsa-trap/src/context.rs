@@ -10,9 +10,9 @@ const DIRECTION_FLAG: i64 = 1 << 10;
 /// Bit of a page fault's error code: the access was a write.
 const WRITE: i64 = 1 << 1;
 
-/// Where the parts of a 512-bit register are in the signal frame: the standard format of XSAVE. Legacy
-/// registers and header have one place on all CPUs [SDM vol. 1, 13.4]; all others are where CPUID leaf
-/// 0xD says, which differs between vendors.
+/// Offsets of the parts of a 512-bit register in the signal frame, which has the standard format of XSAVE.
+/// Legacy registers and header have the same offset on all CPUs [SDM vol. 1, 13.4]. CPUID leaf 0xD has the
+/// offsets of all others, which differ between vendors.
 mod xsave {
     use std::arch::x86_64::__cpuid_count;
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,8 +27,8 @@ mod xsave {
 
     static OFFSETS: [AtomicU32; 8] = [const { AtomicU32::new(0) }; 8];
 
-    /// Asks the CPU where its components are. To be called once before any signal: CPUID is slow in
-    /// virtual machines, and may be trapped.
+    /// Reads the offsets of the components by CPUID. It has to be called once before any signal: CPUID is slow
+    /// in virtual machines, and may be trapped.
     pub fn learn() {
         if __cpuid_count(0, 0).eax < 0xd {
             return;
@@ -39,24 +39,24 @@ mod xsave {
         }
     }
 
-    /// Bytes from the begin of the frame; nothing where the CPU has no such component.
+    /// Offset of a component in bytes from the start of the frame; `None` if the CPU does not have it.
     pub fn offset(component: u32) -> Option<usize> {
         let offset = OFFSETS[component as usize].load(Ordering::Relaxed);
         (offset != 0).then_some(offset as usize)
     }
 }
 
-/// Learns where registers are in signal frames. To be called before any signal is handled.
+/// Reads the layout of signal frames from the CPU. It has to be called before any signal is handled.
 pub fn learn_layout() {
     xsave::learn();
 }
 
-/// An interrupted thread.
+/// The registers of an interrupted thread, in its signal frame.
 pub struct TrapContext(*mut libc::ucontext_t);
 
 impl TrapContext {
     /// # Safety
-    /// The pointer is that of a signal handler, and outlives this.
+    /// `context` is the argument of a signal handler, and outlives this value.
     pub unsafe fn new(context: *mut libc::ucontext_t) -> Self {
         Self(context)
     }
@@ -67,17 +67,17 @@ impl TrapContext {
         unsafe { &mut (*self.0).uc_mcontext.gregs[number] }
     }
 
-    /// Address of the instruction.
+    /// Address of the instruction that trapped.
     pub fn instruction_address(&mut self) -> u64 {
         self.slot(libc::REG_RIP).cast_unsigned()
     }
 
-    /// Goes on behind the instruction.
+    /// Sets the thread to resume behind the instruction.
     pub fn skip(&mut self, instruction: &Instruction) {
         *self.slot(libc::REG_RIP) = instruction.next_ip().cast_signed();
     }
 
-    /// Whether a page fault was one of a write.
+    /// Whether a write raised the page fault.
     pub fn faulted_on_write(&mut self) -> bool {
         *self.slot(libc::REG_ERR) & WRITE != 0
     }
@@ -99,7 +99,7 @@ impl TrapContext {
         *self.slot(libc::REG_EFL) & DIRECTION_FLAG != 0
     }
 
-    /// A general register of 64, or of its lower 32, bits.
+    /// Value of a general register of 64 or 32 bits; `None` for other registers.
     pub fn get(&mut self, register: Register) -> Option<u64> {
         let value = self.slot(number_of(register.full_register())?).cast_unsigned();
         match register.size() {
@@ -109,7 +109,7 @@ impl TrapContext {
         }
     }
 
-    /// Sets a general register; narrower than 32 bits it keeps the rest.
+    /// Sets a general register. A register narrower than 32 bits keeps the other bits of its full register.
     pub fn set(&mut self, register: Register, value: u64) {
         let Some(number) = number_of(register.full_register()) else { return };
         let slot = self.slot(number);
@@ -123,7 +123,7 @@ impl TrapContext {
         *slot = new.cast_signed();
     }
 
-    /// Address of a memory operand.
+    /// Address of memory operand number `operand`; `None` if a register of it cannot be read.
     pub fn address(&mut self, instruction: &Instruction, operand: u32) -> Option<u64> {
         instruction.virtual_address(operand, 0, |register, _, _| match register {
             Register::FS => Some(thread_pointer()),
@@ -170,7 +170,7 @@ impl TrapContext {
     }
 }
 
-/// The base of FS: what it points to begins with its own address.
+/// The base of FS, read from the thread control block, which begins with its own address.
 pub fn thread_pointer() -> u64 {
     let pointer: usize;
     // SAFETY: the C library's thread pointer is there in each thread.
@@ -202,8 +202,8 @@ fn number_of(register: Register) -> Option<c_int> {
     numbers.into_iter().find(|(own, _)| *own == register).map(|(_, number)| number)
 }
 
-/// The bytes at an address of code, 15 at most, and how many of them can be read: a jump may have led to
-/// no page, or close to the end of one.
+/// Reads up to 15 bytes of code at an address. Returns the bytes and the number of them that could be read: a
+/// jump may have led to an unmapped page, or close to the end of a page.
 pub fn code_at(address: u64) -> ([u8; 15], usize) {
     if let Some(code) = dsa::memory::load(address) {
         return (code, 15);

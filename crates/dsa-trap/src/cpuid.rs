@@ -1,8 +1,8 @@
-//! A CPU that says that it has the instructions, for programs that ask before they use them.
+//! CPUID that reports the instructions, for programs that test for them before they use them.
 //!
-//! Where CPUs can have CPUID fault and the kernel lets a process ask for it (`arch_prctl`,
-//! ARCH_SET_CPUID), each CPUID of the program raises SIGSEGV, and the answer of leaf 7 has the bits set.
-//! Elsewhere such programs see the CPU as it is, which `skipline-dsa doctor` tells.
+//! If the CPU can fault on CPUID and the kernel lets a process request that (`arch_prctl`, ARCH_SET_CPUID),
+//! each CPUID of the program raises SIGSEGV, and the result of leaf 7 gets the bits. Otherwise such programs
+//! see the CPU as it is, which `skipline-dsa doctor` reports.
 
 use crate::context::TrapContext;
 use iced_x86::Register;
@@ -17,7 +17,7 @@ const MOVDIR64B: u32 = 1 << 28;
 const ENQCMD: u32 = 1 << 29;
 const ALL: u32 = WAITPKG | MOVDIR64B | ENQCMD;
 
-/// Has CPUID fault in this process from now on, if the CPU lacks one of the instructions.
+/// Makes CPUID fault in this process from now on, if the CPU lacks one of the instructions.
 pub fn trap() {
     let lacks = features(7, 0).ecx & ALL != ALL;
     let is_wanted = std::env::var_os("SKIPLINE_DSA_CPUID").is_none_or(|value| value != "real");
@@ -26,8 +26,8 @@ pub fn trap() {
     }
 }
 
-/// Tells libraries that know of this one that MOVDIR64B and ENQCMD work in this process, where no CPUID
-/// can say so: they look the name up, and do not call it.
+/// Symbol that tells other libraries that MOVDIR64B and ENQCMD work in this process, even if CPUID cannot report
+/// it. They look the name up, and do not call it.
 #[unsafe(no_mangle)]
 pub extern "C" fn skipline_dsa_does_instructions() {}
 
@@ -61,7 +61,7 @@ fn features(leaf: u32, subleaf: u32) -> CpuidResult {
     __cpuid_count(leaf, subleaf)
 }
 
-/// Lets CPUID be executed, or has it fault, in this thread.
+/// Lets this thread execute CPUID, or makes CPUID fault in it.
 fn enable(is_executed: bool) {
     // SAFETY: the request takes a number, and fails where it is not known.
     unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_SET_CPUID, c_long::from(is_executed)) };

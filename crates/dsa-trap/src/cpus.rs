@@ -1,7 +1,7 @@
 //! The CPUs of the program, which its engines may all use.
 //!
-//! A thread begins with the CPUs of its creator. A program that polls has pinned that one to a CPU, and
-//! engines would wait there for what it polls for.
+//! A thread begins with the CPUs of its creator. A program that polls has often pinned the creator to one CPU,
+//! and engines on that CPU would wait for the thread that polls for their records.
 
 use std::mem::{MaybeUninit, size_of};
 use std::sync::OnceLock;
@@ -10,15 +10,15 @@ type Cpus = libc::cpu_set_t;
 
 static AT_START: OnceLock<Cpus> = OnceLock::new();
 
-/// Notes the CPUs that the program begins with.
-pub fn note() {
+/// Stores the CPUs that the program begins with.
+pub fn store_initial() {
     if let Some(own) = get() {
-        // What was noted first stays.
+        // The first value is kept.
         let _ = AT_START.set(own);
     }
 }
 
-/// Does `work`, which starts threads, with all CPUs that the program began with.
+/// Runs `work`, which starts threads, on all CPUs that the program began with.
 pub fn with_all<R>(work: impl FnOnce() -> R) -> R {
     let before = AT_START.get().and_then(|all| {
         let before = get()?;

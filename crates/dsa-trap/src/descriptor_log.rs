@@ -18,21 +18,22 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Writes a line for each descriptor that has ended, at once: a process may be killed.
+/// The log of this process. It writes a line for each descriptor as soon as the descriptor has ended: a process
+/// may be killed.
 pub struct Recorder {
     registers: &'static RunRegisters,
     state: Mutex<RecorderState>,
 }
 
 struct RecorderState {
-    /// `None`: it could not be opened, and all lines are lost.
+    /// `None`: the file could not be opened, and all lines are lost.
     log: Option<LogFile>,
-    /// Numbers of the pairs of a thread and a queue.
+    /// Portal numbers: one for each pair of a thread and a queue.
     portals: HashMap<(u64, (u32, u32)), u32>,
     process: u32,
 }
 
-/// That of this process, once there is one.
+/// The recorder of this process; null before the first queue is mapped.
 static RECORDER: AtomicPtr<Option<Arc<Recorder>>> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The recorder of this process; `None` if the run does not record.
@@ -40,7 +41,7 @@ pub fn start(run: &CurrentRun) -> Option<Arc<Recorder>> {
     load_or_leak(&RECORDER, || Box::into_raw(Box::new(open(run)))).clone()
 }
 
-/// A child records into a file of its own.
+/// Forgets the recorder in a forked child, which logs to a file of its own.
 pub fn forget() {
     RECORDER.store(std::ptr::null_mut(), Ordering::Release);
 }
@@ -56,19 +57,19 @@ fn open(run: &CurrentRun) -> Option<Arc<Recorder>> {
     Some(Arc::new(Recorder { registers: run.registers, state }))
 }
 
-/// A file in a process whose program may close any descriptor and give its number to another file.
+/// A log file in a process whose program may close any file descriptor and reuse its number.
 struct LogFile {
     path: PathBuf,
     file: File,
-    /// Device and number of the file.
+    /// Device and inode number of the file.
     identity: (u64, u64),
-    /// Whether its end may be a part of a line that did not fit.
+    /// Whether the file may end with an incomplete line, after a failed write.
     ends_in_part: bool,
 }
 
 impl LogFile {
     fn open(path: PathBuf) -> io::Result<Self> {
-        /// Programs begin with low numbers, and count on getting them.
+        /// Lowest file descriptor for the log: programs expect to get low numbers.
         const LEAST_NUMBER: libc::c_int = 900;
         let low = File::options().create(true).append(true).open(&path)?;
         // SAFETY: the descriptor is open; the new one, if there is one, belongs to nothing else.
@@ -86,7 +87,7 @@ impl LogFile {
         let is_own = |found: &std::fs::Metadata| (found.dev(), found.ino()) == self.identity;
         if !self.file.metadata().is_ok_and(|found| is_own(&found)) {
             let new = Self::open(self.path.clone())?;
-            // Its number is another file's now, or none's.
+            // Its number belongs to another file now, or to none.
             std::mem::forget(std::mem::replace(self, new).file);
         }
         if self.ends_in_part {
@@ -98,7 +99,7 @@ impl LogFile {
     }
 }
 
-/// What a submission says of itself: time, and the thread by its pointer.
+/// The label of a submission: the time, and the thread pointer as portal.
 pub fn tag() -> Tag {
     Tag { time_ns: now_ns(), portal: crate::context::thread_pointer() }
 }
@@ -111,7 +112,7 @@ fn now_ns() -> u64 {
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
-/// Bytes of data that a descriptor names; none for what moves nothing.
+/// Transfer size of a descriptor in bytes; 0 for operations that transfer no data.
 pub fn data_bytes(descriptor: &Descriptor) -> u64 {
     match descriptor.opcode() {
         None | Some(Opcode::NoOp | Opcode::Batch | Opcode::Drain | Opcode::TranslationFetch) => 0,
@@ -120,8 +121,8 @@ pub fn data_bytes(descriptor: &Descriptor) -> u64 {
 }
 
 impl Recorder {
-    /// Notes a descriptor, or a member of a batch.
-    pub fn ended(&self, queue: (u32, u32), tag: Tag, ended: &EndedDescriptor<'_>) {
+    /// Writes the line of a descriptor, or of a member of a batch, that has ended.
+    pub fn log_ended(&self, queue: (u32, u32), tag: Tag, ended: &EndedDescriptor<'_>) {
         let start_ns = self.registers.start_ns.load(Ordering::Relaxed);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let next = units::narrow::fit(state.portals.len());
@@ -133,10 +134,10 @@ impl Recorder {
             process: state.process,
         };
         if let Some(line) = source.line(ended) {
-            // Members end in any order; the supervisor puts them back into that of their list.
+            // Members end in any order; the supervisor sorts them by their number in the list.
             let member = ended.member.unwrap_or_default();
             let text = line.replacen('{', &format!("{{\"member\": {member}, "), 1);
-            // The program goes on; the run says at its end how many lines its log is short of.
+            // The program goes on; at its end the run reports the number of lost lines.
             let written = state.log.as_mut().map(|log| log.write(&text));
             if !matches!(written, Some(Ok(()))) {
                 self.registers.lost_lines.fetch_add(1, Ordering::Relaxed);

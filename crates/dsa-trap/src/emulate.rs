@@ -1,5 +1,4 @@
-//! What an instruction that trapped would have done [SDM vol. 2: ENQCMD, MOVDIR64B, UMONITOR, UMWAIT,
-//! TPAUSE].
+//! Emulation of an instruction that trapped [SDM vol. 2: ENQCMD, MOVDIR64B, UMONITOR, UMWAIT, TPAUSE].
 
 use crate::context::{TrapContext, code_at};
 use crate::cpuid;
@@ -12,12 +11,12 @@ use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register}
 use std::arch::x86_64::_rdtsc;
 use std::ffi::c_int;
 
-/// What became of an instruction.
+/// Result of an emulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emulation {
-    /// It is done.
+    /// The instruction was emulated.
     Done,
-    /// It is the program's own fault, or none that a portal or these instructions raise.
+    /// The signal has nothing to do with a portal or these instructions: it goes to the program.
     NotOurs,
     /// The CPU would raise a general protection fault.
     Protection,
@@ -27,15 +26,15 @@ pub enum Emulation {
 
 /// Cycles that UMWAIT and TPAUSE wait at most: the kernel's default of `umwait_control/max_time`.
 const LONGEST_WAIT_CYCLES: u64 = 100_000;
-/// What a command leaves to the CPU: PASID, reserved bits and privilege.
+/// Bytes of an enqueue command that the CPU fills in: PASID, reserved bits and privilege.
 const PRIVILEGE_AND_PASID: std::ops::Range<usize> = 0..4;
 
-/// Has the decoder build its tables, which allocates.
+/// Makes the decoder build its tables, which allocates, before any signal.
 pub fn prepare() {
     let _ = decode(&[0x90], 0);
 }
 
-/// Does an instruction that raised `signal`.
+/// Emulates the instruction that raised `signal`.
 pub fn instruction(signal: c_int, context: &mut TrapContext) -> Emulation {
     let address = context.instruction_address();
     let (code, length) = code_at(address);
@@ -68,7 +67,7 @@ fn decode(code: &[u8], address: u64) -> Instruction {
     Decoder::with_ip(64, code, address, DecoderOptions::NONE).decode()
 }
 
-/// The destination of MOVDIR64B and ENQCMD is a register, their source is memory.
+/// Addresses of destination (a register) and source (memory) of MOVDIR64B and ENQCMD.
 fn operands(context: &mut TrapContext, instruction: &Instruction) -> Option<(u64, u64)> {
     Some((context.get(instruction.op0_register())?, context.address(instruction, 1)?))
 }
@@ -83,7 +82,7 @@ fn move_directly(context: &mut TrapContext, instruction: &Instruction) -> Emulat
         portal.post(&Descriptor(bytes));
         return Emulation::Done;
     }
-    // A CPU that says that it has the instruction has it for other memory, too.
+    // A CPU with the instruction executes it on any memory, not only on portals.
     if dsa::memory::store(to, &bytes) { Emulation::Done } else { Emulation::PageFault(to) }
 }
 
@@ -100,7 +99,7 @@ fn enqueue(context: &mut TrapContext, instruction: &Instruction) -> Emulation {
             bytes[PRIVILEGE_AND_PASID].copy_from_slice(&portal.pasid().to_le_bytes());
             portal.enqueue(&Descriptor(bytes))
         }
-        // What is no device does not take it.
+        // Memory that is not a portal does not accept a command.
         None => EnqueueAnswer::Retry,
     };
     context.set_zero_flag_alone(answer == EnqueueAnswer::Retry);
@@ -131,8 +130,8 @@ fn wait_until(context: &mut TrapContext, deadline: u64, monitored: Option<u64>) 
     Emulation::Done
 }
 
-/// An ordinary access to a portal's page: 64 bytes that are written at once are a posted write, all
-/// others are lost; a read gives ones.
+/// Emulates an ordinary access to a portal's page. A write of 64 bytes at once is a posted write, all other
+/// writes are lost. A read returns ones.
 fn access(context: &mut TrapContext, instruction: &Instruction) -> Emulation {
     let operand = (0..instruction.op_count()).find(|&number| is_memory(instruction, number));
     let Some(operand) = operand else { return Emulation::NotOurs };
@@ -154,7 +153,7 @@ fn access(context: &mut TrapContext, instruction: &Instruction) -> Emulation {
     Emulation::Done
 }
 
-/// A load into a general register; what else reads a portal is the program's own fault.
+/// Emulates a load into a general register. Any other read of a portal is passed to the program as its fault.
 fn read_ones(context: &mut TrapContext, instruction: &Instruction) -> Emulation {
     let to = instruction.op0_register();
     let value = match instruction.mnemonic() {
@@ -166,7 +165,7 @@ fn read_ones(context: &mut TrapContext, instruction: &Instruction) -> Emulation 
     Emulation::Done
 }
 
-/// Goes behind the bytes that a string instruction has stored, which are lost.
+/// Sets the registers of a string instruction to its end. The bytes that it would have stored are lost.
 fn skip_string(context: &mut TrapContext, instruction: &Instruction) {
     let is_repeated = instruction.has_rep_prefix();
     let count = if is_repeated { context.get(Register::RCX).unwrap_or_default() } else { 1 };

@@ -1,4 +1,4 @@
-//! Engines of the queues that this process has mapped, and what the registers say of their work.
+//! Engines of the queues that this process has mapped, and the registers that show their work.
 
 mod hooks;
 
@@ -25,15 +25,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Copy)]
 pub struct QueueHandle {
     number: u32,
-    /// Configuration of the queue that the engines were started for.
+    /// Generation of the queue's configuration that the engines were started for.
     generation: u32,
     registers: &'static registers::DeviceRegisters,
     queue: &'static registers::QueueRegisters,
-    engines: &'static GroupDevice,
+    device: &'static GroupDevice,
     id: GroupQueue,
 }
 
-/// The engines of a group. They live as long as the process: a signal handler may be about to submit.
+/// A device for one group, with the engines of the group. It lives as long as the process: a signal handler may
+/// be about to submit.
 struct GroupDevice {
     device: SoftwareDevice,
     recorder: Option<Arc<Recorder>>,
@@ -41,39 +42,39 @@ struct GroupDevice {
 
 type QueueHandles = Mutex<Vec<((u32, u32), QueueHandle)>>;
 
-/// All queues of this process that have engines. A child begins with others: a thread that is not there
-/// any more may have held the lock.
-static SERVED: AtomicPtr<QueueHandles> = AtomicPtr::new(std::ptr::null_mut());
+/// All queues of this process that have engines. A forked child begins with an empty list: a thread that it
+/// does not have may hold the lock.
+static QUEUES: AtomicPtr<QueueHandles> = AtomicPtr::new(std::ptr::null_mut());
 
-fn all_served() -> &'static QueueHandles {
+fn all_queues() -> &'static QueueHandles {
     let new = || Box::into_raw(Box::new(Mutex::new(Vec::new())));
-    load_or_leak(&SERVED, new)
+    load_or_leak(&QUEUES, new)
 }
 
 impl QueueHandle {
-    /// A posted write.
+    /// Submits a descriptor by a posted write, and counts the result.
     pub fn post(&self, descriptor: &Descriptor) {
         if !self.is_current() {
             self.counts().lost.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        match self.engines.device.post_tagged(self.id, descriptor, self.tag()) {
+        match self.device.device.post_tagged(self.id, descriptor, self.tag()) {
             Posted::Taken => self.counts().accepted.fetch_add(1, Ordering::Relaxed),
             Posted::Lost => {
                 self.halt_if_reset();
                 self.counts().lost.fetch_add(1, Ordering::Relaxed)
             }
             Posted::Overflow => {
-                hooks::publish_error(&self.engines.device, self.registers, self.number);
+                hooks::publish_error(&self.device.device, self.registers, self.number);
                 self.counts().lost.fetch_add(1, Ordering::Relaxed)
             }
         };
     }
 
-    /// A write that is answered.
+    /// Submits a descriptor by an enqueue command, and counts the response.
     pub fn enqueue(&self, descriptor: &Descriptor) -> EnqueueAnswer {
         let answer = if self.is_current() {
-            self.engines.device.enqueue_tagged(self.id, descriptor, self.tag())
+            self.device.device.enqueue_tagged(self.id, descriptor, self.tag())
         } else {
             EnqueueAnswer::Retry
         };
@@ -88,24 +89,25 @@ impl QueueHandle {
         answer
     }
 
-    /// Whether it is dedicated.
+    /// Whether the queue is dedicated.
     pub fn is_dedicated(&self) -> bool {
         self.queue.dedicated.load(Ordering::Relaxed) != 0
     }
 
-    /// What its device can do.
+    /// Capabilities of the device of the queue.
     pub fn capabilities(&self) -> Capabilities {
         self.registers.capabilities()
     }
 
-    /// A portal leads to nothing once its queue was disabled and enabled again.
+    /// Whether the queue was not configured anew: a portal is invalid once its queue was disabled and enabled
+    /// again.
     fn is_current(&self) -> bool {
         self.queue.generation.load(Ordering::Acquire) == self.generation
     }
 
-    /// An injected reset stops the device for all processes.
+    /// Halts the device for all processes, if an injected reset has stopped it.
     fn halt_if_reset(&self) {
-        if self.engines.device.is_reset() {
+        if self.device.device.is_reset() {
             self.registers.state.store(state::HALTED, Ordering::Release);
         }
     }
@@ -115,20 +117,20 @@ impl QueueHandle {
     }
 
     fn tag(&self) -> Tag {
-        match &self.engines.recorder {
+        match &self.device.recorder {
             Some(_) => descriptor_log::tag(),
             None => Tag::default(),
         }
     }
 }
 
-/// The queue of an open file, with engines that are started if there are none.
+/// Finds the queue of an open file, and starts its engines if it has none in this process.
 ///
 /// # Errors
-/// ENODEV if there is no such queue, EAGAIN if the system gives no threads for its engines.
+/// ENODEV if the queue does not exist, EAGAIN if the system cannot start threads for its engines.
 pub fn serve(identity: &Identity) -> Result<QueueHandle, c_int> {
     let run = run::current().ok_or(libc::ENODEV)?;
-    let mut served = all_served().lock().unwrap_or_else(PoisonError::into_inner);
+    let mut served = all_queues().lock().unwrap_or_else(PoisonError::into_inner);
     let key = (identity.device, identity.queue);
     let known = served.iter().find(|(known, queue)| *known == key && queue.is_current());
     if let Some((_, known)) = known {
@@ -139,46 +141,46 @@ pub fn serve(identity: &Identity) -> Result<QueueHandle, c_int> {
     Ok(new)
 }
 
-/// Waits for what this process has submitted, as the driver does when it closes a file: who has seen a
-/// record may end before the engine has counted and logged the descriptor.
+/// Waits until all descriptors of this process have ended, as the driver does when it closes a file: a program
+/// that has seen a record may end before the engine has counted and logged the descriptor.
 pub extern "C" fn finish() {
-    // SAFETY: what is there is never freed.
-    let Some(all) = (unsafe { SERVED.load(Ordering::Acquire).as_ref() }) else { return };
+    // SAFETY: the list is never freed.
+    let Some(all) = (unsafe { QUEUES.load(Ordering::Acquire).as_ref() }) else { return };
     // A thread that starts engines while the process ends has submitted nothing to them.
     let Ok(served) = all.try_lock() else { return };
     for (_, own) in served.iter() {
-        own.engines.device.drain(own.id);
+        own.device.device.drain(own.id);
     }
 }
 
-/// A child has none of its parent's threads.
+/// Forgets all queues, in a forked child, which has none of its parent's threads.
 pub fn forget() {
-    SERVED.store(std::ptr::null_mut(), Ordering::Release);
+    QUEUES.store(std::ptr::null_mut(), Ordering::Release);
 }
 
-/// Starts the engines of a queue's group for this queue: another queue of the group that this process
-/// maps gets as many again.
+/// Starts as many engines as the queue's group has, for this queue alone: another queue of the group that this
+/// process maps gets engines of its own.
 fn start(run: &'static CurrentRun, identity: &Identity) -> Result<QueueHandle, c_int> {
     let (registers, queue) = registers_of(run, identity).ok_or(libc::ENODEV)?;
     let generation = queue.generation.load(Ordering::Acquire);
     let config = device_config(registers, queue, identity).ok_or(libc::ENODEV)?;
     let recorder = descriptor_log::start(run);
     let hooks = hooks::for_queue(run, identity, (registers, queue), recorder.clone());
-    // The program's signals are for its own threads.
+    // Signals of the program have to be delivered to its own threads.
     let device = masks::without_signals(|| {
-        // SAFETY: a program answers for what its descriptors name, as it does on a real device.
+        // SAFETY: a program is responsible for the memory that its descriptors name, as on a real device.
         cpus::with_all(|| unsafe { SoftwareDevice::start(&config, hooks) })
     });
     let device = device.map_err(|error| {
         if !matches!(error, ConfigError::NoThread(_)) {
             return libc::ENODEV;
         }
-        say(&format!("wq{}.{}: {error}\n", identity.device, identity.queue));
+        print_error(&format!("wq{}.{}: {error}\n", identity.device, identity.queue));
         libc::EAGAIN
     })?;
     let id = *device.queues().first().ok_or(libc::ENODEV)?;
-    let engines: &'static GroupDevice = Box::leak(Box::new(GroupDevice { device, recorder }));
-    Ok(QueueHandle { number: identity.queue, generation, registers, queue, engines, id })
+    let device: &'static GroupDevice = Box::leak(Box::new(GroupDevice { device, recorder }));
+    Ok(QueueHandle { number: identity.queue, generation, registers, queue, device, id })
 }
 
 fn registers_of(
@@ -201,10 +203,10 @@ fn device_config(
     Some(DeviceConfig { capabilities, groups: vec![EngineGroupConfig { engines, queues }] })
 }
 
-/// A line on the program's standard error: what its error number alone does not tell.
-fn say(text: &str) {
+/// Writes a line to the program's standard error, with the reason that its error number alone does not show.
+fn print_error(text: &str) {
     let text = format!("skipline-dsa: {text}");
-    // SAFETY: the bytes of a text; a program that has closed the file is told nothing.
+    // SAFETY: the bytes of a text; if the program has closed the file, the line is lost.
     unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
 }
 

@@ -1,11 +1,11 @@
-//! Calls of the C library about the file of a queue.
+//! Functions of the C library that programs call for the file of a queue: `mmap`, `munmap`, `write`.
 
 use crate::engines;
 use crate::libc_functions::next;
-use crate::plain;
 use crate::portals;
 use crate::run;
 use crate::signals::masks;
+use crate::without_namespaces;
 use dsa::descriptor::Descriptor;
 use dsa::device::EnqueueAnswer;
 use dsa::hardware::{DESCRIPTOR_BYTES, Opcode, PORTAL_BYTES, RECORD_BYTES};
@@ -15,12 +15,12 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
 
-/// Which queue an open file is; `None` for all other files.
+/// Identifies the queue of an open file; `None` for all other files.
 fn identify(file: c_int) -> Option<Identity> {
     let run = run::current()?;
     let mut status = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the call fills the status in, if it succeeds. Only files of the supervisor are asked, as
-    // the number of an ioctl may mean another thing to another driver.
+    // SAFETY: the call fills the status in, if it succeeds. Only files of the supervisor get the ioctl, as
+    // its number may mean another thing to another driver.
     unsafe {
         if libc::fstat(file, status.as_mut_ptr()) != 0
             || status.assume_init_ref().st_dev != run.registers.files.load(Ordering::Acquire)
@@ -28,7 +28,7 @@ fn identify(file: c_int) -> Option<Identity> {
             return None;
         }
         if run.requests.is_some() {
-            return plain::identify(run, status.assume_init_ref().st_ino);
+            return without_namespaces::identify(run, status.assume_init_ref().st_ino);
         }
         let mut identity = Identity::default();
         let answer = libc::ioctl(file, IDENTIFY.into(), &raw mut identity);
@@ -122,10 +122,10 @@ pub unsafe extern "C" fn write(file: c_int, from: *const c_void, bytes: size_t) 
     }
     // SAFETY: each thread has its own errno.
     let error = unsafe { *libc::__errno_location() };
-    // The supervisor answers so for a queue's file alone: its descriptors are for this process. A file in
-    // memory that may not grow answers otherwise.
-    let is_plain = run::current().is_some_and(|run| run.requests.is_some());
-    if error != if is_plain { libc::EPERM } else { WRITE_IN_PROCESS } {
+    // The supervisor returns this error only for a queue's file, whose descriptors this process executes. A
+    // file in memory that may not grow returns EPERM.
+    let has_no_namespaces = run::current().is_some_and(|run| run.requests.is_some());
+    if error != if has_no_namespaces { libc::EPERM } else { WRITE_IN_PROCESS } {
         return written;
     }
     match identify(file) {
@@ -137,7 +137,8 @@ pub unsafe extern "C" fn write(file: c_int, from: *const c_void, bytes: size_t) 
     }
 }
 
-/// Submits descriptors as the driver's `write` does: the number of bytes taken, or the first error.
+/// Submits descriptors as the driver's `write` does. Returns the number of bytes taken; -1 with the first error
+/// in `errno` if none was taken.
 fn submit(identity: &Identity, from: u64, count: usize) -> ssize_t {
     // SAFETY: a system call without arguments.
     if unsafe { libc::getpid() }.cast_unsigned() != identity.process {
@@ -150,7 +151,7 @@ fn submit(identity: &Identity, from: u64, count: usize) -> ssize_t {
             break 0;
         }
         let at = from + (taken * DESCRIPTOR_BYTES) as u64;
-        // A handler that submits may not meet a lock that its own thread holds.
+        // A signal handler that submits must not wait for a lock that its own thread holds.
         match masks::without_signals(|| submit_one(identity, at)) {
             Ok(()) => taken += 1,
             Err(error) => break error,
@@ -164,7 +165,7 @@ fn submit(identity: &Identity, from: u64, count: usize) -> ssize_t {
 }
 
 fn submit_one(identity: &Identity, from: u64) -> Result<(), c_int> {
-    /// Version of the parts whose driver does not let batches through.
+    /// Device version for which the driver refuses batches in `write`.
     const VERSION_1: u32 = 0x100;
     let mut bytes: [u8; DESCRIPTOR_BYTES] = dsa::memory::load(from).ok_or(libc::EFAULT)?;
     bytes[..4].copy_from_slice(&identity.pasid.to_le_bytes());
@@ -179,7 +180,7 @@ fn submit_one(identity: &Identity, from: u64) -> Result<(), c_int> {
         served.post(&descriptor);
         return Ok(());
     }
-    /// Tries of the driver, `enqcmds_retries`.
+    /// Number of tries, the driver's default of `enqcmds_retries`.
     const TRIES: u32 = 32;
     for _ in 0..TRIES {
         if served.enqueue(&descriptor) == EnqueueAnswer::Accepted {

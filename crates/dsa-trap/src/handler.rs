@@ -8,7 +8,7 @@ use crate::emulate::{self, Emulation};
 use crate::signals::{self, actions};
 use std::ffi::{c_int, c_void};
 
-/// Installs the handlers, and keeps the actions that were there.
+/// Installs the handler for the three signals, and stores the actions that were set before.
 pub fn install() {
     dsa::memory::leave_handlers_to_caller();
     for (number, signal) in signals::OWN.into_iter().enumerate() {
@@ -16,7 +16,7 @@ pub fn install() {
         unsafe {
             let mut ours: libc::sigaction = std::mem::zeroed();
             ours.sa_sigaction = on_signal as *const () as usize;
-            // Of the three, one may come while another is handled: the engine's accesses fault.
+            // One of the three may arrive while another is handled: accesses of the emulation fault.
             ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
             libc::sigfillset(&raw mut ours.sa_mask);
             for own in signals::OWN {
@@ -24,7 +24,7 @@ pub fn install() {
             }
             let mut before: libc::sigaction = std::mem::zeroed();
             signals::set_action(signal, &raw const ours, &raw mut before);
-            actions::keep(number, &before);
+            actions::store(number, &before);
         }
     }
 }
@@ -45,8 +45,8 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
     match emulated {
         Emulation::Done => {}
         // SAFETY: as above.
-        Emulation::NotOurs => unsafe { actions::as_the_program_says(signal, true, info, context) },
-        // SAFETY: as above; the information is that of a fault without an address, or with one.
+        Emulation::NotOurs => unsafe { actions::deliver(signal, true, info, context) },
+        // SAFETY: as above; the information describes a fault, with an address or without.
         Emulation::Protection | Emulation::PageFault(_) => unsafe {
             let mut fault: libc::siginfo_t = std::mem::zeroed();
             fault.si_signo = libc::SIGSEGV;
@@ -57,7 +57,7 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
                 (&raw mut fault).cast::<u64>().add(2).write(address);
             }
             let comes_again = signal == libc::SIGSEGV;
-            actions::as_the_program_says(libc::SIGSEGV, comes_again, &raw mut fault, context);
+            actions::deliver(libc::SIGSEGV, comes_again, &raw mut fault, context);
         },
     }
     *errno = kept;

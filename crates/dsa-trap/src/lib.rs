@@ -1,25 +1,26 @@
 //! The library in each program of `skipline-dsa run`: portals that work without a device.
 //!
 //! A work queue's file is empty, so that each access to its mapped page raises SIGBUS; instructions that
-//! the CPU lacks raise SIGILL. A handler does what the instruction would have done: it gives the 64
-//! bytes to a queue of the device in this process ([`dsa::device`]), and goes on behind it.
+//! the CPU lacks raise SIGILL. A handler emulates the instruction: it submits the 64 bytes to a queue of the
+//! device in this process ([`dsa::device`]), and resumes behind it.
 //!
 //! Reading order:
 //! - [`handler`]: the signal handler; [`signals`]: the program's own actions and masks.
-//! - [`emulate`]: an instruction that trapped; [`context`]: the registers that it sees.
-//! - [`portals`]: which page is which queue.
-//! - [`engines`]: the queues' engines, threads of this process; [`cpus`]: where they may run.
+//! - [`emulate`]: emulation of an instruction that trapped; [`context`]: its registers.
+//! - [`portals`]: the mapped pages and their queues.
+//! - [`engines`]: the queues' engines, threads of this process; [`cpus`]: the CPUs that they run on.
 //! - [`files`]: calls of the C library about a queue's file.
-//! - [`plain`]: files of a run without namespaces.
-//! - [`cpuid`]: a CPU that says that it has the instructions.
+//! - [`without_namespaces`]: files of a run without namespaces.
+//! - [`cpuid`]: CPUID that reports the instructions.
+//! - [`fork`]: forked children.
 //! - [`descriptor_log`]: the log of descriptors.
 //!
-//! Without `skipline-dsa run`, which names its directory in the environment, all of it does nothing but
-//! pass calls on.
+//! Without `skipline-dsa run`, which sets the path of its directory in the environment, the library only
+//! passes calls on.
 //!
-//! Limits: it needs a dynamically linked program that calls the C library to map a queue's file and to
-//! change signals; a program that makes such system calls itself is not seen. A signal of the three that
-//! is sent, and not raised by an instruction, reaches a thread that has blocked it.
+//! Limits: the program has to be dynamically linked, and to call the C library to map a queue's file and to
+//! change signals; system calls that it makes itself are not seen. One of the three signals that is sent, not
+//! raised by an instruction, reaches a thread that has blocked it.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #![allow(unsafe_code)]
@@ -35,11 +36,11 @@ mod fork;
 mod handler;
 mod leaked;
 mod libc_functions;
-mod plain;
 mod portals;
 mod run;
 mod signals;
 mod thread_locals;
+mod without_namespaces;
 
 /// Runs before the program's own code.
 #[used]
@@ -53,7 +54,7 @@ static FINISH: extern "C" fn() = engines::finish;
 
 extern "C" fn start() {
     if run::join() {
-        cpus::note();
+        cpus::store_initial();
         emulate::prepare();
         context::learn_layout();
         handler::install();

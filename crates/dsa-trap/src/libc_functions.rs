@@ -1,21 +1,21 @@
-//! The C library's own functions, behind those of this library that have their names.
+//! The C library's own functions, for which this library has functions of the same name.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A function that is looked up when it is first called.
+/// A function of the C library, which is looked up at its first call.
 pub struct NextFunction {
     name: &'static CStr,
     found: AtomicPtr<c_void>,
 }
 
 impl NextFunction {
-    /// The function of a name.
+    /// The function with this name.
     pub const fn new(name: &'static CStr) -> Self {
         Self { name, found: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    /// Its address.
+    /// Address of the function. Panics if the C library does not have it.
     pub fn address(&self) -> *mut c_void {
         let known = self.found.load(Ordering::Acquire);
         if !known.is_null() {

@@ -1,7 +1,7 @@
-//! Which page of this process is which queue.
+//! Table of the mapped pages of this process and their queues.
 //!
-//! A signal handler looks here, so there is no lock: a portal is never freed, its place in the table is
-//! taken and left by one atomic write.
+//! A signal handler reads the table, so it has no lock: a portal is never freed, and its entry in the table is
+//! set and cleared by one atomic write.
 
 use crate::engines::{self, QueueHandle};
 use dsa::descriptor::Descriptor;
@@ -11,7 +11,7 @@ use dsa_run::Identity;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Portals that a process maps at a time.
+/// Most portals that a process maps at a time.
 const MOST: usize = 256;
 
 static TABLE: [AtomicPtr<MappedPortal>; MOST] =
@@ -21,18 +21,18 @@ static TABLE: [AtomicPtr<MappedPortal>; MOST] =
 pub struct MappedPortal {
     page: u64,
     identity: Identity,
-    served: QueueHandle,
+    queue: QueueHandle,
 }
 
 impl MappedPortal {
-    /// A posted write of 64 bytes.
+    /// Submits a descriptor by a posted write.
     pub fn post(&self, descriptor: &Descriptor) {
-        self.served.post(descriptor);
+        self.queue.post(descriptor);
     }
 
-    /// A write that is answered.
+    /// Submits a descriptor by an enqueue command, and returns the response.
     pub fn enqueue(&self, descriptor: &Descriptor) -> EnqueueAnswer {
-        self.served.enqueue(descriptor)
+        self.queue.enqueue(descriptor)
     }
 
     /// PASID of this process at the device.
@@ -41,7 +41,7 @@ impl MappedPortal {
     }
 }
 
-/// The portal that has an address.
+/// The portal whose page has this address; `None` for other memory.
 pub fn at(address: u64) -> Option<&'static MappedPortal> {
     let page = address & !(PORTAL_BYTES as u64 - 1);
     TABLE.iter().find_map(|entry| {
@@ -51,13 +51,13 @@ pub fn at(address: u64) -> Option<&'static MappedPortal> {
     })
 }
 
-/// Makes a page a portal of a queue, and starts the queue's engines.
+/// Adds a page as portal of a queue, and starts the queue's engines.
 ///
 /// # Errors
-/// ENOMEM if the process has too many, and those of [`engines::serve`].
+/// ENOMEM if the process has too many portals, and the errors of [`engines::serve`].
 pub fn add(page: u64, identity: Identity) -> Result<(), c_int> {
-    let served = engines::serve(&identity)?;
-    let portal = Box::into_raw(Box::new(MappedPortal { page, identity, served }));
+    let queue = engines::serve(&identity)?;
+    let portal = Box::into_raw(Box::new(MappedPortal { page, identity, queue }));
     let free = std::ptr::null_mut();
     let is_placed = TABLE.iter().any(|entry| {
         entry.compare_exchange(free, portal, Ordering::AcqRel, Ordering::Relaxed).is_ok()
@@ -65,7 +65,7 @@ pub fn add(page: u64, identity: Identity) -> Result<(), c_int> {
     if is_placed { Ok(()) } else { Err(libc::ENOMEM) }
 }
 
-/// Pages that are mapped no longer are no portals.
+/// Removes the portals in a range of addresses, which is mapped no longer.
 pub fn remove(start: u64, bytes: u64) {
     let end = start.saturating_add(bytes);
     for entry in &TABLE {

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-/// A run.
+/// The run of this process.
 pub struct CurrentRun {
-    /// Registers of its devices.
+    /// Registers of the devices of the run.
     pub registers: &'static RunRegisters,
-    /// Its directory.
+    /// Directory of the run.
     pub directory: PathBuf,
-    /// Where the supervisor is asked, if the run has no namespaces.
+    /// Path of the socket for requests to the supervisor, if the run has no namespaces.
     pub requests: Option<PathBuf>,
 }
 
@@ -24,13 +24,13 @@ pub fn current() -> Option<&'static CurrentRun> {
     RUN.get()
 }
 
-/// Joins the run that the environment names; false without one.
+/// Joins the run that the environment names. Returns false if there is none, or it cannot be joined.
 pub fn join() -> bool {
     let Some(directory) = std::env::var_os(RUN_DIRECTORY).map(PathBuf::from) else { return false };
     match SharedRegisters::open(&directory.join(REGISTERS_FILE)) {
         Ok(registers) => {
             let registers = registers.forever();
-            forget_program_before(registers);
+            release_previous_program(registers);
             let requests = Some(directory.join(SOCKET)).filter(|path| path.exists());
             RUN.set(CurrentRun { registers, directory, requests }).is_ok()
         }
@@ -39,14 +39,14 @@ pub fn join() -> bool {
     }
 }
 
-/// This process may have been another program until now, whose engines ended with it (`exec`). What they
-/// had of queues would stay taken until the process ends, and a queue with it would not drain.
-fn forget_program_before(registers: &RunRegisters) {
+/// Releases the queue entries of the program that this process was before `exec`. Its engines have ended, and
+/// its entries would otherwise stay occupied until the process ends, so that the queue would not drain.
+fn release_previous_program(registers: &RunRegisters) {
     if registers.process_namespace.load(Ordering::Acquire) != process_namespace() {
         return;
     }
     let devices = units::narrow::usize_from(registers.devices.load(Ordering::Acquire).into());
     for device in registers.device.iter().take(devices) {
-        device.release_of(std::process::id());
+        device.release_process(std::process::id());
     }
 }

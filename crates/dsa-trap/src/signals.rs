@@ -16,7 +16,7 @@ mod threads;
 use crate::libc_functions::next;
 use std::ffi::c_int;
 
-/// The signals that an instruction raises.
+/// The signals that an instruction may raise and that this library handles.
 pub const OWN: [c_int; 3] = [libc::SIGILL, libc::SIGBUS, libc::SIGSEGV];
 
 fn position(signal: c_int) -> Option<usize> {

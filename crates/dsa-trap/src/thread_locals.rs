@@ -1,29 +1,29 @@
-//! Variables of each thread that signal handlers use.
+//! Thread-local variables that signal handlers use.
 //!
-//! They are reached through the initial-exec model: `__tls_get_addr`, which Rust's own variables of a
-//! shared library go through, may allocate, and a handler may have interrupted an allocation.
+//! They have the initial-exec model: `__tls_get_addr`, which accesses Rust's `thread_local!` variables of a
+//! shared library, may allocate, and a handler may have interrupted an allocation.
 
 use std::arch::{asm, global_asm};
 use std::cell::Cell;
 
-/// The variables; all bits zero at the start of a thread.
+/// The variables of a thread. All are zero when it starts.
 #[repr(C)]
 pub struct Local {
     /// Bit n: the program has blocked signal n of the three in this thread.
     pub blocked: Cell<u64>,
-    /// Address that UMONITOR has named.
+    /// Address of the last UMONITOR; 0: none.
     pub monitored: Cell<u64>,
-    /// Address of the mark of the program's handler that runs; 0: none does.
+    /// Address of the mark of the program's handler that is running; 0: none is running.
     pub handler: Cell<u64>,
-    /// 1: that handler is on the alternate stack.
+    /// 1: that handler runs on the alternate stack.
     pub on_alternate: Cell<u64>,
-    /// What was blocked before the first handler began.
+    /// Value of `blocked` before the first handler began.
     pub before: Cell<u64>,
-    /// The alternate stack that the thread seems to have, if it has one of this library's.
+    /// Address of the alternate stack that the program has set, if this library has replaced it.
     pub stack: Cell<u64>,
-    /// Its bytes; 0: the thread has the one that it seems to have.
+    /// Size in bytes of that stack; 0: the stack is not replaced.
     pub stack_bytes: Cell<u64>,
-    /// The one of this library's.
+    /// Address of the stack that this library has allocated; 0: none.
     pub own_stack: Cell<u64>,
 }
 const _: () = assert!(size_of::<Local>() == 64);
@@ -40,7 +40,7 @@ global_asm!(
     ".text",
 );
 
-/// Those of this thread.
+/// The variables of this thread.
 pub fn local() -> &'static Local {
     let address: *const Local;
     // SAFETY: the variable has this layout, and lives as long as its thread; the reference is not sent

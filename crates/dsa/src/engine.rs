@@ -165,7 +165,7 @@ impl SoftwareEngine {
         self.execute_at(descriptor, queue, at, (crew, watch))
     }
 
-    /// As [`Self::execute_watched`], with the faults that an injector injection for descriptor number
+    /// As [`Self::execute_watched`], with the faults that an injector draws for descriptor number
     /// `number` of queue number `queue`.
     pub fn execute_injected(
         &self,

@@ -1,15 +1,15 @@
-//! Which attributes each node has, on which parts [K sysfs.c, its visibility rules].
+//! The attributes of each node, and the conditions for them [K sysfs.c, its visibility rules].
 
 use crate::{BusNode, Driver, IdxdDevice};
 use dsa::hardware::capabilities::{grpcap, wqcap};
 use std::sync::LazyLock;
 
-/// A file in a node's directory.
+/// An attribute: a file in a node's directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute {
-    /// Its name.
+    /// File name.
     pub name: &'static str,
-    /// Whether it can be written.
+    /// Whether programs can write it.
     pub writable: bool,
 }
 
@@ -25,7 +25,7 @@ const GROUP: &str = "work_queues engines read_buffers_reserved* tokens_reserved*
     traffic_class_a* traffic_class_b* desc_progress_limit* batch_progress_limit*";
 const ENGINE: &str = "group_id*";
 
-/// The attributes of a table, of which those with a star can be written.
+/// Parses the names of a table. A star marks attributes that can be written.
 fn table(names: &'static str) -> Vec<Attribute> {
     let attribute = |name: &'static str| Attribute {
         name: name.trim_end_matches('*'),
@@ -34,7 +34,7 @@ fn table(names: &'static str) -> Vec<Attribute> {
     names.split_whitespace().map(attribute).collect()
 }
 
-/// All that a node of a kind may have.
+/// All attributes that a node of its kind may have.
 fn attributes_of(node: BusNode) -> &'static [Attribute] {
     static TABLES: LazyLock<[Vec<Attribute>; 4]> =
         LazyLock::new(|| [DEVICE, QUEUE, GROUP, ENGINE].map(table));
@@ -47,8 +47,8 @@ fn attributes_of(node: BusNode) -> &'static [Attribute] {
     }
 }
 
-/// Whether the part has what the attribute is about.
-fn is_there(device: &IdxdDevice, node: BusNode, attribute: &str) -> bool {
+/// Whether a device has an attribute, by its capabilities and its kernel.
+fn has_attribute(device: &IdxdDevice, node: BusNode, attribute: &str) -> bool {
     let can = device.capabilities();
     if device.part.without.contains(&attribute) {
         return false;
@@ -67,7 +67,7 @@ fn is_there(device: &IdxdDevice, node: BusNode, attribute: &str) -> bool {
 }
 
 impl Driver {
-    /// The attributes of a node, in the order of the tables; none if there is no such node.
+    /// The attributes of a node, in the order of the tables; empty if the node does not exist.
     #[must_use]
     pub fn attributes(&self, node: BusNode) -> Vec<Attribute> {
         if !self.has(node) {
@@ -75,20 +75,20 @@ impl Driver {
         }
         let device = &self.devices[node.device()];
         let all = attributes_of(node).iter().copied();
-        all.filter(|attribute| is_there(device, node, attribute.name)).collect()
+        all.filter(|attribute| has_attribute(device, node, attribute.name)).collect()
     }
 
-    /// One of them.
+    /// The attribute of a node with this name; `None` if the node does not have it.
     pub(crate) fn attribute(&self, node: BusNode, name: &str) -> Option<Attribute> {
         if !self.has(node) {
             return None;
         }
         let found = attributes_of(node).iter().find(|attribute| attribute.name == name)?;
-        is_there(&self.devices[node.device()], node, found.name).then_some(*found)
+        has_attribute(&self.devices[node.device()], node, found.name).then_some(*found)
     }
 }
 
-/// The name that an attribute of read buffers has now; older kernels called them tokens.
+/// The current name of an attribute of read buffers, which older kernels call tokens; other names are unchanged.
 pub(crate) fn current_name(attribute: &str) -> &str {
     match attribute {
         "max_tokens" => "max_read_buffers",
@@ -100,7 +100,7 @@ pub(crate) fn current_name(attribute: &str) -> &str {
     }
 }
 
-/// The name that an attribute of read buffers had on older kernels.
+/// The name that an attribute of read buffers has on older kernels; `None` for other attributes.
 #[must_use]
 pub fn former_name(attribute: &str) -> Option<&'static str> {
     match attribute {

@@ -1,10 +1,10 @@
-//! Codes of `cmd_status`: what the device's last command, or the driver's last refusal, says.
+//! Codes of `cmd_status`: the result of the device's last command, or of the driver's last refusal.
 //!
 //! Source: codes up to 0xff are the device's [S 9.2, CMDSTS], the others those of `linux/idxd.h`.
 
 use std::fmt;
 
-/// The value of a device's `cmd_status`.
+/// The value of a device's `cmd_status`. Default: success.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommandStatus(pub u32);
 
@@ -16,10 +16,10 @@ macro_rules! codes {
                 pub const $name: Self = Self($code);
             )*
 
-            /// Every code, in order.
+            /// All known codes, in order.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// What the code says; `None` if it is none of the known ones.
+            /// The meaning of the code; `None` if the code is not known.
             #[must_use]
             pub fn sentence(self) -> Option<&'static str> {
                 match self {

@@ -1,11 +1,11 @@
-//! Configuration files of accel-config: what its `save-config` writes and its `load-config` reads.
+//! Configuration files of accel-config, as its `save-config` writes and its `load-config` reads them.
 //!
-//! A driver of ours is given one as a whole ([`SavedConfig::apply`]). For a driver that is in use there are the
-//! refusals and the resulting configuration ([`SavedConfig::taken_by`]), then the steps ([`SavedConfig::plan`]).
+//! [`SavedConfig::apply`] writes a whole file to an unused driver. For a driver that is in use,
+//! [`SavedConfig::accepted_by`] returns the refusals and the resulting configuration, and [`SavedConfig::plan`] the
+//! steps to it.
 //!
-//! A file is a list of devices in JSON. Each object begins with `dev`, the name of what it is about;
-//! queues and engines are inside of their group. What `list` prints besides (`gen_cap`, `clients`) may be
-//! there and sets nothing.
+//! A file is a list of devices in JSON. Each object begins with `dev`, the name of its node; queues and engines
+//! are inside their group. Other keys that `list` prints (`gen_cap`, `clients`) are allowed and set nothing.
 //!
 //! Source: files in Debian's accel-config 3.5.3 (`/etc/accel-config/contrib/configs`), the names in its
 //! program, its man pages.
@@ -31,19 +31,19 @@ use crate::{BusNode, Driver, IdleHardware};
 use keys::Form;
 use std::fmt::Write;
 
-/// A configuration of some devices.
+/// A configuration of some devices, as a file has it. Default: no devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavedConfig {
     entries: Vec<NodeSettings>,
 }
 
-/// What a file says of a node.
+/// Settings of a node in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct NodeSettings {
     node: BusNode,
     /// Attributes and their texts, without newlines.
     settings: Vec<(&'static str, String)>,
-    /// Whether it says that the node is enabled, if it says so or the opposite.
+    /// Whether the file has the node enabled or disabled; `None` if it does not have its state.
     enabled: Option<bool>,
 }
 
@@ -53,7 +53,7 @@ impl NodeSettings {
         settings.find(|(name, _)| *name == attribute).map(|(_, text)| text.as_str())
     }
 
-    /// The group that a queue or an engine is in.
+    /// Number of the group that a queue or an engine is in.
     fn group(&self) -> Option<usize> {
         self.get("group_id")?.parse().ok()
     }
@@ -76,7 +76,7 @@ impl SavedConfig {
         Self { entries: driver.nodes().map(entry).collect() }
     }
 
-    /// The text of its file.
+    /// Formats the configuration as the text of a file.
     #[must_use]
     pub fn to_json(&self) -> String {
         let devices = self.entries.iter().filter(|entry| matches!(entry.node, BusNode::Device(_)));
@@ -119,7 +119,7 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// An object that begins with its node's name, as accel-config needs it.
+/// Formats an object that begins with its node's name, as accel-config needs it.
 fn object(entry: &NodeSettings, members: &[String], depth: usize) -> String {
     let indent = "  ".repeat(depth);
     let mut text = format!("{indent}{{\n{indent}  \"dev\":{}", quoted(&entry.node.to_string()));
@@ -140,7 +140,7 @@ fn object(entry: &NodeSettings, members: &[String], depth: usize) -> String {
     text + "\n" + &indent + "}"
 }
 
-/// A named list; nothing if it is empty.
+/// Formats a named list; an empty text if the list is empty.
 fn array(name: &str, members: &[String], depth: usize) -> String {
     if members.is_empty() {
         return String::new();

@@ -1,30 +1,30 @@
-//! A device, as the driver keeps it.
+//! The driver's state of a device.
 
 use crate::{CommandStatus, IdxdEngine, IdxdGroup, IdxdQueue, WorkQueueMode};
 use dsa::hardware::capabilities::{Capabilities, gencap, wqcap};
 
-/// What one device is, and how the machine has it.
+/// A device and its place in the machine: capabilities, NUMA node, address, kernel settings.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// What it can do.
+    /// Capabilities of the device.
     pub capabilities: Capabilities,
-    /// NUMA node; -1 if the machine has none.
+    /// NUMA node; -1 if the machine does not have NUMA nodes.
     pub numa_node: i32,
     /// PCI address, as in `0000:6a:01.0`.
     pub pci_address: String,
-    /// Whether programs can share their address spaces with it: an IOMMU in scalable mode.
+    /// Whether programs can share their address spaces with the device (an IOMMU in scalable mode).
     pub user_pasid: bool,
     /// Whether the kernel's queues use a PASID.
     pub kernel_pasid: bool,
-    /// Whether traffic classes can be written on versions 1 and 2 (`tc_override` of the module).
+    /// Whether traffic classes can be written on devices of versions 1 and 2 (`tc_override` of the module).
     pub tc_override: bool,
     /// Attributes that this kernel does not have: `driver_name` came with Linux 6.7.
     pub without: Vec<&'static str>,
 }
 
 impl Part {
-    /// On node 0, with shared virtual memory for programs, at the first address that Sapphire Rapids
-    /// has one at.
+    /// A device on node 0, with shared virtual memory for programs, at the address of the first device of a
+    /// Sapphire Rapids.
     #[must_use]
     pub fn new(capabilities: Capabilities) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Part {
         }
     }
 
-    /// A number that no device has: other accelerators of the bus share the numbers.
+    /// Placeholder for a number that no device has: other accelerators of the bus share the numbers.
     #[must_use]
     pub fn gap() -> Self {
         Self::new(Capabilities {
@@ -55,10 +55,10 @@ impl Part {
 const BUSES: [u8; 8] = [0x6a, 0x6f, 0x74, 0x79, 0xe7, 0xec, 0xf1, 0xf6];
 
 impl Part {
-    /// The devices of a machine, each with a PCI address of its own: those of Sapphire Rapids, and after
-    /// them the same in further PCI domains, which are made up.
+    /// The devices of a machine, each at its own PCI address: the addresses of a machine with two Sapphire Rapids,
+    /// then the same addresses in further PCI domains, which are made up.
     #[must_use]
-    pub fn of_machine(capabilities: &[Capabilities]) -> Vec<Self> {
+    pub fn for_machine(capabilities: &[Capabilities]) -> Vec<Self> {
         let part = |(number, can): (usize, &Capabilities)| {
             let (domain, bus) = (number / BUSES.len(), BUSES[number % BUSES.len()]);
             Self { pci_address: format!("{domain:04x}:{bus:02x}:01.0"), ..Self::new(*can) }
@@ -67,22 +67,22 @@ impl Part {
     }
 }
 
-/// State of a device.
+/// State of a device. Default: disabled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceState {
-    /// It can be configured.
+    /// Disabled: it can be configured.
     #[default]
     Disabled,
-    /// It is bound, and its queues can be.
+    /// Enabled: it is bound, and its queues can be bound.
     Enabled,
-    /// It found an error of its own, and has to be unbound and bound.
+    /// Halted by an error: it has to be unbound and bound.
     Halted,
 }
 
-/// Least entries of an event log, and how many it has unless configured [`IDXD_EVL_SIZE_MIN`].
+/// Least number of entries of an event log, and the default [`IDXD_EVL_SIZE_MIN`].
 pub(crate) const LEAST_EVENT_LOG: u16 = 64;
 
-/// A device.
+/// State of a device in the driver: its configuration, queues, groups and engines.
 #[derive(Clone, Debug)]
 pub struct IdxdDevice {
     pub(crate) part: Part,
@@ -114,7 +114,7 @@ impl IdxdDevice {
         }
     }
 
-    /// What disabling the device leaves of its configuration: nothing.
+    /// Clears the whole configuration, as disabling the device does.
     pub(crate) fn reset(&mut self) {
         let can = self.part.capabilities;
         for queue in &mut self.queues {
@@ -127,19 +127,19 @@ impl IdxdDevice {
         self.event_log_size = LEAST_EVENT_LOG;
     }
 
-    /// What it is.
+    /// Capabilities and place of the device.
     #[must_use]
     pub fn part(&self) -> &Part {
         &self.part
     }
 
-    /// What it can do.
+    /// Capabilities of the device.
     #[must_use]
     pub fn capabilities(&self) -> &Capabilities {
         &self.part.capabilities
     }
 
-    /// Its state.
+    /// State of the device.
     #[must_use]
     pub fn state(&self) -> DeviceState {
         self.state
@@ -151,43 +151,43 @@ impl IdxdDevice {
         self.part.user_pasid
     }
 
-    /// What its last command, or the driver's last refusal, said.
+    /// Result of its last command, or of the driver's last refusal.
     #[must_use]
     pub fn command_status(&self) -> CommandStatus {
         self.command_status
     }
 
-    /// Read buffers that groups with the use bit take together; 0 if there is no such limit.
+    /// Most read buffers that all groups with `use_read_buffer_limit` take together; 0: no limit.
     #[must_use]
     pub fn read_buffer_limit(&self) -> u16 {
         self.read_buffer_limit
     }
 
-    /// Entries of its event log.
+    /// Number of entries of its event log.
     #[must_use]
     pub fn event_log_size(&self) -> u16 {
         self.event_log_size
     }
 
-    /// Its queues, by number.
+    /// Queues of the device, by number.
     #[must_use]
     pub fn queues(&self) -> &[IdxdQueue] {
         &self.queues
     }
 
-    /// Its groups, by number.
+    /// Groups of the device, by number.
     #[must_use]
     pub fn groups(&self) -> &[IdxdGroup] {
         &self.groups
     }
 
-    /// Its engines, by number.
+    /// Engines of the device, by number.
     #[must_use]
     pub fn engines(&self) -> &[IdxdEngine] {
         &self.engines
     }
 
-    /// Number of changes up to now: what was published of a lower generation is out of date.
+    /// Number of changes until now. A state that was published with a lower generation is out of date.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.generation
@@ -199,7 +199,7 @@ impl IdxdDevice {
         self.part.capabilities.has(gencap::CONFIGURABLE)
     }
 
-    /// Whether there is none of its number.
+    /// Whether it is a placeholder for a number without a device.
     #[must_use]
     pub fn is_gap(&self) -> bool {
         self.part.capabilities.version == 0
@@ -210,7 +210,7 @@ impl IdxdDevice {
     }
 
     /// Whether its shared queues can be used: they need a PASID for each descriptor.
-    pub(crate) fn shares(&self) -> bool {
+    pub(crate) fn can_share(&self) -> bool {
         self.part.user_pasid
     }
 
@@ -221,25 +221,25 @@ impl IdxdDevice {
         })
     }
 
-    /// Engines of a group.
+    /// Numbers of the engines of a group.
     pub(crate) fn engines_of(&self, group: usize) -> impl Iterator<Item = usize> {
         let inside = move |engine: &IdxdEngine| engine.group == Some(group);
         self.engines.iter().enumerate().filter(move |(_, it)| inside(it)).map(|(number, _)| number)
     }
 
-    /// Queues of a group.
+    /// Numbers of the queues of a group.
     pub(crate) fn queues_of(&self, group: usize) -> impl Iterator<Item = usize> {
         let inside = move |queue: &IdxdQueue| queue.group == Some(group);
         self.queues.iter().enumerate().filter(move |(_, it)| inside(it)).map(|(number, _)| number)
     }
 
-    /// Entries that queues other than `queue` have together.
+    /// Sum of the entries of all queues but `queue`.
     pub(crate) fn entries_beside(&self, queue: usize) -> u64 {
         let others = self.queues.iter().enumerate().filter(|&(number, _)| number != queue);
         others.map(|(_, it)| u64::from(it.size)).sum()
     }
 
-    /// Read buffers that no group has reserved.
+    /// Number of read buffers that no group has reserved.
     pub(crate) fn free_read_buffers(&self) -> u16 {
         let reserved = self.groups.iter().map(|group| group.read_buffers_reserved);
         reserved.fold(self.part.capabilities.read_buffers, u16::saturating_sub)

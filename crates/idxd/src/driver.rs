@@ -1,4 +1,4 @@
-//! All devices, and what binding and unbinding does.
+//! The driver of all devices: binding and unbinding.
 
 use crate::files::OpenFile;
 use crate::{
@@ -13,19 +13,19 @@ use std::str::FromStr;
 pub enum DriverName {
     /// `idxd`, for devices.
     Idxd,
-    /// `user`, for queues with a file.
+    /// `user`, for queues of programs, which have a file.
     User,
     /// `dmaengine`, for queues of the kernel.
     Dmaengine,
-    /// `dsa`, the compatibility form: it binds to the other three, by type.
+    /// `dsa`, the compatibility form. It binds to one of the other three, by type.
     Dsa,
 }
 
 impl DriverName {
-    /// Every driver.
+    /// All drivers.
     pub const ALL: [Self; 4] = [Self::Idxd, Self::User, Self::Dmaengine, Self::Dsa];
 
-    /// Its name.
+    /// Name of the driver, as of its directory.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// With devices that are disabled and have no configuration.
+    /// A driver with devices that are disabled and unconfigured.
     #[must_use]
     pub fn new(parts: Vec<Part>) -> Self {
         Self { devices: parts.into_iter().map(IdxdDevice::new).collect(), files: Vec::new() }
@@ -71,10 +71,10 @@ impl Driver {
         &self.devices
     }
 
-    /// Every node: each device, then its queues, groups and engines.
+    /// All nodes: each device, then its queues, groups and engines.
     pub fn nodes(&self) -> impl Iterator<Item = BusNode> {
-        let there = self.devices.iter().enumerate().filter(|(_, device)| !device.is_gap());
-        there.flat_map(|(number, device)| {
+        let devices = self.devices.iter().enumerate().filter(|(_, device)| !device.is_gap());
+        devices.flat_map(|(number, device)| {
             let queues = (0..device.queues.len()).map(move |it| BusNode::Queue(number, it));
             let groups = (0..device.groups.len()).map(move |it| BusNode::Group(number, it));
             let engines = (0..device.engines.len()).map(move |it| BusNode::Engine(number, it));
@@ -82,7 +82,7 @@ impl Driver {
         })
     }
 
-    /// Whether there is such a node.
+    /// Whether a node exists.
     #[must_use]
     pub fn has(&self, node: BusNode) -> bool {
         self.devices.get(node.device()).is_some_and(|device| match node {
@@ -93,7 +93,7 @@ impl Driver {
         })
     }
 
-    /// The driver that a device or queue is bound to.
+    /// The driver that a device or queue is bound to; `None` if it is not bound.
     #[must_use]
     pub fn bound(&self, node: BusNode) -> Option<DriverName> {
         match node {
@@ -103,11 +103,11 @@ impl Driver {
         }
     }
 
-    /// A name was written to `drivers/<driver>/bind`.
+    /// Binds a device or queue, which enables it: the write of `name` to `drivers/<driver>/bind`.
     ///
     /// # Errors
-    /// `ENODEV` if the driver is for none of that name, `EBUSY` if it is bound, or what the checks
-    /// before the enabling found; the device's `cmd_status` has the reason of those.
+    /// `ENODEV` if the driver is not for a node of that name, `EBUSY` if the node is bound, or the error of the
+    /// checks before enabling, with the reason in the device's `cmd_status`.
     pub fn bind(
         &mut self,
         driver: DriverName,
@@ -119,7 +119,7 @@ impl Driver {
             // The compatibility form tests this by itself, the bus otherwise.
             return Err(if driver == DriverName::Dsa { Errno::ENODEV } else { Errno::EBUSY });
         }
-        match (self.chosen(driver, node)?, node) {
+        match (self.target_driver(driver, node)?, node) {
             (DriverName::Idxd, BusNode::Device(device)) => self.bind_device(device, hardware),
             (
                 driver @ (DriverName::User | DriverName::Dmaengine),
@@ -129,10 +129,11 @@ impl Driver {
         }
     }
 
-    /// A name was written to `drivers/<driver>/unbind`, or to `<device>/driver/unbind`.
+    /// Unbinds a device or queue, which disables it: the write of `name` to `drivers/<driver>/unbind`, or to
+    /// `<device>/driver/unbind`.
     ///
     /// # Errors
-    /// `ENODEV` if it is not bound to that driver.
+    /// `ENODEV` if the node is not bound to that driver.
     pub fn unbind(
         &mut self,
         driver: DriverName,
@@ -147,8 +148,8 @@ impl Driver {
         Ok(())
     }
 
-    /// The queues that [`Self::unbind`] would drain: a server that waits for them before it calls it can
-    /// answer other requests meanwhile.
+    /// The queues (device, number) that [`Self::unbind`] would drain. A server that waits for them before it calls
+    /// `unbind` can answer other requests meanwhile.
     #[must_use]
     pub fn drained_by_unbind(&self, driver: DriverName, name: &str) -> Vec<(usize, usize)> {
         let Ok(node) = self.unbindable(driver, name) else { return Vec::new() };
@@ -161,15 +162,15 @@ impl Driver {
         queues.map(|(number, _)| (node.device(), number)).collect()
     }
 
-    /// What has a name that can be unbound from a driver.
+    /// Finds the node of a name that can be unbound from a driver.
     fn unbindable(&self, driver: DriverName, name: &str) -> Result<BusNode, Errno> {
         let node = self.named(name)?;
         let bound = self.bound(node).ok_or(Errno::ENODEV)?;
         if driver == DriverName::Dsa || driver == bound { Ok(node) } else { Err(Errno::ENODEV) }
     }
 
-    /// The device found an error of its own and stopped: its queues take nothing, its configuration is
-    /// lost. What is bound stays so until it is unbound.
+    /// Halts a device after an error of its own: its queues accept nothing, and its configuration is lost. Bound
+    /// nodes stay bound until they are unbound.
     pub fn halt(&mut self, device: usize, hardware: &dyn HardwareAccess) {
         let own = &mut self.devices[device];
         if own.is_on() {
@@ -184,8 +185,8 @@ impl Driver {
         if self.has(node) { Ok(node) } else { Err(Errno::ENODEV) }
     }
 
-    /// What the compatibility form binds to.
-    fn chosen(&self, driver: DriverName, node: BusNode) -> Result<DriverName, Errno> {
+    /// The driver that a node is bound to; the compatibility form chooses one by the type of the queue.
+    fn target_driver(&self, driver: DriverName, node: BusNode) -> Result<DriverName, Errno> {
         if driver != DriverName::Dsa {
             return Ok(driver);
         }
@@ -202,7 +203,7 @@ impl Driver {
 
     fn bind_device(&mut self, device: usize, hardware: &dyn HardwareAccess) -> Result<(), Errno> {
         let own = &mut self.devices[device];
-        if let Err(refused) = enable::device(own) {
+        if let Err(refused) = enable::check_device(own) {
             return Err(refused.note(own));
         }
         own.command_status = CommandStatus::SUCCESS;
@@ -221,19 +222,19 @@ impl Driver {
     ) -> Result<(), Errno> {
         let minor = self.free_minor();
         let own = &mut self.devices[device];
-        if let Err(refused) = enable::queue(own, queue, driver) {
+        if let Err(refused) = enable::check_queue(own, queue, driver) {
             return Err(refused.note(own));
         }
         own.command_status = CommandStatus::SUCCESS;
-        let there = &mut own.queues[queue];
-        there.size = enable::size(there);
-        there.bound = Some(driver);
-        there.enabled = true;
+        let state = &mut own.queues[queue];
+        state.size = enable::size(state);
+        state.bound = Some(driver);
+        state.enabled = true;
         if driver == DriverName::User {
-            there.kind = QueueType::User;
-            there.cdev_minor = Some(minor);
+            state.kind = QueueType::User;
+            state.cdev_minor = Some(minor);
         } else {
-            there.kind = QueueType::Kernel;
+            state.kind = QueueType::Kernel;
         }
         self.changed(device, hardware);
         Ok(())
@@ -245,9 +246,9 @@ impl Driver {
         if own.queues[queue].enabled {
             hardware.drain(device, queue);
         }
-        let there = &mut own.queues[queue];
-        there.reset(&can);
-        (there.bound, there.cdev_minor) = (None, None);
+        let state = &mut own.queues[queue];
+        state.reset(&can);
+        (state.bound, state.cdev_minor) = (None, None);
         own.command_status = CommandStatus::SUCCESS;
         self.changed(device, hardware);
     }

@@ -1,4 +1,4 @@
-//! What is checked before a device or a queue is enabled: by the driver first [K device.c], then by the
+//! Checks before a device or a queue is enabled: first those of the driver [K device.c], then those of the
 //! device itself [S 9.2.18, errors of its commands].
 
 use crate::queue::DEFAULT_SIZE;
@@ -8,7 +8,7 @@ use crate::{
 };
 use dsa::hardware::capabilities::{gencap, wqcap};
 
-/// Why it is not enabled.
+/// Reason why a device or queue is not enabled.
 pub(crate) struct EnableRefusal {
     errno: Errno,
     /// `None` leaves `cmd_status` as it was.
@@ -16,7 +16,7 @@ pub(crate) struct EnableRefusal {
 }
 
 impl EnableRefusal {
-    /// Says so in `cmd_status`.
+    /// Stores the reason in `cmd_status`. Returns the error number.
     pub fn note(self, device: &mut IdxdDevice) -> Errno {
         device.command_status = self.status.unwrap_or(device.command_status);
         self.errno
@@ -27,17 +27,17 @@ fn check(holds: bool, errno: Errno, status: Status) -> Result<(), EnableRefusal>
     if holds { Ok(()) } else { Err(EnableRefusal { errno, status: Some(status) }) }
 }
 
-/// A refusal by the device itself.
+/// Makes a check of the device itself.
 fn device_check(holds: bool, status: Status) -> Result<(), EnableRefusal> {
     check(holds, Errno::ENXIO, status)
 }
 
-/// Checks a device that is to be bound.
-pub(crate) fn device(device: &IdxdDevice) -> Result<(), EnableRefusal> {
+/// Checks a device before it is bound.
+pub(crate) fn check_device(device: &IdxdDevice) -> Result<(), EnableRefusal> {
     let off = device.state == DeviceState::Disabled;
     check(off, Errno::ENXIO, Status::DRIVER_DEVICE_ENABLED)?;
     for queue in device.queues.iter().filter(|queue| queue.group.is_some()) {
-        let shares = device.shares() || queue.mode == WorkQueueMode::Dedicated;
+        let shares = device.can_share() || queue.mode == WorkQueueMode::Dedicated;
         check(shares, Errno::ENXIO, Status::DRIVER_NO_SHARED)?;
     }
     let any = device.queues.iter().any(|queue| queue.group.is_some());
@@ -45,9 +45,9 @@ pub(crate) fn device(device: &IdxdDevice) -> Result<(), EnableRefusal> {
     if !device.engines.iter().any(|engine| engine.group.is_some()) {
         return Err(EnableRefusal { errno: Errno::ENXIO, status: None });
     }
-    let there = u64::from(device.part.capabilities.queue_entries);
+    let available = u64::from(device.part.capabilities.queue_entries);
     let asked: u64 = device.queues.iter().map(|queue| u64::from(queue.size)).sum();
-    device_check(asked <= there, Status::SIZES)?;
+    device_check(asked <= available, Status::SIZES)?;
     for group in 0..device.groups.len() {
         let queues = device.queues_of(group).next().is_some();
         let engines = device.engines_of(group).next().is_some();
@@ -56,7 +56,7 @@ pub(crate) fn device(device: &IdxdDevice) -> Result<(), EnableRefusal> {
     device_check(has_read_buffers(device), Status::READ_BUFFERS)
 }
 
-/// Whether each group with engines has the read buffers that these need, and promises are kept.
+/// Whether each group with engines has the read buffers that these need, within its reservation and the limit.
 fn has_read_buffers(device: &IdxdDevice) -> bool {
     let free = device.free_read_buffers();
     let mut limited = 0;
@@ -78,8 +78,8 @@ fn has_read_buffers(device: &IdxdDevice) -> bool {
     limited == 0 || usize::from(device.read_buffer_limit) >= limited
 }
 
-/// Checks a queue that is to be bound.
-pub(crate) fn queue(
+/// Checks a queue before it is bound.
+pub(crate) fn check_queue(
     device: &IdxdDevice,
     number: usize,
     driver: DriverName,
@@ -99,19 +99,19 @@ pub(crate) fn queue(
     check(queue.group.is_some(), Errno::ENXIO, Status::DRIVER_NO_GROUP)?;
     check(!queue.name.is_empty(), Errno::ENXIO, Status::DRIVER_NO_NAME)?;
     if queue.mode == WorkQueueMode::Shared {
-        check(device.shares(), Errno::ENXIO, Status::DRIVER_NO_SVM)?;
+        check(device.can_share(), Errno::ENXIO, Status::DRIVER_NO_SVM)?;
         check(queue.threshold > 0, Errno::ENXIO, Status::DRIVER_NO_THRESHOLD)?;
     }
     enable_command(device, number)
 }
 
-/// The size with which a queue is enabled.
+/// The size in entries with which a queue is enabled.
 pub(crate) fn size(queue: &IdxdQueue) -> u16 {
     let unset = queue.size == 0 && queue.kind != QueueType::None;
     if unset { DEFAULT_SIZE } else { queue.size }
 }
 
-/// The device's own checks of a queue, in the order of their codes.
+/// Makes the device's own checks of a queue, in the order of their codes.
 fn enable_command(device: &IdxdDevice, number: usize) -> Result<(), EnableRefusal> {
     let (queue, can) = (&device.queues[number], &device.part.capabilities);
     let size = u64::from(size(queue));
@@ -126,7 +126,7 @@ fn enable_command(device: &IdxdDevice, number: usize) -> Result<(), EnableRefusa
     device_check(!queue.ats_disable || can.queues_have(wqcap::ATS), Status::QUEUE_ATS)?;
     let operations = queue.operations & !can.op_cap == 0;
     device_check(operations, Status::QUEUE_OPERATIONS)?;
-    // Its faults go to the event log.
+    // Without page requests its faults go to the event log.
     let without_prs = can.queues_have(wqcap::PRS) && can.has_event_log();
     device_check(!queue.prs_disable || without_prs, Status::QUEUE_PRS)
 }

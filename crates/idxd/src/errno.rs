@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A positive error number.
+/// An error number of Linux, as a positive number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Errno(pub i32);
 

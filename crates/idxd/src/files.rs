@@ -2,11 +2,11 @@
 
 use crate::{Driver, Errno, HardwareAccess, WorkQueueMode};
 
-/// Major number of the files in `/dev/dsa`. The kernel gives the next dynamic one, from 254 down; this
-/// one is made up.
+/// Major number of the files in `/dev/dsa`. The kernel assigns the next dynamic one, from 254 down; this number is
+/// made up.
 pub const CDEV_MAJOR: u32 = 240;
 
-/// An open file of a queue.
+/// A client of a queue: an open file of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
     device: usize,
@@ -29,26 +29,26 @@ impl Client {
         self.queue
     }
 
-    /// The process.
+    /// PID of the process that opened the file.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// The address space of the process: one for all of its files.
+    /// PASID of the process's address space, the same for all of its files.
     #[must_use]
     pub fn pasid(&self) -> u32 {
         self.pasid
     }
 
-    /// Number of its directory `fileK`: one for each open file of all devices.
+    /// Number K of its directory `fileK`, unique among the open files of all devices.
     #[must_use]
     pub fn file(&self) -> usize {
         self.file
     }
 }
 
-/// An open file, and what the device met on its behalf.
+/// An open file, with its counts of faults of completion records.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenFile {
     client: Client,
@@ -56,7 +56,7 @@ pub(crate) struct OpenFile {
     record_fault_failures: u64,
 }
 
-/// The least number, from `first` on, that is not `taken`.
+/// The least number from `first` on that is not `taken`.
 fn least_free<T: PartialEq + Copy>(first: T, next: fn(T) -> T, taken: impl Fn(T) -> bool) -> T {
     let mut number = first;
     while taken(number) {
@@ -69,7 +69,7 @@ impl Driver {
     /// Opens the file of a queue for a process.
     ///
     /// # Errors
-    /// `ENXIO` if the queue has no file, `EBUSY` if it is dedicated and open.
+    /// `ENXIO` if the queue does not have a file, `EBUSY` if it is dedicated and open.
     pub fn open(
         &mut self,
         device: usize,
@@ -77,9 +77,9 @@ impl Driver {
         pid: u32,
         hardware: &dyn HardwareAccess,
     ) -> Result<Client, Errno> {
-        let there = self.queue(device, queue).ok_or(Errno::ENXIO)?;
-        let mode = there.mode;
-        if there.cdev_minor.is_none() {
+        let state = self.queue(device, queue).ok_or(Errno::ENXIO)?;
+        let mode = state.mode;
+        if state.cdev_minor.is_none() {
             return Err(Errno::ENXIO);
         }
         if mode == WorkQueueMode::Dedicated && self.clients(device, queue) > 0 {
@@ -102,7 +102,7 @@ impl Driver {
         Ok(client)
     }
 
-    /// Closes a file. What the queue has taken of its address space ends first.
+    /// Closes a file, after the descriptors that the queue has accepted from its address space have ended.
     pub fn close(&mut self, client: &Client, hardware: &dyn HardwareAccess) {
         let Some(index) = self.files.iter().position(|file| file.client == *client) else {
             return;
@@ -128,13 +128,13 @@ impl Driver {
         clients.filter(move |client| client.device == device && client.queue == queue)
     }
 
-    /// Attributes of an open file's directory: all are for reading only.
+    /// Names of the attributes in an open file's directory. All are read-only.
     pub const FILE_ATTRIBUTES: [&str; 3] = ["cr_faults", "cr_fault_failures", "pid"];
 
-    /// One of them, with its newline.
+    /// Reads an attribute of an open file, with its newline.
     ///
     /// # Errors
-    /// `ENOENT` if there is no such file or attribute.
+    /// `ENOENT` if the file or the attribute does not exist.
     pub fn read_file_attribute(&self, client: &Client, attribute: &str) -> Result<String, Errno> {
         let file = self.files.iter().find(|file| file.client == *client).ok_or(Errno::ENOENT)?;
         match attribute {
@@ -145,8 +145,8 @@ impl Driver {
         }
     }
 
-    /// A completion record met a page that was not there; `written` says whether the driver could write
-    /// it after all. Counted for all files of that address space on that queue.
+    /// Counts a fault of a completion record, for all files of its address space on its queue. `written`: whether
+    /// the driver could write the record afterwards.
     pub fn note_record_fault(&mut self, device: usize, queue: usize, pasid: u32, written: bool) {
         for file in &mut self.files {
             let client = &file.client;
@@ -157,20 +157,20 @@ impl Driver {
         }
     }
 
-    /// Users of a queue: its open files. Channels of a kernel queue count when a client of the kernel
-    /// takes one, and here is none.
+    /// Number of clients of a queue: its open files. On a real machine a channel that a client of the kernel takes
+    /// counts as well; here no client of the kernel exists.
     #[must_use]
     pub fn clients(&self, device: usize, queue: usize) -> usize {
         self.files(device, queue).count()
     }
 
-    /// Minor number of a queue's file, while it has one.
+    /// Minor number of a queue's file; `None` while it does not have one.
     #[must_use]
     pub fn cdev_minor(&self, device: usize, queue: usize) -> Option<u32> {
         self.queue(device, queue)?.cdev_minor
     }
 
-    /// A number for a new file in `/dev/dsa`.
+    /// The least free minor number for a new file in `/dev/dsa`.
     pub(crate) fn free_minor(&self) -> u32 {
         let mut queues = self.devices.iter().flat_map(|device| &device.queues);
         let taken: Vec<u32> = queues.by_ref().filter_map(|queue| queue.cdev_minor).collect();

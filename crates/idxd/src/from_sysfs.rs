@@ -1,7 +1,7 @@
-//! A driver in the state that the attributes of a machine show, to ask it what that machine would take.
+//! A driver in the state that the attributes of a machine show, to find which changes that machine would accept.
 //!
-//! Not to be seen are the modes that a device has and whether it has a limit of read buffers (all known
-//! parts have them), PASIDs of the kernel's queues, and open files. Of a queue's state all is seen.
+//! The attributes do not show the modes that a device has and whether it has a limit of read buffers (all known
+//! devices have them), PASIDs of the kernel's queues, and open files. They show the whole state of a queue.
 
 use crate::device::LEAST_EVENT_LOG;
 use crate::{
@@ -11,45 +11,45 @@ use crate::{
 use dsa::hardware::capabilities::{Capabilities, gencap, grpcap, wqcap};
 use thiserror::Error;
 
-/// A machine whose attributes can be read.
+/// Access to the attributes of a machine.
 pub trait Attributes {
-    /// The text of an attribute, without its newline.
+    /// Reads the text of an attribute, without its newline.
     ///
     /// # Errors
-    /// `ENOENT` if this kernel or part does not have it, or what the kernel says.
+    /// `ENOENT` if this kernel or device does not have it, or the kernel's error.
     fn read(&self, node: BusNode, attribute: &str) -> Result<String, Errno>;
 
-    /// The driver that a device or a queue is bound to.
+    /// The driver that a device or a queue is bound to; `None` if it is not bound.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     fn bound(&self, node: BusNode) -> Result<Option<DriverName>, Errno>;
 }
 
-/// An attribute that cannot be understood.
+/// An attribute that cannot be read or parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FromSysfsError {
-    /// It cannot be read.
+    /// The attribute cannot be read.
     #[error("{0}/{1}: {2}")]
     Unread(BusNode, String, Errno),
-    /// It has a text that the driver does not write.
+    /// The attribute has a text that the driver does not write.
     #[error("{node}/{attribute} holds {text:?}; the driver writes {allowed}")]
     Unknown {
-        /// Of what.
+        /// Node of the attribute.
         node: BusNode,
-        /// The attribute.
+        /// Name of the attribute.
         attribute: String,
-        /// What it holds.
+        /// Text of the attribute.
         text: String,
-        /// What the driver writes there.
+        /// Texts that the driver writes.
         allowed: &'static str,
     },
 }
 
-/// A node of a device.
+/// Makes a node of the device with this number.
 type Example = fn(usize) -> BusNode;
 
-/// The attributes that some kernels or parts do not have, by an example of each kind of node.
+/// Attributes that some kernels or devices do not have, with an example of each kind of node.
 const OPTIONAL: [(Example, &[&str]); 3] = [
     (|it| BusNode::Device(it), &["event_log_size"]),
     (
@@ -60,10 +60,11 @@ const OPTIONAL: [(Example, &[&str]); 3] = [
 ];
 
 impl Driver {
-    /// The devices of some numbers; `tc_override` is the parameter of the module.
+    /// Reads the devices with these numbers from the attributes of a machine. `tc_override` is the parameter of the
+    /// module.
     ///
     /// # Errors
-    /// The first attribute that cannot be read or understood.
+    /// The first attribute that cannot be read or parsed.
     pub fn from_sysfs(
         numbers: &[usize],
         machine: &dyn Attributes,
@@ -88,15 +89,15 @@ impl Driver {
 
 fn part(number: usize, machine: &dyn Attributes) -> Result<Part, FromSysfsError> {
     let own = NodeReader { machine, node: BusNode::Device(number) };
-    let is_there = |node, name| machine.read(node, name) != Err(Errno::ENOENT);
+    let exists = |node, name| machine.read(node, name) != Err(Errno::ENOENT);
     let mut gen_cap = own.hexadecimal("gen_cap")?;
-    if !is_there(own.node, "event_log_size") {
+    if !exists(own.node, "event_log_size") {
         gen_cap &= !(3 << gencap::EVENT_LOG_SHIFT);
     }
-    // The driver goes by this attribute, which firmware may have locked.
+    // The driver uses this attribute, which firmware may have locked.
     gen_cap &= !gencap::CONFIGURABLE;
     gen_cap |= if own.text("configurable")? == "1" { gencap::CONFIGURABLE } else { 0 };
-    let queue = |name| is_there(BusNode::Queue(number, 0), name);
+    let queue = |name| exists(BusNode::Queue(number, 0), name);
     let mut queue_features = wqcap::SHARED | wqcap::DEDICATED | wqcap::PRIORITY | wqcap::OCCUPANCY;
     for (name, feature) in
         [("ats_disable", wqcap::ATS), ("prs_disable", wqcap::PRS), ("op_config", wqcap::OPERATIONS)]
@@ -104,14 +105,14 @@ fn part(number: usize, machine: &dyn Attributes) -> Result<Part, FromSysfsError>
         queue_features |= if queue(name) { feature } else { 0 };
     }
     let mut group_features = grpcap::BUFFER_CONTROL | grpcap::BUFFER_LIMIT;
-    if is_there(BusNode::Group(number, 0), "desc_progress_limit") {
+    if exists(BusNode::Group(number, 0), "desc_progress_limit") {
         group_features |= grpcap::PROGRESS_LIMIT;
     }
     let op_cap = own.text("op_cap")?;
     let operations = parse::operations(&op_cap);
     Ok(Part {
         user_pasid: own.text("pasid_enabled")? == "1",
-        // A machine without NUMA has no such number.
+        // A machine without NUMA does not have a node number.
         numa_node: own.text("numa_node")?.parse().unwrap_or(-1),
         ..Part::new(Capabilities {
             version: own.fitting(own.hexadecimal("version")?, "version")?,
@@ -146,8 +147,8 @@ impl NodeReader<'_> {
         read.map_err(|errno| FromSysfsError::Unread(self.node, name.to_owned(), errno))
     }
 
-    /// The text, or nothing where the kernel has no such attribute, or no value now.
-    fn maybe(&self, name: &str) -> Result<Option<String>, FromSysfsError> {
+    /// The text; `None` if the kernel does not have the attribute, or the attribute does not have a value now.
+    fn optional_text(&self, name: &str) -> Result<Option<String>, FromSysfsError> {
         match self.machine.read(self.node, name) {
             Ok(text) => Ok(Some(text)),
             Err(Errno::ENOENT | Errno::EOPNOTSUPP | Errno::ENXIO) => Ok(None),
@@ -178,13 +179,13 @@ impl NodeReader<'_> {
         self.fitting(number, name)
     }
 
-    /// A number that some kernels do not have.
+    /// A number; `otherwise` on kernels that do not have the attribute.
     fn number_or<T: TryFrom<u64>>(&self, name: &str, otherwise: T) -> Result<T, FromSysfsError> {
-        if self.maybe(name)?.is_none() { Ok(otherwise) } else { self.number(name) }
+        if self.optional_text(name)?.is_none() { Ok(otherwise) } else { self.number(name) }
     }
 
     fn switch(&self, name: &str) -> Result<bool, FromSysfsError> {
-        Ok(self.maybe(name)?.is_some_and(|text| text != "0"))
+        Ok(self.optional_text(name)?.is_some_and(|text| text != "0"))
     }
 
     fn group(&self, groups: usize) -> Result<Option<usize>, FromSysfsError> {
@@ -266,11 +267,11 @@ impl NodeReader<'_> {
         queue.ats_disable = self.switch("ats_disable")?;
         queue.prs_disable = self.switch("prs_disable")?;
         queue.name = self.text("name")?;
-        queue.driver_name = self.maybe("driver_name")?.unwrap_or_default();
+        queue.driver_name = self.optional_text("driver_name")?.unwrap_or_default();
         queue.most_transfer_bytes = self.number("max_transfer_size")?;
         queue.most_batch = self.number("max_batch_size")?;
         queue.enqcmds_retries = self.number_or("enqcmds_retries", queue.enqcmds_retries)?;
-        if let Some(text) = self.maybe("op_config")? {
+        if let Some(text) = self.optional_text("op_config")? {
             let operations = parse::operations(&text);
             queue.operations =
                 operations.map_err(|_| self.unknown("op_config", text, "words in hexadecimal"))?;

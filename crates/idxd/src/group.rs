@@ -1,8 +1,8 @@
-//! Groups and engines, as the driver keeps them.
+//! The driver's state of groups and engines.
 
 use dsa::hardware::capabilities::Capabilities;
 
-/// Queues, and the engines that serve them.
+/// Configuration of a group: read buffers, traffic classes, progress limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdxdGroup {
     pub(crate) read_buffers_reserved: u16,
@@ -15,7 +15,8 @@ pub struct IdxdGroup {
 }
 
 impl IdxdGroup {
-    /// Traffic classes are 1 on versions 1 and 2, where they are not to be written, and unset later.
+    /// An unconfigured group. Its traffic classes are 1 on versions 1 and 2, on which they cannot be written, and
+    /// unset on later versions.
     pub(crate) fn new(part: &Capabilities) -> Self {
         let traffic_class = if part.version <= 0x200 { 1 } else { -1 };
         Self {
@@ -29,19 +30,19 @@ impl IdxdGroup {
         }
     }
 
-    /// Read buffers that no other group takes.
+    /// Number of read buffers that are reserved for the group.
     #[must_use]
     pub fn read_buffers_reserved(&self) -> u16 {
         self.read_buffers_reserved
     }
 
-    /// Read buffers that it takes at most.
+    /// Most read buffers that the group takes.
     #[must_use]
     pub fn read_buffers_allowed(&self) -> u16 {
         self.read_buffers_allowed
     }
 
-    /// Whether it shares the device's limit of read buffers.
+    /// Whether the device's limit of read buffers applies to the group.
     #[must_use]
     pub fn use_read_buffer_limit(&self) -> bool {
         self.use_read_buffer_limit
@@ -53,28 +54,28 @@ impl IdxdGroup {
         [self.traffic_class_a, self.traffic_class_b].map(|class| u8::try_from(class).ok())
     }
 
-    /// Of the descriptors that its engines have in progress at most, a part: 0 all, 1 half, 2 a quarter,
-    /// 3 an eighth.
+    /// Limit of descriptors in progress, as a share of the most that its engines can have: 0 all, 1 half, 2 a
+    /// quarter, 3 an eighth.
     #[must_use]
     pub fn desc_progress_limit(&self) -> u8 {
         self.desc_progress_limit
     }
 
-    /// The same of batches.
+    /// Limit of batches in progress, as a share as in [`Self::desc_progress_limit`].
     #[must_use]
     pub fn batch_progress_limit(&self) -> u8 {
         self.batch_progress_limit
     }
 }
 
-/// An engine.
+/// Configuration of an engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IdxdEngine {
     pub(crate) group: Option<usize>,
 }
 
 impl IdxdEngine {
-    /// Number of its group in the device.
+    /// Number in the device of its group; `None` if it is in no group.
     #[must_use]
     pub fn group(&self) -> Option<usize> {
         self.group

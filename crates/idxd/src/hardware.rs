@@ -1,27 +1,27 @@
-//! What the driver asks of a device and tells it.
+//! The driver's access to the hardware of the devices.
 
 use crate::IdxdDevice;
 
-/// A device as the driver reaches it.
+/// Access to the hardware of all devices of a driver, by device and queue number.
 pub trait HardwareAccess {
-    /// Descriptors in a queue that no engine has taken yet.
+    /// Number of descriptors in a queue that no engine has taken yet.
     fn occupancy(&self, device: usize, queue: usize) -> u32;
-    /// SWERROR, lowest word first.
+    /// Reads the software error register (SWERROR), lowest word first.
     fn software_error(&self, device: usize) -> [u64; 4];
-    /// Waits until all that a queue has taken has ended. A server that has waited already, for what
-    /// [`crate::Driver::drained_by_unbind`] names, need not wait again.
+    /// Waits until all descriptors that a queue has accepted have ended. A server that has waited already for the
+    /// queues of [`crate::Driver::drained_by_unbind`] need not wait again.
     fn drain(&self, device: usize, queue: usize);
-    /// Waits until all that a queue has taken of one address space has ended. A device that does not tell
-    /// address spaces apart waits for all of the queue.
+    /// Waits until all descriptors that a queue has accepted from one address space have ended. Default: waits for
+    /// all descriptors of the queue.
     fn drain_pasid(&self, device: usize, queue: usize, _pasid: u32) {
         self.drain(device, queue);
     }
-    /// Called after each change that the driver has accepted, with the state that the device has to take
-    /// on. What reads [`IdxdDevice::generation`] instead needs no call.
+    /// Called after each change that the driver has accepted, with the new state of the device. Default: does
+    /// nothing, for hardware that polls [`IdxdDevice::generation`].
     fn publish(&self, _device: usize, _state: &IdxdDevice) {}
 }
 
-/// Devices that do nothing: queues are empty, and no error was found.
+/// Hardware without work: all queues are empty, and no error has occurred.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IdleHardware;
 

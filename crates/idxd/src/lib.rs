@@ -1,9 +1,8 @@
-//! What Linux's driver for data streaming accelerators (idxd) does, as a state machine: no input or
-//! output, no threads.
+//! Linux's driver for data streaming accelerators (idxd) as a state machine, without input, output or threads.
 //!
 //! A server shows it as `/sys/bus/dsa` and `/dev/dsa`: each read of an attribute is a
-//! [`Driver::read`], each write a [`Driver::write`] that the driver takes or refuses with the kernel's
-//! error number, and binding a name to a driver enables what has that name.
+//! [`Driver::read`], each write a [`Driver::write`] that the driver accepts or refuses with the kernel's
+//! error number, and binding a name to a driver enables the device or queue of that name.
 //!
 //! Source: Linux `drivers/dma/idxd` (`sysfs.c`, `device.c`, `cdev.c`, `compat.c`) and its ABI document,
 //! read for the rules; codes of `linux/idxd.h`; the device's own checks [S 9.2].
@@ -12,8 +11,8 @@
 //! - [`BusNode`]: devices, queues, groups and engines by name.
 //! - [`IdxdDevice`], [`IdxdQueue`], [`IdxdGroup`], [`IdxdEngine`]: the state.
 //! - [`Driver`]: all devices; what binding, opening and closing does.
-//! - `attributes`, `show`, `store`: which attributes there are, how they read, what a write does.
-//! - `enable`: what driver and device check before they enable.
+//! - `attributes`, `show`, `store`: the attributes of each node, their texts, the effect of a write.
+//! - `enable`: the checks of driver and device before they enable.
 //! - [`CommandStatus`]: the codes of `cmd_status`, in words.
 //! - [`config_file`]: the configuration files of accel-config, and the steps from one to another.
 //! - [`from_sysfs`]: a driver in the state that the attributes of a machine show.

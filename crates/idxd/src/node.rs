@@ -4,26 +4,26 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// A device, or a queue, group or engine of one: the device's number, then the number within it.
+/// A node of the bus: a device (its number), or a queue, group or engine (number of the device, number in it).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BusNode {
-    /// `dsaN`.
+    /// Device `dsaN`.
     Device(usize),
-    /// `wqN.M`.
+    /// Work queue `wqN.M`.
     Queue(usize, usize),
-    /// `groupN.M`.
+    /// Group `groupN.M`.
     Group(usize, usize),
-    /// `engineN.M`.
+    /// Engine `engineN.M`.
     Engine(usize, usize),
 }
 
 /// A text that is not the name of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0:?} is no name of the bus; allowed are dsaN, wqN.M, groupN.M and engineN.M")]
+#[error("{0:?} is not a name of the bus; allowed are dsaN, wqN.M, groupN.M and engineN.M")]
 pub struct BadName(pub String);
 
 impl BusNode {
-    /// The number of its device.
+    /// Number of the device that the node belongs to.
     #[must_use]
     pub fn device(self) -> usize {
         match self {
@@ -65,7 +65,7 @@ impl FromStr for BusNode {
                 _ => None,
             }
         };
-        // One name each: neither "wq00.1" nor "dsa+1" is one.
+        // Each node has exactly one name: neither "wq00.1" nor "dsa+1" is one.
         node().filter(|node| node.to_string() == text).ok_or_else(|| BadName(text.to_owned()))
     }
 }

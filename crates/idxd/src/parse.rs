@@ -1,13 +1,13 @@
-//! How the kernel reads what is written to an attribute (`kstrtox.c`, `string.c`, `bitmap-str.c`).
+//! Parsers for texts written to attributes, as the kernel's (`kstrtox.c`, `string.c`, `bitmap-str.c`).
 
 use crate::Errno;
 
-/// Without the newline that `echo` adds: one.
+/// The text without the newline that `echo` adds.
 fn line(text: &str) -> &str {
     text.strip_suffix('\n').unwrap_or(text)
 }
 
-/// Digits alone: `str::parse` takes signs too.
+/// Parses digits alone; `str::parse` would accept signs, too.
 fn digits(text: &str, radix: u32) -> Result<u64, Errno> {
     if text.is_empty() || !text.chars().all(|digit| digit.is_digit(radix)) {
         return Err(Errno::EINVAL);
@@ -15,7 +15,7 @@ fn digits(text: &str, radix: u32) -> Result<u64, Errno> {
     u64::from_str_radix(text, radix).map_err(|_| Errno::EINVAL)
 }
 
-/// `kstrtoul(text, 10)`: a sign `+` may be there.
+/// `kstrtoul(text, 10)`: a sign `+` is allowed.
 pub(crate) fn unsigned(text: &str) -> Result<u64, Errno> {
     let text = line(text);
     digits(text.strip_prefix('+').unwrap_or(text), 10)
@@ -32,7 +32,7 @@ pub(crate) fn signed(text: &str) -> Result<i64, Errno> {
     }
 }
 
-/// `kstrtou64(text, 0)`, then up to a power of two: the prefix says the base, and 0 is refused.
+/// `kstrtou64(text, 0)`, rounded up to a power of two. The prefix gives the base; 0 is refused.
 pub(crate) fn power_of_two(text: &str) -> Result<u64, Errno> {
     let text = line(text);
     let text = text.strip_prefix('+').unwrap_or(text);
@@ -63,7 +63,7 @@ pub(crate) fn boolean(text: &str) -> Result<bool, Errno> {
     }
 }
 
-/// `sysfs_streq`: the word, with one newline or none.
+/// `sysfs_streq`: whether the text is the word, with one newline or none.
 pub(crate) fn is_word(text: &str, word: &str) -> bool {
     line(text) == word
 }
@@ -77,8 +77,8 @@ pub(crate) fn name(text: &str, most: usize) -> Result<&str, Errno> {
     Ok(name)
 }
 
-/// `bitmap_parse` of 256 bits: words of 32 bits in hexadecimal, the most significant first. Those of
-/// operations are the lowest 64; a bit above stands for no operation.
+/// `bitmap_parse` of 256 bits: words of 32 bits in hexadecimal, the most significant first. The
+/// lowest 64 bits stand for operations; a higher bit is refused.
 pub(crate) fn operations(text: &str) -> Result<u64, Errno> {
     let words: Vec<&str> = line(text).split(',').collect();
     if words.len() > 8 {

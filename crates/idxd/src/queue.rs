@@ -1,49 +1,49 @@
-//! A work queue, as the driver keeps it.
+//! The driver's state of a work queue.
 
 use crate::DriverName;
 use dsa::hardware::Opcode;
 use dsa::hardware::capabilities::Capabilities;
 
-/// How a queue takes descriptors.
+/// Mode of a work queue. Default: shared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WorkQueueMode {
-    /// By ENQCMD, from all who have it open.
+    /// Shared: all clients submit by ENQCMD.
     #[default]
     Shared,
-    /// By MOVDIR64B, from one.
+    /// Dedicated: one client submits by MOVDIR64B.
     Dedicated,
 }
 
-/// For whom a queue is.
+/// Type of a work queue: the kind of its clients. Default: none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueueType {
-    /// Not said yet.
+    /// Not configured.
     #[default]
     None,
-    /// Clients in the kernel.
+    /// Clients in the kernel, as of dmaengine.
     Kernel,
-    /// Programs.
+    /// User programs.
     User,
 }
 
-/// Largest transfer of a queue that was not configured [`WQ_DEFAULT_MAX_XFER`].
+/// Default of the largest transfer in bytes [`WQ_DEFAULT_MAX_XFER`].
 pub(crate) const DEFAULT_TRANSFER_BYTES: u64 = 2 << 20;
-/// Largest batch of a queue that was not configured [`WQ_DEFAULT_MAX_BATCH`].
+/// Default of the largest batch in descriptors [`WQ_DEFAULT_MAX_BATCH`].
 pub(crate) const DEFAULT_BATCH: u32 = 32;
-/// Entries of a queue that is enabled without a size [`WQ_DEFAULT_QUEUE_DEPTH`].
+/// Size in entries of a queue that is enabled without one [`WQ_DEFAULT_QUEUE_DEPTH`].
 pub(crate) const DEFAULT_SIZE: u16 = 16;
-/// Retries of ENQCMDS, also the most at first [`IDXD_ENQCMDS_RETRIES`].
+/// Default number of retries of ENQCMDS [`IDXD_ENQCMDS_RETRIES`].
 pub(crate) const DEFAULT_RETRIES: u32 = 32;
-/// Most retries of ENQCMDS [`IDXD_ENQCMDS_MAX_RETRIES`].
+/// Largest number of retries of ENQCMDS [`IDXD_ENQCMDS_MAX_RETRIES`].
 pub(crate) const MOST_RETRIES: u32 = 64;
-/// Bytes of a queue's name.
+/// Longest name of a queue in bytes.
 pub(crate) const NAME_BYTES: usize = 1024;
-/// Bytes of a driver's name.
+/// Longest name of a driver in bytes.
 pub(crate) const DRIVER_NAME_BYTES: usize = 128;
 /// Largest priority.
 pub(crate) const MOST_PRIORITY: u8 = 15;
 
-/// A work queue.
+/// State of a work queue in the driver: its configuration, binding and file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdxdQueue {
     pub(crate) enabled: bool,
@@ -92,45 +92,45 @@ impl IdxdQueue {
         }
     }
 
-    /// What disabling it leaves: its size, its group and the name of its driver, and that it is bound
-    /// and has a file as long as it is.
+    /// Clears the configuration, as disabling does. Size, group and name of the driver remain, and so do binding
+    /// and file, as long as the queue is bound.
     pub(crate) fn reset(&mut self, part: &Capabilities) {
         let driver_name = std::mem::take(&mut self.driver_name);
         let Self { size, group, bound, cdev_minor, .. } = *self;
         *self = Self { size, group, bound, cdev_minor, driver_name, ..Self::new(part) };
     }
 
-    /// Whether it takes descriptors.
+    /// Whether the queue is enabled, so that it accepts descriptors.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
         self.enabled
     }
 
-    /// Number of its group in the device.
+    /// Number in the device of its group; `None` if it is in no group.
     #[must_use]
     pub fn group(&self) -> Option<usize> {
         self.group
     }
 
-    /// How it takes descriptors.
+    /// Mode of the queue.
     #[must_use]
     pub fn mode(&self) -> WorkQueueMode {
         self.mode
     }
 
-    /// Entries.
+    /// Size in entries; 0 while not configured.
     #[must_use]
     pub fn size(&self) -> u16 {
         self.size
     }
 
-    /// Descriptors that it gives in a turn of the arbiter; 0 while not configured.
+    /// Priority, 1 to 15: descriptors that engines take in a turn of the arbiter; 0 while not configured.
     #[must_use]
     pub fn priority(&self) -> u8 {
         self.priority
     }
 
-    /// Occupancy from which programs have to try again, of a shared queue.
+    /// Threshold of a shared queue in entries: the occupancy from which submissions are refused.
     #[must_use]
     pub fn threshold(&self) -> u16 {
         self.threshold
@@ -154,19 +154,19 @@ impl IdxdQueue {
         self.prs_disable
     }
 
-    /// For whom it is.
+    /// Type of the queue.
     #[must_use]
     pub fn kind(&self) -> QueueType {
         self.kind
     }
 
-    /// Its name, by which programs choose it.
+    /// Name of the queue, by which programs choose it.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The driver that it may be bound to.
+    /// Name of the driver that the queue may be bound to.
     #[must_use]
     pub fn driver_name(&self) -> &str {
         &self.driver_name
@@ -184,34 +184,34 @@ impl IdxdQueue {
         self.most_batch
     }
 
-    /// Times that the kernel repeats a refused ENQCMDS of a `write()`.
+    /// Number of times that the kernel repeats a refused ENQCMDS of a `write()`.
     #[must_use]
     pub fn enqcmds_retries(&self) -> u32 {
         self.enqcmds_retries
     }
 
-    /// Operations that programs may ask for: bit n for opcode n. It acts on the device only if that has
-    /// OPCFG (WQCAP 54).
+    /// Operations that programs may request: bit n for opcode n. It limits the device only if the device has OPCFG
+    /// (WQCAP 54).
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// Minor number of its file in `/dev/dsa`, while it has one.
+    /// Minor number of its file in `/dev/dsa`; `None` while it does not have one.
     #[must_use]
     pub fn cdev_minor(&self) -> Option<u32> {
         self.cdev_minor
     }
 
-    /// PASID of the program that has a dedicated queue open.
+    /// PASID of the program that has a dedicated queue open; `None` otherwise.
     #[must_use]
     pub fn pasid(&self) -> Option<u32> {
         self.pasid
     }
 }
 
-/// The operations that the driver shows: on version 1 it hides batches from programs, which could leave
-/// their limits with them (INTEL-SA-01084).
+/// The operations that the driver shows. On version 1 it hides batches, as programs could exceed their limits by
+/// them (INTEL-SA-01084).
 pub(crate) fn shown_operations(part: &Capabilities) -> u64 {
     let hidden = if part.version <= 0x100 { Opcode::Batch.bit() } else { 0 };
     part.op_cap & !hidden

@@ -1,4 +1,4 @@
-//! How attributes read [K sysfs.c].
+//! The texts of attributes [K sysfs.c].
 
 use crate::attributes::current_name;
 use crate::queue::shown_operations;
@@ -10,11 +10,11 @@ use dsa::hardware::capabilities::wqcap;
 use std::fmt::Write;
 
 impl Driver {
-    /// The text of an attribute, with its newline.
+    /// Reads an attribute. Returns its text with a newline.
     ///
     /// # Errors
-    /// `ENOENT` if the node or the attribute is not there, `EOPNOTSUPP` or `ENXIO` where the attribute has
-    /// no value now.
+    /// `ENOENT` if the node or the attribute does not exist, `EOPNOTSUPP` or `ENXIO` if the attribute does not have a
+    /// value now.
     pub fn read(
         &self,
         node: BusNode,
@@ -36,7 +36,7 @@ impl Driver {
             },
             BusNode::Engine(_, engine) => show_engine(&device.engines[engine], attribute)?,
         };
-        // A list of no name is an empty file.
+        // A list without names is an empty file.
         if !matches!(attribute, "work_queues" | "engines") || !text.is_empty() {
             text.push('\n');
         }

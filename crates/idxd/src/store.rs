@@ -1,8 +1,8 @@
-//! What a write to an attribute does, and when it is refused [K sysfs.c].
+//! Writes to attributes: their effect, and the errors that refuse them [K sysfs.c].
 //!
-//! Where several reasons refuse a write, the one that is tested first gives the number. The order is
-//! recalled from the kernel: numbers have their form tested before the state, words, limits and switches
-//! after it; the range comes last.
+//! If several reasons refuse a write, the one that is tested first gives the error number. The order is
+//! recalled from the kernel: the form of numbers is tested before the state; words, limits and switches are
+//! tested after it; the range is tested last.
 
 mod queue;
 
@@ -17,11 +17,11 @@ pub(crate) const MOST_TRAFFIC_CLASS: u8 = 7;
 pub(crate) const MOST_PROGRESS_LIMIT: u8 = 3;
 
 impl Driver {
-    /// Text was written to an attribute.
+    /// Writes a text to an attribute.
     ///
     /// # Errors
-    /// `ENOENT` if the node or the attribute is not there, `EACCES` if it is for reading only, otherwise
-    /// what the kernel refuses the write with.
+    /// `ENOENT` if the node or the attribute does not exist, `EACCES` if it is read-only, otherwise the error with
+    /// which the kernel refuses the write.
     pub fn write(
         &mut self,
         node: BusNode,
@@ -53,25 +53,25 @@ impl Driver {
     }
 }
 
-fn is(holds: bool, errno: Errno) -> Result<(), Errno> {
+fn require(holds: bool, errno: Errno) -> Result<(), Errno> {
     if holds { Ok(()) } else { Err(errno) }
 }
 
-/// -1, or the number of a group.
+/// Parses the number of a group; `None` for -1.
 fn group_id(device: &IdxdDevice, text: &str) -> Result<Option<usize>, Errno> {
     match parse::signed(text)? {
         -1 => Ok(None),
         number => {
             let number = usize::try_from(number).map_err(|_| Errno::EINVAL)?;
-            is(number < device.groups.len(), Errno::EINVAL)?;
+            require(number < device.groups.len(), Errno::EINVAL)?;
             Ok(Some(number))
         }
     }
 }
 
-/// A number up to `most`.
+/// Converts a number, if it is at most `most`.
 fn up_to<T: TryFrom<u64>>(number: u64, most: impl Into<u64>) -> Result<T, Errno> {
-    is(number <= most.into(), Errno::EINVAL)?;
+    require(number <= most.into(), Errno::EINVAL)?;
     T::try_from(number).map_err(|_| Errno::EINVAL)
 }
 
@@ -82,13 +82,13 @@ fn store_device(device: &mut IdxdDevice, attribute: &str, text: &str) -> Result<
         "read_buffer_limit" => {
             let number = parse::unsigned(text)?;
             let settable = !device.is_on() && can.groups_have(grpcap::BUFFER_LIMIT);
-            is(settable, Errno::EPERM)?;
+            require(settable, Errno::EPERM)?;
             device.read_buffer_limit = up_to(number, can.read_buffers)?;
         }
         "event_log_size" => {
             let number = parse::unsigned(text)?;
-            is(!device.is_on(), Errno::EPERM)?;
-            is(number >= LEAST_EVENT_LOG.into(), Errno::EINVAL)?;
+            require(!device.is_on(), Errno::EPERM)?;
+            require(number >= LEAST_EVENT_LOG.into(), Errno::EINVAL)?;
             device.event_log_size = up_to(number, u16::MAX)?;
         }
         _ => return Err(Errno::EACCES),
@@ -113,7 +113,7 @@ fn store_group(
         return Ok(());
     }
     let value = parse::signed(text)?;
-    is(!device.is_on(), Errno::EPERM)?;
+    require(!device.is_on(), Errno::EPERM)?;
     let free = device.free_read_buffers();
     let least_allowed = 4 * device.engines_of(number).count();
     let limited = device.read_buffer_limit > 0;
@@ -126,16 +126,16 @@ fn store_group(
         "read_buffers_allowed" => {
             let allowed: u16 = up_to(natural()?, most_buffers)?;
             let least = least_allowed.max(group.read_buffers_reserved.into());
-            is(usize::from(allowed) >= least, Errno::EINVAL)?;
+            require(usize::from(allowed) >= least, Errno::EINVAL)?;
             group.read_buffers_allowed = allowed;
         }
         "use_read_buffer_limit" => {
             let value = natural()?;
-            is(limited, Errno::EPERM)?;
+            require(limited, Errno::EPERM)?;
             group.use_read_buffer_limit = value != 0;
         }
         "traffic_class_a" | "traffic_class_b" => {
-            is(has_classes, Errno::EPERM)?;
+            require(has_classes, Errno::EPERM)?;
             let class = up_to(natural()?, MOST_TRAFFIC_CLASS)?;
             match attribute {
                 "traffic_class_a" => group.traffic_class_a = class,

@@ -2,7 +2,7 @@
 
 use super::ConfigContext;
 use crate::failure::CommandFailure;
-use dsa_config::machine::{InUse, MachineDevices, disturbed};
+use dsa_config::machine::{InUse, MachineDevices, disturbed_queues};
 use idxd::config_file::{AdjustedValue, ApplyError, ConfigStep, Difference, SavedConfig};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -54,7 +54,7 @@ impl ChangePreview {
         context: &ConfigContext,
     ) -> Result<Self, CommandFailure> {
         let machine = context.read_machine()?;
-        let taken = file.taken_by(&machine.driver);
+        let taken = file.accepted_by(&machine.driver);
         Self::for_configuration(path.display().to_string(), &machine, context, taken.configuration)
             .map(|preview| Self { refused: taken.refusals, becomes: taken.changed, ..preview })
     }
@@ -71,8 +71,8 @@ impl ChangePreview {
         wanted: SavedConfig,
     ) -> Result<Self, CommandFailure> {
         let plan = wanted.plan(&machine.driver);
-        let in_use =
-            disturbed(&context.bus, &plan.steps).map_err(|error| super::machine_failure(&error))?;
+        let in_use = disturbed_queues(&context.bus, &plan.steps)
+            .map_err(|error| super::machine_failure(&error))?;
         let changes = machine.configuration(&wanted.devices()).differences(&wanted);
         let (refused, becomes, steps) = (plan.refusals, Vec::new(), plan.steps);
         Ok(Self { file, wanted, refused, becomes, changes, steps, in_use })

@@ -62,9 +62,9 @@ fn a_write_that_fails_in_the_middle_is_taken_back_with_all_before() {
                     let words = error.to_string();
                     let wanted = match trouble {
                         Trouble::Refused => "the kernel refused it: EIO",
-                        Trouble::Ignored => "it was taken, and now holds",
+                        Trouble::Ignored => "the kernel accepted it, but the attribute has",
                     };
-                    assert!(words.contains(wanted) && words.contains("was put back"), "{words}");
+                    assert!(words.contains(wanted) && words.contains("were put back"), "{words}");
                 }
                 Err(other) => panic!("{other}"),
             }
@@ -115,7 +115,7 @@ fn a_queue_that_is_opened_in_the_middle_of_a_change_ends_it() {
     };
     let error = change(&machine, &machine.state(), &wanted, &ChangeOptions::default(), &mut watch);
     let words = error.expect_err("it is open").to_string();
-    assert!(words.starts_with("wq0.1 is in use") && words.contains("was put back"), "{words}");
+    assert!(words.starts_with("wq0.1 is in use") && words.contains("were put back"), "{words}");
     machine.close(&opened.expect("it was opened"));
     machine.has(&before);
 }
@@ -184,7 +184,7 @@ fn half_a_configuration_that_could_not_be_written_is_not_given_up_by_itself() {
     set("size", "4");
     let error = changed(&machine, &shared_queue(0, 32, 20)).expect_err("no way back");
     let words = error.to_string();
-    assert!(words.contains("dsa0 has now could not be put back"), "{words}");
+    assert!(words.contains("configuration of dsa0 could not be put back"), "{words}");
     assert!(words.contains("wq0.5: threshold = \"20\" was refused"), "{words}");
     assert_eq!(machine.writes.get(), 0);
     let factory = SavedConfig::unconfigured(&machine.driver.borrow(), &[0]);

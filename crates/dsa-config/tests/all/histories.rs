@@ -75,7 +75,7 @@ impl Random {
     }
 }
 
-/// What histories did: without it, no test of anything.
+/// Counts of the events in the histories, to test that they cover each kind.
 #[derive(Default, Debug)]
 struct Tally {
     changes: usize,
@@ -109,7 +109,7 @@ fn histories_of_changes_and_kills_are_taken_back() {
                 restore(&machine, &state, options, &mut Vec::new(), &mut watch)
             } else {
                 let file = random.file(&parts, &machine.numbers);
-                let taken = file.taken_by(&machine.driver.borrow());
+                let taken = file.accepted_by(&machine.driver.borrow());
                 if !taken.refusals.is_empty() {
                     continue;
                 }

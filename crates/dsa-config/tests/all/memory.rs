@@ -11,7 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 use tempfile::TempDir;
 
-/// What the machine does with a write, beside what its driver does.
+/// Fault that the machine injects into a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// It is refused with EIO.
@@ -63,7 +63,7 @@ impl Memory {
     }
 
     pub fn place(&self) -> JournalLocation {
-        JournalLocation::of_machine(self.place.path(), None)
+        JournalLocation::for_machine(self.place.path(), None)
     }
 
     pub fn state(&self) -> LockedJournal {
@@ -82,7 +82,7 @@ impl Memory {
 
     /// The configuration that a file leads to.
     pub fn wanted(&self, file: &SavedConfig) -> SavedConfig {
-        let taken = file.taken_by(&self.driver.borrow());
+        let taken = file.accepted_by(&self.driver.borrow());
         assert_eq!(taken.refusals, []);
         taken.configuration
     }

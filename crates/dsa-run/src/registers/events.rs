@@ -1,33 +1,34 @@
-//! An event log that the engines of all processes write to, and the supervisor reads.
+//! The event log of a device: the engines of all processes write to it, and the supervisor reads it.
 
 use dsa::device::{EventLogPlace, EventSlot};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Entries of an event log at most: a program that asks for more gets a log of this size.
+/// Most entries of an event log. A log that is configured with more gets this size.
 pub const MOST_EVENTS: usize = 1024;
 
-/// Registers of an event log, and its memory.
+/// Registers and memory of an event log.
 #[repr(C)]
 pub struct Events {
-    /// Head, tail and pending interrupt: EVLSTATUS.
+    /// EVLSTATUS: head, tail and pending interrupt.
     status: AtomicU64,
-    /// Entries; 0 while it is off.
+    /// Number of entries; 0 while the log is off.
     entries: AtomicU32,
-    /// The client that is writing an entry.
+    /// Number of the client that is writing an entry; 0: none.
     writer: AtomicU32,
     ring: [EventSlot; MOST_EVENTS],
 }
 
 impl Events {
-    /// Lets an empty log of so many entries begin, as far as there is memory; 0 switches it off.
+    /// Empties the log and sets its number of entries, at most [`MOST_EVENTS`]; 0 switches it off.
     pub fn begin(&self, entries: usize) {
         self.status.store(0, Ordering::Relaxed);
         let entries = entries.min(MOST_EVENTS);
         self.entries.store(units::narrow::fit(entries), Ordering::Release);
     }
 
-    /// The log for a client that has this queue, whose descriptors have this PASID; `None` while it is off.
+    /// Place of the log for a client. `first_queue` is the number of its queue, `pasid` that of its descriptors.
+    /// `None` while the log is off.
     #[must_use]
     pub fn log_for(
         &'static self,
@@ -41,7 +42,7 @@ impl Events {
         Some(EventLogPlace { ring, status, writer, client, first_queue, pasid })
     }
 
-    /// Lets others write if a client that is no more was writing.
+    /// Releases the log if a client that has ended was writing an entry.
     pub fn release(&self, client: u32) {
         // Another client's turn stays as it is.
         let _ = self.writer.compare_exchange(client, 0, Ordering::AcqRel, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What the engines of a queue tell while they work, and what trouble they meet.
+//! Hooks of the engines of a queue: counters, errors, the log, the event log, and fault injection.
 
 use crate::descriptor_log::{self, Recorder};
 use crate::run::CurrentRun;
@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Those of a queue.
+/// The hooks for the engines of a queue.
 pub fn for_queue(
     run: &CurrentRun,
     identity: &Identity,
@@ -22,23 +22,23 @@ pub fn for_queue(
     let event_log = event_log(device, identity);
     let number = identity.queue;
     Hooks {
-        watcher: Some(watch((device, event_log.is_some()), queue, identity, recorder)),
+        watcher: Some(queue_watcher((device, event_log.is_some()), queue, identity, recorder)),
         on_error: Some(Arc::new(move |error| {
-            // Others have been shown already: by who watches, or by who submitted.
+            // All other errors have been published already, by the watcher or by the submitter.
             if error.code() == status::LOG_FULL {
-                show(error, device, number);
+                publish(error, device, number);
             }
             device.notified.store(1, Ordering::Release);
         })),
-        // No program of a user has handles of interrupts.
+        // User programs have no interrupt handles.
         on_interrupt: None,
-        injector: injector(run, identity),
+        injector: run_injector(run, identity),
         event_log,
         on_event: None,
     }
 }
 
-/// The event log of the device, if it is on.
+/// The event log of the device; `None` while it is off.
 fn event_log(
     registers: &'static registers::DeviceRegisters,
     identity: &Identity,
@@ -49,18 +49,18 @@ fn event_log(
     EventLog::new(place).ok().map(Arc::new)
 }
 
-/// The trouble that the run asks for; each queue has its own.
-fn injector(run: &CurrentRun, identity: &Identity) -> Option<Injector> {
+/// The injector of the run's plan; `None` without a plan. Each queue has a seed of its own.
+fn run_injector(run: &CurrentRun, identity: &Identity) -> Option<Injector> {
     let text = std::fs::read_to_string(run.directory.join(dsa_run::PLAN_FILE)).ok()?;
-    // The supervisor has read it before.
+    // The supervisor has checked the plan before.
     let mut plan = InjectionPlan::parse(&text).ok()?;
     let queue = u64::from(identity.device) << 8 | u64::from(identity.queue);
     plan.seed = plan.seed.wrapping_add(queue);
     Some(Injector::new(&plan))
 }
 
-/// Counts what ends, shows errors, and records.
-fn watch(
+/// The watcher that counts each descriptor that has ended, publishes its error, and logs it.
+fn queue_watcher(
     (registers, has_event_log): (&'static registers::DeviceRegisters, bool),
     queue: &'static registers::QueueRegisters,
     identity: &Identity,
@@ -89,17 +89,17 @@ fn watch(
             );
         }
         if let Some(recorder) = &recorder {
-            recorder.ended((device, number), origin.tag, ended);
+            recorder.log_ended((device, number), origin.tag, ended);
         }
     })
 }
 
-/// Shows the error of a lost descriptor in the registers, under the queue's own number.
+/// Publishes the error of a lost descriptor in the registers of the run, with the number of its queue there.
 pub fn publish_error(device: &SoftwareDevice, registers: &registers::DeviceRegisters, number: u32) {
-    show(&device.software_error(), registers, number);
+    publish(&device.software_error(), registers, number);
 }
 
-fn show(error: &SoftwareError, registers: &registers::DeviceRegisters, number: u32) {
+fn publish(error: &SoftwareError, registers: &registers::DeviceRegisters, number: u32) {
     const QUEUE: u64 = 0xff << 16;
     let mut words = error.0;
     words[0] = words[0] & !QUEUE | u64::from(number) << 16;

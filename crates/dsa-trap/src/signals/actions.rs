@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// An action, behind a lock that a signal handler can take: who holds it has all signals blocked.
+/// An action, behind a lock that a signal handler can take: a thread that holds the lock has all signals blocked.
 struct StoredAction {
     locked: AtomicBool,
     action: UnsafeCell<MaybeUninit<libc::sigaction>>,
@@ -16,7 +16,7 @@ struct StoredAction {
 // SAFETY: the action is accessed with the lock only.
 unsafe impl Sync for StoredAction {}
 
-static KEPT: [StoredAction; OWN.len()] = [const {
+static ACTIONS: [StoredAction; OWN.len()] = [const {
     StoredAction { locked: AtomicBool::new(false), action: UnsafeCell::new(MaybeUninit::zeroed()) }
 }; OWN.len()];
 
@@ -34,24 +34,25 @@ impl StoredAction {
     }
 }
 
-/// A child has none of its parent's other threads, one of which may have held a lock.
+/// Releases the locks in a forked child: a thread of the parent may have held one, and the child does not have
+/// that thread.
 pub fn unlock_in_child() {
-    for kept in &KEPT {
+    for kept in &ACTIONS {
         kept.locked.store(false, Ordering::Release);
     }
 }
 
-/// Keeps the program's action for one of the three signals; returns what it was.
-pub fn keep(number: usize, action: &libc::sigaction) -> libc::sigaction {
-    KEPT[number].with(|kept| std::mem::replace(kept, *action))
+/// Stores the program's action for one of the three signals. Returns the action before.
+pub fn store(number: usize, action: &libc::sigaction) -> libc::sigaction {
+    ACTIONS[number].with(|kept| std::mem::replace(kept, *action))
 }
 
-/// Does what the program has said for a signal. `comes_again`: the instruction raises it once more, if
+/// Carries out the program's action for a signal. `comes_again`: the instruction raises the signal once more, if
 /// the handler returns to it.
 ///
 /// # Safety
 /// The arguments are those of the kernel's handler.
-pub unsafe fn as_the_program_says(
+pub unsafe fn deliver(
     signal: c_int,
     comes_again: bool,
     info: *mut libc::siginfo_t,
@@ -66,7 +67,7 @@ pub unsafe fn as_the_program_says(
         running_handler::forget_left(stack_pointer, &interrupted.uc_stack);
         (*info).si_code <= 0
     };
-    let action = KEPT[number].with(|kept| {
+    let action = ACTIONS[number].with(|kept| {
         let action = *kept;
         if action.sa_flags & libc::SA_RESETHAND != 0 {
             kept.sa_sigaction = libc::SIG_DFL;
@@ -74,17 +75,18 @@ pub unsafe fn as_the_program_says(
         action
     });
     match action.sa_sigaction {
-        // What an instruction raises cannot be ignored, nor kept for later.
+        // A signal that an instruction raises can be neither ignored nor left pending.
         libc::SIG_IGN if is_sent => {}
-        libc::SIG_IGN | libc::SIG_DFL => default(signal, is_sent || !comes_again),
-        _ if !is_sent && masks::blocks(number) => default(signal, !comes_again),
+        libc::SIG_IGN | libc::SIG_DFL => take_default(signal, is_sent || !comes_again),
+        _ if !is_sent && masks::blocks(number) => take_default(signal, !comes_again),
         // SAFETY: the handler is the program's own, of the type that the flags say.
         _ => unsafe { call(&action, signal, info, context) },
     }
 }
 
-/// Lets the kernel do the default: the instruction raises the signal once more, or it is sent.
-fn default(signal: c_int, is_sent: bool) {
+/// Sets the kernel's default action, which ends the process when the instruction raises the signal once more, or
+/// when the signal is sent again (`is_sent`).
+fn take_default(signal: c_int, is_sent: bool) {
     // SAFETY: a zeroed action is the default one.
     unsafe {
         let action: libc::sigaction = std::mem::zeroed();
@@ -150,8 +152,8 @@ pub unsafe extern "C" fn sigaction(
             return set_action(signal, new, old);
         };
         let before = match new.as_ref() {
-            Some(action) => keep(number, action),
-            None => KEPT[number].with(|kept| *kept),
+            Some(action) => store(number, action),
+            None => ACTIONS[number].with(|kept| *kept),
         };
         if let Some(old) = old.as_mut() {
             *old = before;

@@ -1,4 +1,5 @@
-//! Masks without the three signals, which a thread only seems to block.
+//! Signal masks without the three signals: the library stores which of them a thread has blocked, and never blocks
+//! them in the kernel.
 
 use super::{OWN, running_handler, stacks};
 use crate::libc_functions::next;
@@ -11,7 +12,7 @@ pub fn blocks(number: usize) -> bool {
     local().blocked.get() >> number & 1 != 0
 }
 
-/// Takes the three out of a set.
+/// Removes the three signals from a set.
 pub fn strip(set: &mut libc::sigset_t) {
     for own in OWN {
         // SAFETY: the set is one.
@@ -19,19 +20,20 @@ pub fn strip(set: &mut libc::sigset_t) {
     }
 }
 
-/// The three as a set has them.
-fn own_of(set: &libc::sigset_t) -> u64 {
+/// The three signals of a set as bits: bit n for signal n of the three.
+fn own_bits(set: &libc::sigset_t) -> u64 {
     // SAFETY: the set is one.
     let has = |own: c_int| unsafe { libc::sigismember(set, own) } == 1;
     OWN.iter().enumerate().map(|(number, own)| u64::from(has(*own)) << number).sum()
 }
 
-/// Which of the three a handler blocks: those of its action's set, and its own signal, if any.
+/// The signals of the three that a handler blocks, as bits: those of its action's set, and its own `signal`, if
+/// any.
 pub fn blocked_by(set: &libc::sigset_t, signal: Option<c_int>) -> u64 {
-    own_of(set) | signal.and_then(super::position).map_or(0, |number| 1 << number)
+    own_bits(set) | signal.and_then(super::position).map_or(0, |number| 1 << number)
 }
 
-/// Forgets handlers that the caller has jumped out of.
+/// Forgets handlers that the caller has left by a jump.
 fn forget_left_handlers() {
     if local().handler.get() == 0 {
         return;
@@ -40,7 +42,7 @@ fn forget_left_handlers() {
     running_handler::forget_left(&raw const stack as u64, &stack);
 }
 
-/// Sets the mask of this thread, as the kernel has it.
+/// Sets the mask of this thread in the kernel.
 pub fn set(mask: &libc::sigset_t) {
     // SAFETY: the set is one.
     unsafe { change(libc::SIG_SETMASK, mask, std::ptr::null_mut()) };
@@ -81,7 +83,7 @@ pub unsafe extern "C" fn pthread_sigmask(
     // SAFETY: the caller's pointers are null or valid.
     unsafe {
         let mut stripped = new.as_ref().copied();
-        let asked = new.as_ref().map_or(0, own_of);
+        let asked = new.as_ref().map_or(0, own_bits);
         if let Some(set) = &mut stripped {
             strip(set);
         }

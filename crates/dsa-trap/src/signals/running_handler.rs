@@ -1,15 +1,15 @@
-//! Which handler of the program runs in a thread.
+//! The handler of the program that is running in a thread.
 //!
-//! While a handler runs it blocks what its action says. It may never return, but jump behind a call of
-//! `sigsetjmp`, whose own change of the mask is not seen: so a handler's frame has a mark, and one whose
-//! mark is gone, or is on a part of the stack that was left, does not run any more.
+//! While a handler runs, the signals of its action's mask are blocked. It may never return, but jump behind a
+//! call of `sigsetjmp`, whose own change of the mask is not seen. So a handler's frame has a mark: if the mark is
+//! gone, or is on a part of the stack that was left, the handler is not running any more.
 
 use crate::thread_locals::local;
 
-/// What marks a frame, with its address.
+/// Value that marks a frame, XORed with its address.
 const MARK: u64 = 0x6f72_6b73_6970_6c6e;
 
-/// What was before a handler began.
+/// State of the thread before a handler began, restored at its end.
 pub struct OuterHandler {
     blocked: u64,
     handler: u64,
@@ -20,12 +20,13 @@ pub struct OuterHandler {
 pub struct HandlerMark(u64);
 
 impl HandlerMark {
-    /// A mark that is not set yet.
+    /// A mark that is not set.
     pub fn new() -> Self {
         Self(0)
     }
 
-    /// Begins a handler that blocks some of the three signals; `stack` is the thread's alternate one.
+    /// Sets the mark of a handler that begins and blocks some of the three signals. `stack` is the thread's
+    /// alternate stack. Returns the state before.
     pub fn begin(&mut self, blocked: u64, stack: &libc::stack_t) -> OuterHandler {
         let (local, address) = (local(), &raw mut self.0);
         if local.handler.get() == 0 {
@@ -44,7 +45,7 @@ impl HandlerMark {
         outer
     }
 
-    /// Ends it.
+    /// Clears the mark when the handler returns, and restores the state before.
     pub fn end(&mut self, outer: &OuterHandler) {
         // SAFETY: as in `begin`.
         unsafe { (&raw mut self.0).write_volatile(0) };
@@ -55,7 +56,7 @@ impl HandlerMark {
     }
 }
 
-/// Forgets handlers that have jumped away: the thread is at `stack_pointer` now.
+/// Forgets handlers that were left by a jump. `stack_pointer` is that of the thread now.
 pub fn forget_left(stack_pointer: u64, stack: &libc::stack_t) {
     let local = local();
     let address = local.handler.get();

@@ -1,8 +1,8 @@
-//! Alternate stacks that are too small for what a trapped instruction needs.
+//! Alternate signal stacks that are too small for the handler of this library.
 //!
-//! The kernel takes stacks of 2 KiB, on which a handler of a few lines runs; the one of this library, and
-//! the registers that the kernel saves, need more, and would write below the stack. Such a stack is kept
-//! for the program to see, and the kernel is given a larger one, on which the program's handlers run too.
+//! The kernel accepts stacks of 2 KiB, enough for a handler of a few lines. The handler of this library and the
+//! registers that the kernel saves need more, and would write below the stack. The program still sees the stack
+//! that it has set, and the kernel gets a larger one, on which the program's handlers run too.
 
 use super::masks;
 use crate::libc_functions::next;
@@ -11,16 +11,16 @@ use crate::thread_locals::local;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
-/// What the handler needs besides the frames of the kernel.
+/// Stack of the handler in bytes, without the frames of the kernel.
 const HANDLER_BYTES: usize = 4 << 10;
-/// What it is given in place of less: a program's handler has room as well.
+/// Bytes of a stack of this library, without the frames of the kernel: enough for a program's handler as well.
 const OWN_BYTES: usize = 64 << 10;
-/// The largest frame without tile registers: those of AVX-512, the legacy ones, what the kernel says of
-/// the signal, and red zone.
+/// Bytes of the largest frame without tile registers: registers of AVX-512, legacy registers, the kernel's
+/// information on the signal, and red zone.
 const FRAME_BYTES_WITHOUT_TILES: usize = 3584;
 
-/// What a stack has to have: the trapped instruction's frame, and one more, as its operand may fault.
-/// Tile registers, which only some programs have asked the kernel for, are far larger than all others.
+/// Least size of a stack in bytes: the frame of the trapped instruction, and one more, as its operand may fault.
+/// Tile registers, which only some programs have requested from the kernel, are far larger than all others.
 fn least_bytes() -> usize {
     /// The request of `arch_prctl`, and the bit of tile data [kernel: Documentation/arch/x86/xstate.rst].
     const ARCH_GET_XCOMP_PERM: libc::c_long = 0x1022;
@@ -33,7 +33,7 @@ fn least_bytes() -> usize {
     HANDLER_BYTES + 2 * frame_bytes().unwrap_or(FRAME_BYTES_WITHOUT_TILES).min(most)
 }
 
-/// The largest frame that the kernel writes for a signal on this CPU; nothing if it does not say so.
+/// Bytes of the largest frame that the kernel writes for a signal on this CPU; `None` if it does not report it.
 fn frame_bytes() -> Option<usize> {
     // SAFETY: a look at what the kernel has given to this process.
     let bytes = units::narrow::usize_from(unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) });
@@ -49,7 +49,7 @@ unsafe fn set(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
     next!(c"sigaltstack" as fn(*const libc::stack_t, *mut libc::stack_t) -> c_int; new, old)
 }
 
-/// The stack that the kernel has for this thread.
+/// The alternate stack that the kernel has for this thread.
 pub fn current() -> libc::stack_t {
     let mut stack = MaybeUninit::uninit();
     // SAFETY: the call fills the stack in.
@@ -69,7 +69,7 @@ pub unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::
     }
     // SAFETY: the caller's pointers are null or valid; the two may be one.
     unsafe {
-        let before = as_it_seems(current());
+        let before = program_stack(current());
         if let Some(new) = new.as_ref() {
             // A handler may not interrupt this half-way: it may set a stack itself.
             let result = masks::without_signals(|| replace(new));
@@ -84,8 +84,8 @@ pub unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::
     0
 }
 
-/// The stack that the program has set, for the one that the kernel has.
-fn as_it_seems(mut stack: libc::stack_t) -> libc::stack_t {
+/// Converts the stack that the kernel has to the one that the program has set.
+fn program_stack(mut stack: libc::stack_t) -> libc::stack_t {
     let local = local();
     if local.stack_bytes.get() != 0 {
         let address = units::narrow::usize_from(local.stack.get());
@@ -95,7 +95,7 @@ fn as_it_seems(mut stack: libc::stack_t) -> libc::stack_t {
     stack
 }
 
-/// Sets a stack, or a larger one in its place.
+/// Sets an alternate stack. If it is too small, sets a larger one in its place.
 fn replace(new: &libc::stack_t) -> c_int {
     let is_small = new.ss_flags & libc::SS_DISABLE == 0
         && (libc::MINSIGSTKSZ..least_bytes()).contains(&new.ss_size);
@@ -104,7 +104,7 @@ fn replace(new: &libc::stack_t) -> c_int {
         let result = unsafe { set(new, std::ptr::null_mut()) };
         if result == 0 {
             local().stack_bytes.set(0);
-            give_back();
+            free_own_stack();
         }
         return result;
     }
@@ -119,8 +119,8 @@ fn replace(new: &libc::stack_t) -> c_int {
     result
 }
 
-/// The thread's stack of this library's; made if there is none. A thread that ends without disabling its
-/// alternate stack leaves it.
+/// The stack that this library has for the thread, allocated at the first call. A thread that ends without
+/// disabling its alternate stack leaks it.
 fn own_stack() -> Option<*mut libc::c_void> {
     let known = local().own_stack.get();
     if known != 0 {
@@ -144,8 +144,8 @@ fn own_stack() -> Option<*mut libc::c_void> {
     Some(mapped)
 }
 
-/// Unmaps the thread's stack of this library's, if it has one, which the kernel does not use any more.
-fn give_back() {
+/// Unmaps the stack that this library has for the thread, if any. The kernel does not use it any more.
+fn free_own_stack() {
     let own = local().own_stack.replace(0);
     if own != 0 {
         let address = std::ptr::with_exposed_provenance_mut(units::narrow::usize_from(own));

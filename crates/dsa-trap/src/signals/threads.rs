@@ -1,5 +1,5 @@
-//! New threads, which begin with the mask of the thread that creates them: with what it only seems to
-//! block as well.
+//! New threads, which inherit the mask of the thread that creates them, with the signals that are blocked only in
+//! this library as well.
 
 use crate::libc_functions::next;
 use crate::thread_locals::local;
@@ -7,15 +7,15 @@ use std::ffi::{c_int, c_void};
 
 type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
-/// What a thread that blocks some of the three signals begins with.
+/// Arguments of a new thread that blocks some of the three signals.
 struct ThreadStart {
     blocked: u64,
     start: Start,
     argument: *mut c_void,
 }
 
-/// Blocks what the creator has blocked, and goes on with the program's own function. That one may unwind
-/// through this frame (`pthread_exit`), which owns nothing by then.
+/// Start function: blocks the signals that the creator has blocked, and calls the program's own function. That
+/// one may unwind through this frame (`pthread_exit`), which owns nothing by then.
 extern "C-unwind" fn begin(beginning: *mut c_void) -> *mut c_void {
     // SAFETY: the box of `pthread_create`, for this thread alone.
     let ThreadStart { blocked, start, argument } =

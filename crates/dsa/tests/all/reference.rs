@@ -78,7 +78,7 @@ impl Memory {
     }
 }
 
-/// What the device and the queue allow.
+/// Limits of the device and the queue.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The GENCAP register (section 14).
@@ -105,7 +105,7 @@ impl Settings {
     }
 }
 
-/// What software can see of a descriptor besides memory.
+/// Result of a descriptor that software can see, apart from memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A record was written.
@@ -491,7 +491,7 @@ struct Completion {
 }
 
 impl Completion {
-    fn of(status: u8) -> Completion {
+    fn with_status(status: u8) -> Completion {
         Completion { status, ..Completion::default() }
     }
 
@@ -595,17 +595,18 @@ fn run(memory: &mut Memory, call: &Call) -> (Outcome, bool) {
 /// The fixed order: 0x1B, 0x10, 0x11, 0x12, 0x1D, 0x13/0x14, 0x15, 0x18/0x1C, 0x17, 0x16, 0x19, 0x1E, 0x1A.
 fn check(memory: &Memory, call: &Call) -> Result<Operation, Completion> {
     let descriptor = &call.descriptor;
-    let refuse_if = |wrong: bool, code: u8| if wrong { Err(Completion::of(code)) } else { Ok(()) };
+    let refuse_if =
+        |wrong: bool, code: u8| if wrong { Err(Completion::with_status(code)) } else { Ok(()) };
     // OPEN: with CRAV = 0 bytes 8-15 are no address, only reserved (0x12), so 0x1B needs CRAV = 1.
     let has_record = descriptor.has(RECORD_ADDRESS_VALID);
     refuse_if(
         has_record && !descriptor.completion_address().is_multiple_of(32),
         COMPLETION_MISALIGNED,
     )?;
-    let Some(operation) = operation(call) else { return Err(Completion::of(OPCODE)) };
+    let Some(operation) = operation(call) else { return Err(Completion::with_status(OPCODE)) };
     let invalid = invalid_flags(operation, call);
     if invalid != 0 {
-        let mut completion = Completion::of(FLAGS);
+        let mut completion = Completion::with_status(FLAGS);
         completion.put(16, 3, u64::from(invalid));
         return Err(completion);
     }
@@ -805,7 +806,7 @@ fn write_unit(
 }
 
 fn faulted(call: &Call, code: u8, fault: &Fault, completed: u32) -> Completion {
-    let mut completion = Completion::of(code);
+    let mut completion = Completion::with_status(code);
     if fault.write {
         completion.status |= WRITE_ACCESS;
     }
@@ -830,7 +831,7 @@ fn partial(call: &Call, fault: &Fault, completed: u64) -> Completion {
 
 fn perform(memory: &mut Memory, call: &Call, operation: Operation) -> Completion {
     match operation {
-        NoOp => Completion::of(SUCCESS),
+        NoOp => Completion::with_status(SUCCESS),
         Batch => batch(memory, call),
         Drain => drain(memory, call),
         Move => copy(memory, call),
@@ -860,7 +861,7 @@ fn copy(memory: &mut Memory, call: &Call) -> Completion {
             return completion;
         }
     }
-    Completion::of(SUCCESS)
+    Completion::with_status(SUCCESS)
 }
 
 fn copy_byte(memory: &mut Memory, source: u64, destination: u64, offset: u64) -> Result<u8, Fault> {
@@ -883,7 +884,7 @@ fn fill(memory: &mut Memory, call: &Call) -> Completion {
             return partial(call, &fault, offset);
         }
     }
-    Completion::of(SUCCESS)
+    Completion::with_status(SUCCESS)
 }
 
 fn compare(memory: &Memory, call: &Call) -> Completion {
@@ -917,7 +918,7 @@ fn compare_pattern(memory: &Memory, call: &Call) -> Completion {
 
 /// The end of both comparisons.
 fn compared(descriptor: &Descriptor, difference: Option<u64>) -> Completion {
-    let mut completion = Completion::of(SUCCESS);
+    let mut completion = Completion::with_status(SUCCESS);
     if let Some(offset) = difference {
         completion.result = 1;
         completion.completed = offset as u32;
@@ -933,7 +934,7 @@ fn create_delta(memory: &mut Memory, call: &Call) -> Completion {
     let descriptor = &call.descriptor;
     let (record, maximum_bytes) = (descriptor.u64(40), u64::from(descriptor.u32(48)));
     let mut record_bytes = 0;
-    let mut completion = Completion::of(SUCCESS);
+    let mut completion = Completion::with_status(SUCCESS);
     for offset in (0..u64::from(descriptor.size())).step_by(8) {
         let entry = match delta_entry(memory, descriptor, offset) {
             Ok(entry) => entry,
@@ -1003,7 +1004,7 @@ fn apply_delta(memory: &mut Memory, call: &Call) -> Completion {
             None
         };
         if let Some(code) = wrong {
-            return Completion { completed: applied as u32, ..Completion::of(code) };
+            return Completion { completed: applied as u32, ..Completion::with_status(code) };
         }
         if let Err(fault) =
             write_unit(memory, descriptor.address_2(), offset, &entry[2..], DESTINATION)
@@ -1012,7 +1013,7 @@ fn apply_delta(memory: &mut Memory, call: &Call) -> Completion {
         }
         previous = Some(offset);
     }
-    Completion::of(SUCCESS)
+    Completion::with_status(SUCCESS)
 }
 
 fn dualcast(memory: &mut Memory, call: &Call) -> Completion {
@@ -1021,7 +1022,7 @@ fn dualcast(memory: &mut Memory, call: &Call) -> Completion {
             return partial(call, &fault, offset);
         }
     }
-    Completion::of(SUCCESS)
+    Completion::with_status(SUCCESS)
 }
 
 /// Neither destination gets the byte if one of them is inaccessible.
@@ -1050,7 +1051,7 @@ fn translation_fetch(memory: &Memory, call: &Call) -> Completion {
         }
         offset += stride;
     }
-    Completion::of(SUCCESS)
+    Completion::with_status(SUCCESS)
 }
 
 /// No data is read and nothing changes, but every page must be there.
@@ -1061,7 +1062,7 @@ fn cache_flush(memory: &Memory, call: &Call) -> Completion {
             return partial(call, &fault, offset);
         }
     }
-    Completion::of(SUCCESS)
+    Completion::with_status(SUCCESS)
 }
 
 // Section 7: CRC.
@@ -1157,7 +1158,7 @@ fn crc(memory: &mut Memory, call: &Call, copies: bool) -> Completion {
             }
         }
     }
-    let mut completion = Completion::of(SUCCESS);
+    let mut completion = Completion::with_status(SUCCESS);
     completion.put(16, 8, checksum.value());
     completion
 }
@@ -1189,7 +1190,7 @@ fn block_bytes(descriptor: &Descriptor) -> u64 {
     }
 }
 
-/// What one block takes from the source.
+/// Bytes of the source for one block.
 fn source_unit_bytes(operation: Operation, descriptor: &Descriptor) -> u64 {
     match operation {
         DifInsert | DixGenerate => block_bytes(descriptor),
@@ -1197,7 +1198,7 @@ fn source_unit_bytes(operation: Operation, descriptor: &Descriptor) -> u64 {
     }
 }
 
-/// What one block puts into the destination.
+/// Bytes of the destination for one block.
 fn destination_unit_bytes(operation: Operation, descriptor: &Descriptor) -> u64 {
     match operation {
         DifCheck => 0,
@@ -1382,11 +1383,15 @@ fn dif(memory: &mut Memory, call: &Call, operation: Operation) -> Completion {
             // OPEN: the record of a DIF error holds no tags; they are defined for success and faults.
             Err(BlockError::Protection(status)) => {
                 let completed = (block * unit) as u32;
-                return Completion { result: status, completed, ..Completion::of(DIF_ERROR) };
+                return Completion {
+                    result: status,
+                    completed,
+                    ..Completion::with_status(DIF_ERROR)
+                };
             }
         }
     }
-    let mut completion = Completion::of(SUCCESS);
+    let mut completion = Completion::with_status(SUCCESS);
     put_next_tags(&mut completion, descriptor, operation, blocks);
     completion
 }
@@ -1478,9 +1483,9 @@ fn batch(memory: &mut Memory, call: &Call) -> Completion {
     let mut completion = match list_fault {
         Some(fault) => faulted(call, LIST_FAULT, &fault, processed),
         None if failed => {
-            Completion { completed: processed, ..Completion::of(BATCH_MEMBER_FAILED) }
+            Completion { completed: processed, ..Completion::with_status(BATCH_MEMBER_FAILED) }
         }
-        None => Completion { completed: processed, ..Completion::of(SUCCESS) },
+        None => Completion { completed: processed, ..Completion::with_status(SUCCESS) },
     };
     if call.settings.has(15) {
         completion.result = u8::from(failed);
@@ -1511,5 +1516,5 @@ fn drain(memory: &Memory, call: &Call) -> Completion {
             return faulted(call, READBACK_FAULT, &fault, 0);
         }
     }
-    Completion::of(SUCCESS)
+    Completion::with_status(SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! What the reference has to know of a part and a queue.
+//! Settings of a device and a queue, for the reference.
 
 use crate::reference::Settings;
 

@@ -16,13 +16,13 @@ use std::sync::{Arc, Mutex};
 
 const PART: Capabilities = Capabilities::VERSION_1;
 
-/// What processes map together.
+/// Memory that all processes map.
 struct Common {
     slots: &'static [AtomicU32],
     enabled: &'static AtomicU32,
 }
 
-/// What one of them has of its own there.
+/// The state of one process in that memory.
 struct Client {
     device: SoftwareDevice,
     number: NonZeroU32,
@@ -103,7 +103,7 @@ fn the_threshold_counts_the_entries_of_all() {
     assert_eq!([one.enqueue(&no_op), two.enqueue(&no_op)], [EnqueueAnswer::Retry; 2]);
     assert_eq!([one.occupancy(), two.occupancy()], [6, 6]);
     assert_eq!([&one, &two].map(|own| own.in_flight.load(Ordering::SeqCst)), [5, 3]);
-    // What one drops is free for the other, and only that.
+    // Entries that one process drops are free for the other, and only those.
     assert_eq!(two.device.discard(two.device.queues()[0]), 2);
     assert_eq!((one.occupancy(), two.in_flight.load(Ordering::SeqCst)), (4, 1));
     assert_eq!([one.enqueue(&no_op), one.enqueue(&no_op)], [EnqueueAnswer::Accepted; 2]);

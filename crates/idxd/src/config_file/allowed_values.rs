@@ -1,4 +1,4 @@
-//! What a value may be that a driver refuses with no more than an error number.
+//! Allowed values of attributes, for messages: the driver refuses a value only with an error number.
 
 use crate::device::LEAST_EVENT_LOG;
 use crate::queue::{DRIVER_NAME_BYTES, MOST_PRIORITY, MOST_RETRIES, NAME_BYTES};
@@ -6,7 +6,7 @@ use crate::store::{MOST_PROGRESS_LIMIT, MOST_TRAFFIC_CLASS};
 use crate::{BusNode, IdxdDevice, WorkQueueMode};
 use dsa::hardware::capabilities::gencap;
 
-/// What an attribute may be as things are; `None` for those of which nothing is known.
+/// Range of an attribute in the present state of the device; `None` if it is not known.
 pub(super) fn range(device: &IdxdDevice, node: BusNode, attribute: &str) -> Option<String> {
     let can = device.capabilities();
     let (least, most): (i64, u64) = match (node, attribute) {
@@ -57,7 +57,7 @@ pub(super) fn range(device: &IdxdDevice, node: BusNode, attribute: &str) -> Opti
     Some(format!("{least} to {most}"))
 }
 
-/// What is allowed for an attribute that a device does not take any other value of.
+/// The only value that a device accepts for an attribute, with the reason; `None` if others are possible.
 pub(super) fn only(device: &IdxdDevice, node: BusNode, attribute: &str) -> Option<&'static str> {
     if !device.is_configurable() {
         return Some("what is there: the device is not configurable");

@@ -1,23 +1,23 @@
-//! Onto a driver.
+//! Applies a configuration to a driver.
 
 use super::{NodeSettings, SavedConfig, allowed_values};
 use crate::{BusNode, CommandStatus, Driver, DriverName, Errno, HardwareAccess, IdxdDevice};
 use std::fmt;
 
-/// Which step of a configuration the driver refused.
+/// A step of a configuration that the driver refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplyError {
-    /// Of what.
+    /// Node of the step.
     pub node: BusNode,
-    /// The attribute, or `bind`.
+    /// Name of the attribute, or `bind`.
     pub attribute: String,
-    /// What was written.
+    /// The text that was written.
     pub value: String,
-    /// The error number.
+    /// The error number of the refusal.
     pub errno: Errno,
-    /// The range of the attribute, where the value is outside of it.
+    /// Allowed values, if the value is not one of them.
     pub allowed: Option<String>,
-    /// The device's `cmd_status`, where that has the reason.
+    /// The device's `cmd_status`, if it has the reason.
     pub status: Option<CommandStatus>,
 }
 
@@ -63,17 +63,18 @@ pub(super) const ORDER: &[&str] = &[
     "block_on_fault",
 ];
 
-/// What several nodes have a sum of: all that change are 0 in between, so that no sum is exceeded.
+/// Attributes whose sum over several nodes is limited. All that change are 0 in between, so that the limit is not
+/// exceeded.
 pub(super) const SUMS: [&str; 2] = ["size", "read_buffers_reserved"];
 
 impl SavedConfig {
-    /// Configures devices, then enables those that the file says are enabled. Where it does not say, a
-    /// queue with a type, a name and a group is enabled, and a device with such a queue.
+    /// Configures devices, then enables the nodes that are enabled in the file. If the file does not have the
+    /// state, a queue with a type, a name and a group is enabled, and a device with such a queue.
     ///
-    /// What has the wanted value already is not written.
+    /// Attributes that have the wanted value already are not written.
     ///
     /// # Errors
-    /// The first refusal; what was written before stays.
+    /// The first refusal. Earlier writes stay.
     pub fn apply(
         &self,
         driver: &mut Driver,
@@ -107,7 +108,7 @@ impl SavedConfig {
         Ok(())
     }
 
-    /// Writes one attribute of all nodes, if it differs: the saved text, or `instead` of it.
+    /// Writes an attribute of all nodes for which it differs: the saved text, or `instead`.
     fn write_all(
         &self,
         driver: &mut Driver,
@@ -117,7 +118,7 @@ impl SavedConfig {
     ) -> Result<(), ApplyError> {
         for entry in &self.entries {
             let Some(text) = entry.get(attribute) else { continue };
-            // An attribute that was never set reads so, and cannot be set back to it.
+            // An attribute that was never set has this text, and cannot be set back to it.
             let unset = match attribute {
                 "threshold" => text == "0",
                 "name" | "driver_name" => text.is_empty(),
@@ -132,7 +133,8 @@ impl SavedConfig {
         Ok(())
     }
 
-    /// Kernels before 6.7 had no `driver_name`, and files of theirs have none: the type says which.
+    /// Adds missing driver names by the type of the queue: kernels before 6.7 did not have `driver_name`, nor do
+    /// their files.
     fn complete_driver_names(
         &self,
         driver: &mut Driver,
@@ -176,7 +178,7 @@ fn wants_queue(entry: &NodeSettings) -> bool {
     entry.enabled.unwrap_or(has_type && has_name && entry.group().is_some())
 }
 
-/// Writes a value, and says what is allowed where it is refused.
+/// Writes a value. If it is refused, the error has the allowed values.
 pub(super) fn set(
     driver: &mut Driver,
     hardware: &dyn HardwareAccess,
@@ -191,7 +193,7 @@ pub(super) fn set(
             _ if is_off(device, node) => {
                 allowed_values::only(device, node, attribute).map(str::to_owned)
             }
-            // It may be allowed, and not now.
+            // The value may be allowed, but not in this state.
             _ => None,
         };
         let (attribute, value) = (attribute.to_owned(), text.to_owned());
@@ -227,18 +229,18 @@ pub(super) fn bind(
     if driver.bound(node).is_some() {
         return Ok(());
     }
-    // A refusal that has no code leaves what is there, so that goes first.
+    // A refusal without a code leaves `cmd_status` as it is, so it is cleared first.
     set(driver, hardware, BusNode::Device(node.device()), "cmd_status", "1")?;
     driver.bind(to, &node.to_string(), hardware).map_err(|errno| {
         let after = driver.devices[node.device()].command_status;
-        let says = after != CommandStatus::SUCCESS;
+        let has_reason = after != CommandStatus::SUCCESS;
         let (attribute, value) = ("bind".to_owned(), to.name().to_owned());
-        let status = says.then_some(after);
+        let status = has_reason.then_some(after);
         ApplyError { node, attribute, value, errno, allowed: None, status }
     })
 }
 
-/// Whether a node's attributes are to be written, for all that its state says.
+/// Whether the state of a node allows writes to its attributes.
 fn is_off(device: &IdxdDevice, node: BusNode) -> bool {
     let is_queue_on = match node {
         BusNode::Queue(_, queue) => device.queues[queue].enabled,

@@ -1,20 +1,20 @@
-//! The configuration of devices for which no file is given.
+//! The default configuration, for devices without a file.
 
 use super::{NodeSettings, SavedConfig};
 use crate::BusNode;
 use dsa::hardware::capabilities::{Capabilities, gencap, wqcap};
 
-/// Entries of a queue, as the kernel's default.
+/// Size of a queue in entries: the kernel's default.
 const ENTRIES: u16 = 16;
-/// Priority of a queue, as in the files of accel-config's package.
+/// Priority of a queue: that of the files in accel-config's package.
 const PRIORITY: u8 = 10;
 
 impl SavedConfig {
-    /// Our default: on each device a dedicated queue whose name DPDK looks for, and a shared one for all
-    /// others. The dedicated one has an engine of its own, the shared one the rest.
+    /// The default configuration: on each device a dedicated queue whose name DPDK looks for, and a shared queue for
+    /// all other programs. The dedicated queue has one engine, the shared queue all others.
     ///
-    /// A part with less gets less: of one engine or one group both queues share, and a queue is left out
-    /// that the part does not have.
+    /// On a device with one engine or one group both queues share it. A queue that the device does not have is left
+    /// out.
     #[must_use]
     pub fn default_for(parts: &[Capabilities]) -> Self {
         let devices = parts.iter().enumerate();

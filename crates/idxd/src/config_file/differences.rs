@@ -1,19 +1,19 @@
-//! Where two configurations of the same devices differ.
+//! Differences between two configurations of the same devices.
 
 use super::{NodeSettings, SavedConfig, keys};
 use crate::BusNode;
 use std::fmt;
 
-/// A difference of two configurations.
+/// An attribute, or the state of a node, that differs between two configurations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Of what.
+    /// Node of the attribute.
     pub node: BusNode,
-    /// The attribute, or `state`.
+    /// Name of the attribute, or `state`.
     pub attribute: String,
-    /// The text before; `None` where the attribute had no value.
+    /// Text in the first configuration; `None` if the attribute does not have a value.
     pub from: Option<String>,
-    /// The text after.
+    /// Text in the second configuration; `None` if the attribute does not have a value.
     pub to: Option<String>,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Difference {
 }
 
 impl SavedConfig {
-    /// Where this configuration reads otherwise than another one of the same devices.
+    /// Lists the differences from this configuration to `after`, one of the same devices.
     #[must_use]
     pub fn differences(&self, after: &Self) -> Vec<Difference> {
         let mut all = Vec::new();
@@ -48,9 +48,9 @@ impl SavedConfig {
             for key in keys::for_node(entry.node).iter().filter(|key| key.is_set()) {
                 let of = |entry: &NodeSettings| entry.get(key.name).map(str::to_owned);
                 let (from, to) = (before.and_then(of), of(entry));
-                // Once it is set it can be changed, and not taken away.
+                // Once set, the name can be changed but not removed.
                 let is_kept = key.name == "driver_name" && to.as_deref() == Some("");
-                // Only shared queues have it.
+                // Only shared queues have the attribute.
                 let is_none = key.name == "enqcmds_retries" && (from.is_none() || to.is_none());
                 if !is_kept && !is_none {
                     differ(key.name, from, to);

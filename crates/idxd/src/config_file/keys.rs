@@ -2,7 +2,7 @@
 
 use crate::BusNode;
 
-/// What a key's value may be.
+/// Form of the values of a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form {
     /// A whole number, no less than this.
@@ -11,13 +11,13 @@ pub(super) enum Form {
     Word(&'static [&'static str]),
     /// Any text.
     Text,
-    /// Anything: it tells of the device, and sets nothing.
+    /// Any value: the key describes the device, and sets nothing.
     Shown,
-    /// It is about other objects, and read elsewhere.
+    /// Structure of the file, which is read elsewhere.
     Structure,
 }
 
-/// A key: the name of an attribute, where it sets one.
+/// A key of an object: the name of an attribute, if the key sets one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key {
     pub name: &'static str,
@@ -114,7 +114,7 @@ pub(super) fn for_node(node: BusNode) -> &'static [Key] {
     }
 }
 
-/// One of them.
+/// The key of a node's object with this name; `None` if it is not allowed there.
 pub(super) fn find(node: BusNode, name: &str) -> Option<&'static Key> {
     for_node(node).iter().find(|key| key.name == name)
 }

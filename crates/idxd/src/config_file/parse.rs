@@ -1,4 +1,4 @@
-//! From the text of a file.
+//! Parser for the text of a file.
 
 use super::keys::{self, Form};
 use super::{NodeSettings, SavedConfig};
@@ -8,22 +8,22 @@ use serde_json::{Map, Value};
 use std::fmt::Display;
 use thiserror::Error;
 
-/// Why a text is no configuration.
+/// Reason why a text is not a valid configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseError {
-    /// It is not JSON.
+    /// The text is not valid JSON.
     #[error("not JSON: {0}")]
     Json(String),
-    /// A key or its value is not one of those allowed.
+    /// A key or its value is not allowed.
     #[error("{at}: {key} = {value}; allowed is {allowed}")]
     Key {
-        /// The node of the object, or how one gets there.
+        /// Node of the object, or of the object around it.
         at: String,
         /// The key.
         key: String,
-        /// Its value, as JSON.
+        /// Value of the key, as JSON.
         value: String,
-        /// What may be there.
+        /// Allowed keys or values.
         allowed: String,
     },
 }
@@ -34,7 +34,7 @@ fn refused(at: &dyn Display, key: &str, value: &Value, allowed: &str) -> ParseEr
 }
 
 impl SavedConfig {
-    /// Reads a file's text. As accel-config does, it takes a comma behind the last member of a list.
+    /// Parses the text of a file. As accel-config does, it allows a comma behind the last member of a list.
     ///
     /// # Errors
     /// The line and column where the text is not JSON, or the key whose value is not allowed.
@@ -42,7 +42,7 @@ impl SavedConfig {
         let value: Value = serde_json::from_str(&without_last_commas(text))
             .map_err(|error| ParseError::Json(error.to_string()))?;
         let mut saved = Self::default();
-        // One device may be there without the brackets of a list.
+        // A single device needs no brackets of a list.
         let devices = if value.is_object() { Value::Array(vec![value]) } else { value };
         for object in objects("the file", "devices", &devices)? {
             saved.read_device(object)?;
@@ -76,7 +76,7 @@ impl SavedConfig {
         Ok(())
     }
 
-    /// A queue or an engine, which is in the group that it stands in.
+    /// Reads a queue or an engine. It belongs to the group whose object contains it.
     fn read_member(
         &mut self,
         at: &str,
@@ -141,7 +141,7 @@ fn wrong_kind(at: &str, node: BusNode, allowed: &str) -> ParseError {
     refused(&at, "dev", &Value::from(node.to_string()), allowed)
 }
 
-/// Whether a node is enabled; what `list` names besides is not.
+/// Whether a node is enabled. All other states that `list` prints count as disabled.
 fn state(node: BusNode, value: &Value) -> Result<bool, ParseError> {
     const STATES: &[&str] = &["enabled", "disabled", "quiescing", "locked", "halted", "unknown"];
     let word = value.as_str().filter(|word| STATES.contains(word));
@@ -149,7 +149,7 @@ fn state(node: BusNode, value: &Value) -> Result<bool, ParseError> {
     Ok(word == "enabled")
 }
 
-/// The text to write to the attribute; `None` if the key sets none.
+/// The text to write to the attribute; `None` if the key does not set one.
 fn text(
     node: BusNode,
     name: &str,
@@ -191,8 +191,8 @@ fn objects<'a>(
     list.iter().map(object).collect()
 }
 
-/// Commas in front of a closing bracket become blanks: json-c, which accel-config reads with, takes them,
-/// and a file of its own package has some. Lines and columns of errors stay right.
+/// Replaces commas in front of a closing bracket by blanks, so that lines and columns of errors stay right.
+/// json-c, which accel-config uses, accepts such commas, and a file of its package has some.
 fn without_last_commas(text: &str) -> String {
     let mut out: Vec<char> = Vec::with_capacity(text.len());
     let (mut in_string, mut escaped, mut comma) = (false, false, None);

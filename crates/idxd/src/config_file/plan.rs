@@ -1,47 +1,47 @@
-//! The steps from the configuration that devices have to another one, each tried on a copy of the driver.
+//! Steps from the present configuration of devices to another one, each tried on a copy of the driver.
 //!
-//! What must be off goes off first: queues, and the device where something changes that it takes only
-//! when it is enabled. Then values are written, then all is enabled that is to be.
+//! First nodes are disabled: queues that change, and a device if a value changes that it reads only when it is
+//! enabled. Then values are written, then nodes are enabled.
 
 use super::apply::{ApplyError, ORDER, SUMS, bind, set};
-use super::whole_devices::{driver_of, is_unset};
+use super::whole_devices::{is_unset, queue_driver};
 use super::{NodeSettings, SavedConfig};
 use crate::{BusNode, Driver, DriverName, IdleHardware, WorkQueueMode};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// One write to a file of the driver.
+/// A step: one write to a file of the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigStep {
     /// Disable: a queue drains, and loses its configuration but size and group; a device loses all.
     Unbind {
         /// A device or a queue.
         node: BusNode,
-        /// From what.
+        /// The driver to unbind from.
         driver: DriverName,
     },
     /// Write an attribute.
     Write {
-        /// Of what.
+        /// Node of the attribute.
         node: BusNode,
-        /// The attribute.
+        /// Name of the attribute.
         attribute: &'static str,
-        /// The text before.
+        /// Text before the write.
         from: String,
-        /// The text that is written, and reads the same.
+        /// Text that is written and read back.
         to: String,
     },
     /// Enable.
     Bind {
         /// A device or a queue.
         node: BusNode,
-        /// To what.
+        /// The driver to bind to.
         driver: DriverName,
     },
 }
 
 impl ConfigStep {
-    /// Of what.
+    /// Node that the step changes.
     #[must_use]
     pub fn node(&self) -> BusNode {
         match self {
@@ -62,19 +62,19 @@ impl fmt::Display for ConfigStep {
     }
 }
 
-/// Steps, and where they lead.
+/// Steps to a configuration, and the driver after them.
 #[derive(Clone, Debug)]
 pub struct ConfigPlan {
-    /// In order.
+    /// The steps, in order.
     pub steps: Vec<ConfigStep>,
-    /// Steps that the driver would refuse, all of them.
+    /// All steps that the driver would refuse.
     pub refusals: Vec<ApplyError>,
     /// The driver after the steps.
     pub after: Driver,
 }
 
 impl SavedConfig {
-    /// The steps from what a driver has to this configuration, which is one of whole devices: the
+    /// Plans the steps from the present configuration of a driver to this one, which has to be complete: the
     /// `configuration` of [`super::AcceptedConfig`].
     #[must_use]
     pub fn plan(&self, driver: &Driver) -> ConfigPlan {
@@ -93,7 +93,7 @@ impl SavedConfig {
 
 struct Planner {
     plan: ConfigPlan,
-    /// Dedicated queues: what they have for retries is seen only when they are shared.
+    /// Dedicated queues: their number of retries can be read only when they are shared.
     unseen: BTreeSet<BusNode>,
 }
 
@@ -113,7 +113,7 @@ impl Planner {
     }
 
     fn differs(&self, entry: &NodeSettings, attribute: &str, text: &str) -> bool {
-        // Once it is set it can be changed, and not taken away.
+        // Once set, the name can be changed but not removed.
         let is_kept = attribute == "driver_name" && text.is_empty();
         !is_kept && self.now(entry.node, attribute).as_deref() != Some(text)
     }
@@ -149,7 +149,7 @@ impl Planner {
             match entry.node {
                 BusNode::Device(_) => self.bind(DriverName::Idxd, entry.node),
                 BusNode::Queue(device, queue) => {
-                    if let Some(driver) = driver_of(&self.plan.after, device, queue) {
+                    if let Some(driver) = queue_driver(&self.plan.after, device, queue) {
                         self.bind(driver, entry.node);
                     }
                 }
@@ -158,8 +158,8 @@ impl Planner {
         }
     }
 
-    /// Whether something changes that a device takes when it is enabled: what groups have, sizes, its
-    /// own limits. The driver does not refuse all of these writes on a device that is on.
+    /// Whether a value changes that a device reads when it is enabled: settings of groups, sizes, its own limits. The
+    /// driver does not refuse all of these writes on an enabled device.
     fn must_be_off(&self, number: usize, own: &[&NodeSettings]) -> bool {
         own.iter().any(|entry| {
             let halted = entry.node == BusNode::Device(number)
@@ -177,8 +177,8 @@ impl Planner {
         })
     }
 
-    /// What has to go before other values are written: sums that would be exceeded in between, and what
-    /// only goes by a detour.
+    /// Clears values before others are written: values whose sum would exceed a limit in between, and values that
+    /// can be cleared only by a detour.
     fn clear(&mut self, own: &[&NodeSettings]) {
         for attribute in SUMS {
             let changes = |entry: &&&NodeSettings| {
@@ -200,10 +200,10 @@ impl Planner {
         }
         for entry in own {
             // A dedicated queue has no threshold, and a queue of another type no name.
-            if self.is_taken_away(entry, "threshold") {
+            if self.must_be_unset(entry, "threshold") {
                 self.write(entry.node, "mode", "dedicated");
             }
-            if self.is_taken_away(entry, "name") {
+            if self.must_be_unset(entry, "name") {
                 let is_none = self.now(entry.node, "type").as_deref() == Some("none");
                 self.write(entry.node, "type", if is_none { "user" } else { "none" });
             }
@@ -219,8 +219,8 @@ impl Planner {
         }
     }
 
-    /// Whether something is set that is to be as if it never was.
-    fn is_taken_away(&self, entry: &NodeSettings, attribute: &str) -> bool {
+    /// Whether an attribute is set that has to become unset.
+    fn must_be_unset(&self, entry: &NodeSettings, attribute: &str) -> bool {
         let text = entry.get(attribute).filter(|text| is_unset(attribute, text));
         text.is_some_and(|text| self.differs(entry, attribute, text))
     }
@@ -231,7 +231,7 @@ impl Planner {
         }
     }
 
-    /// Writes what is not so yet.
+    /// Writes an attribute, if it does not have the text yet.
     fn write(&mut self, node: BusNode, attribute: &'static str, text: &str) {
         let Some(from) = self.now(node, attribute) else { return };
         let is_seen = attribute != "enqcmds_retries" || !self.unseen.contains(&node);
@@ -251,7 +251,7 @@ impl Planner {
         let Some(driver) = self.plan.after.bound(node) else { return };
         match self.plan.after.unbind(driver, &node.to_string(), &IdleHardware) {
             Ok(()) => {
-                // It has the driver's values now.
+                // Disabling has set the driver's defaults.
                 self.unseen
                     .retain(|queue| *queue != node && BusNode::Device(queue.device()) != node);
                 self.plan.steps.push(ConfigStep::Unbind { node, driver });

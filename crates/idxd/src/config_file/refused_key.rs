@@ -1,8 +1,8 @@
-//! Which key a refusal of the device is about, that has no more than a code.
+//! The key that caused a refusal of the device, for which the device has only a code.
 
 use crate::{BusNode, CommandStatus, IdxdDevice, WorkQueueMode};
 
-/// A key, and what it may be.
+/// A key that was refused, its value, and the allowed values.
 pub(super) struct RefusedKey {
     pub node: BusNode,
     pub attribute: &'static str,
@@ -10,7 +10,7 @@ pub(super) struct RefusedKey {
     pub allowed: String,
 }
 
-/// The first key that a device is not enabled for.
+/// The first key because of which a device is not enabled.
 pub(super) fn for_device(
     device: &IdxdDevice,
     node: BusNode,
@@ -45,7 +45,7 @@ pub(super) fn for_device(
     }
 }
 
-/// The group whose buffers do not suffice, or are more than others have left.
+/// The group whose read buffers are too few, or more than the other groups leave.
 fn for_read_buffers(device: &IdxdDevice, number: usize) -> Option<RefusedKey> {
     let free = device.free_read_buffers();
     let mut limited = 0;
@@ -75,7 +75,7 @@ fn for_read_buffers(device: &IdxdDevice, number: usize) -> Option<RefusedKey> {
     })
 }
 
-/// The attribute of a queue that a status is about.
+/// The attribute of a queue that a status refers to.
 pub(super) fn for_queue(status: CommandStatus) -> Option<&'static str> {
     Some(match status {
         CommandStatus::DRIVER_NO_GROUP => "group_id",

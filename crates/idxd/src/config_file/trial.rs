@@ -1,20 +1,19 @@
-//! A driver without configuration is given one, value by value: all that it refuses, and what it then
-//! has.
+//! Trial of a configuration on an unconfigured driver, value by value, to find all refusals and the result.
 
 use super::apply::{ApplyError, ORDER, bind, set};
-use super::whole_devices::{driver_of, is_unset};
+use super::whole_devices::{is_unset, queue_driver};
 use super::{NodeSettings, SavedConfig, allowed_values, refused_key};
 use crate::{BusNode, CommandStatus, Driver, DriverName, Errno, IdleHardware};
 
-/// A driver that is given a configuration, and what it refuses.
+/// An unconfigured driver that a configuration is tried on, and its refusals.
 pub(super) struct TrialDriver {
     pub driver: Driver,
     pub refusals: Vec<ApplyError>,
 }
 
 impl TrialDriver {
-    /// Gives it all values, then enables what is to be.
-    pub fn take(&mut self, wanted: &SavedConfig) {
+    /// Writes all values, then enables the nodes that have to be enabled.
+    pub fn try_all(&mut self, wanted: &SavedConfig) {
         for attribute in ORDER {
             for entry in &wanted.entries {
                 let Some(text) = entry.get(attribute) else { continue };
@@ -24,7 +23,7 @@ impl TrialDriver {
         let on: Vec<&NodeSettings> =
             wanted.entries.iter().filter(|entry| wanted.is_wanted(entry)).collect();
         for entry in on.iter().filter(|entry| matches!(entry.node, BusNode::Device(_))) {
-            if !self.is_spoiled(entry.node) {
+            if !self.has_refused_device(entry.node) {
                 self.bind(DriverName::Idxd, entry.node, wanted);
             }
         }
@@ -34,9 +33,9 @@ impl TrialDriver {
             if self.driver.devices[device].is_on() && !self.refusals.iter().any(is_own) {
                 self.bind_queue(entry.node, wanted);
             } else if !self.driver.devices[device].is_on()
-                && !self.is_spoiled(BusNode::Device(device))
+                && !self.has_refused_device(BusNode::Device(device))
             {
-                self.refuse_queue_of_a_device_that_is_off(entry);
+                self.refuse_queue_of_disabled_device(entry);
             }
         }
     }
@@ -44,7 +43,7 @@ impl TrialDriver {
     fn write(&mut self, node: BusNode, attribute: &str, text: &str) {
         let now = self.driver.read(node, attribute, &IdleHardware);
         let is_same = now.is_ok_and(|now| now.trim_end_matches('\n') == text);
-        // A threshold follows from a mode and a size, which have said already what they are refused for.
+        // A threshold depends on mode and size, whose refusals are listed already.
         let follows = attribute == "threshold"
             && self.refusals.iter().any(|refusal| {
                 refusal.node == node && ["mode", "size"].contains(&refusal.attribute.as_str())
@@ -57,8 +56,8 @@ impl TrialDriver {
         }
     }
 
-    /// Whether something was refused that the device as a whole needs.
-    fn is_spoiled(&self, device: BusNode) -> bool {
+    /// Whether a value was refused that the device as a whole needs.
+    fn has_refused_device(&self, device: BusNode) -> bool {
         let own = self.refusals.iter().filter(|refusal| refusal.node.device() == device.device());
         own.into_iter().any(|refusal| match refusal.node {
             BusNode::Queue(..) => ["group_id", "size", "dev"].contains(&refusal.attribute.as_str()),
@@ -68,7 +67,7 @@ impl TrialDriver {
 
     fn bind_queue(&mut self, node: BusNode, wanted: &SavedConfig) {
         let BusNode::Queue(device, queue) = node else { return };
-        match driver_of(&self.driver, device, queue) {
+        match queue_driver(&self.driver, device, queue) {
             Some(to) => self.bind(to, node, wanted),
             None => {
                 let name = self.driver.devices[device].queues[queue].driver_name.clone();
@@ -86,16 +85,16 @@ impl TrialDriver {
 
     fn bind(&mut self, to: DriverName, node: BusNode, wanted: &SavedConfig) {
         let Err(mut refusal) = bind(&mut self.driver, &IdleHardware, to, node) else { return };
-        // The status says which key is to blame.
+        // The status names the key that caused the refusal.
         let device = &self.driver.devices[node.device()];
         let of_device = matches!(node, BusNode::Device(_));
-        let blame = refusal
+        let refused = refusal
             .status
             .filter(|_| of_device)
             .and_then(|it| refused_key::for_device(device, node, it));
-        if let Some(blame) = blame {
-            let (value, allowed) = (blame.value, Some(blame.allowed));
-            let (node, attribute) = (blame.node, blame.attribute.to_owned());
+        if let Some(key) = refused {
+            let (value, allowed) = (key.value, Some(key.allowed));
+            let (node, attribute) = (key.node, key.attribute.to_owned());
             refusal = ApplyError { node, attribute, value, allowed, ..refusal };
         } else if let Some(attribute) = refusal.status.and_then(refused_key::for_queue) {
             let entry = wanted.entries.iter().find(|entry| entry.node == node);
@@ -108,10 +107,10 @@ impl TrialDriver {
         self.refusals.push(refusal);
     }
 
-    fn refuse_queue_of_a_device_that_is_off(&mut self, entry: &NodeSettings) {
+    fn refuse_queue_of_disabled_device(&mut self, entry: &NodeSettings) {
         let device = BusNode::Device(entry.node.device());
-        let is_told = self.refusals.iter().any(|refusal| refusal.node == device);
-        if !is_told {
+        let is_listed = self.refusals.iter().any(|refusal| refusal.node == device);
+        if !is_listed {
             self.refusals.push(ApplyError {
                 node: entry.node,
                 attribute: "state".to_owned(),

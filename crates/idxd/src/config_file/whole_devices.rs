@@ -1,4 +1,4 @@
-//! From what a file says to whole devices, and what a device that is off and unconfigured makes of them.
+//! Completes a file to configurations of whole devices, and finds the values that an unconfigured device accepts.
 
 use super::apply::ApplyError;
 use super::trial::TrialDriver;
@@ -8,16 +8,16 @@ use crate::{BusNode, Driver, DriverName, Errno, IdxdDevice};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What a device makes of a value, where that is not what the file says.
+/// A value that a device changes when it accepts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdjustedValue {
-    /// Of what.
+    /// Node of the attribute.
     pub node: BusNode,
-    /// The attribute.
+    /// Name of the attribute.
     pub attribute: String,
-    /// As the file has it.
+    /// Value in the file.
     pub asked: String,
-    /// As it reads afterwards.
+    /// Value that the attribute has afterwards.
     pub becomes: String,
 }
 
@@ -28,20 +28,19 @@ impl fmt::Display for AdjustedValue {
     }
 }
 
-/// What devices would be if they took a file.
+/// Result of a file on unconfigured devices.
 #[derive(Clone, Debug)]
 pub struct AcceptedConfig {
-    /// The whole configuration of each device that the file names, as it would read; without what is
-    /// refused.
+    /// The whole configuration of each device that the file names, without the refused values.
     pub configuration: SavedConfig,
-    /// What is refused, each by itself.
+    /// The refused values.
     pub refusals: Vec<ApplyError>,
-    /// What becomes something else.
+    /// The values that the devices change.
     pub changed: Vec<AdjustedValue>,
 }
 
 impl SavedConfig {
-    /// The numbers of the devices that it names, in order.
+    /// Numbers of the devices that the file names, in order.
     #[must_use]
     pub fn devices(&self) -> Vec<usize> {
         let numbers = self.entries.iter().map(|entry| entry.node.device());
@@ -56,36 +55,37 @@ impl SavedConfig {
         saved
     }
 
-    /// The configuration that devices have after they were disabled.
+    /// The configuration that some devices of a driver have after they are disabled.
     #[must_use]
     pub fn unconfigured(driver: &Driver, numbers: &[usize]) -> Self {
         Self::from_devices(&reset(driver, numbers), numbers)
     }
 
-    /// What each device that the file names would be: all that the file does not say of it is as after a
-    /// disable. Every refusal is found, but for those that follow from another one.
+    /// Finds the configuration that each device of the file would have. Values that the file does not have are as
+    /// after a disable. Finds all refusals, except those that follow from another one.
     #[must_use]
-    pub fn taken_by(&self, driver: &Driver) -> AcceptedConfig {
-        let there: BTreeSet<BusNode> = driver.nodes().collect();
+    pub fn accepted_by(&self, driver: &Driver) -> AcceptedConfig {
+        let nodes: BTreeSet<BusNode> = driver.nodes().collect();
         let (known, unknown) =
-            self.entries.iter().cloned().partition(|entry| there.contains(&entry.node));
+            self.entries.iter().cloned().partition(|entry| nodes.contains(&entry.node));
         let unknown: Vec<NodeSettings> = unknown;
         let known = Self { entries: known };
         let devices = known.devices();
-        let mut taker = TrialDriver {
+        let mut trial = TrialDriver {
             driver: reset(driver, &devices),
-            refusals: unknown.iter().map(|entry| nothing_of_that_name(driver, entry)).collect(),
+            refusals: unknown.iter().map(|entry| unknown_node(driver, entry)).collect(),
         };
-        let wanted = known.of_this_kernel(driver);
-        taker.take(&wanted);
-        let configuration = Self::from_devices(&taker.driver, &devices);
-        let changed = wanted.changed_in(&configuration, &taker.refusals);
-        AcceptedConfig { configuration, refusals: taker.refusals, changed }
+        let wanted = known.for_kernel_of(driver);
+        trial.try_all(&wanted);
+        let configuration = Self::from_devices(&trial.driver, &devices);
+        let changed = wanted.changed_in(&configuration, &trial.refusals);
+        AcceptedConfig { configuration, refusals: trial.refusals, changed }
     }
 
-    /// Kernels before 6.7 had no `driver_name`, and files of theirs have none: the type says which. What
-    /// older kernels cannot be told is left out where they do it anyway.
-    fn of_this_kernel(&self, driver: &Driver) -> Self {
+    /// Adapts the file to the kernel of a driver. Kernels before 6.7 did not have `driver_name`, nor do their files:
+    /// the name follows from the type. Attributes that an older kernel does not have are removed if they have the
+    /// value that it uses anyway.
+    fn for_kernel_of(&self, driver: &Driver) -> Self {
         let mut named = self.clone();
         for entry in &mut named.entries {
             if driver.attribute(entry.node, "enqcmds_retries").is_none() {
@@ -103,7 +103,7 @@ impl SavedConfig {
             if has_names && entry.get("driver_name").is_none() {
                 entry.settings.push(("driver_name", name.name().to_owned()));
             }
-            // A file of a newer kernel says what this one goes by anyway.
+            // A file of a newer kernel has the name that this kernel uses anyway.
             if !has_names && entry.get("driver_name") == Some(name.name()) {
                 entry.settings.retain(|(attribute, _)| *attribute != "driver_name");
             }
@@ -132,12 +132,12 @@ impl SavedConfig {
         changed
     }
 
-    /// Without what says nothing: queues as they are after a disable, and texts that cannot be written.
-    /// accel-config takes such a file; it stops where it is to write a threshold of 0.
+    /// The same configuration without defaults: without queues as they are after a disable, and without texts that
+    /// cannot be written. accel-config accepts such a file; it would stop at a threshold of 0.
     #[must_use]
     pub fn without_defaults(&self, driver: &Driver) -> Self {
         let unconfigured = Self::unconfigured(driver, &self.devices());
-        // The name of a driver stays where all else is gone.
+        // A disable keeps the name of the driver, so the comparison ignores it.
         let nameless = |entry: &NodeSettings| {
             let settings =
                 entry.settings.iter().filter(|(attribute, _)| *attribute != "driver_name");
@@ -156,7 +156,7 @@ impl SavedConfig {
     }
 }
 
-/// Whether an attribute that was never set reads so, and cannot be set back to it by a write.
+/// Whether this is the text of an attribute that was never set, which a write cannot restore.
 pub(super) fn is_unset(attribute: &str, text: &str) -> bool {
     match attribute {
         "threshold" => text == "0",
@@ -176,7 +176,7 @@ fn reset(driver: &Driver, numbers: &[usize]) -> Driver {
     driver
 }
 
-fn nothing_of_that_name(driver: &Driver, entry: &NodeSettings) -> ApplyError {
+fn unknown_node(driver: &Driver, entry: &NodeSettings) -> ApplyError {
     let is_device = matches!(entry.node, BusNode::Device(_));
     let like = driver.nodes().filter(|node| {
         let own = std::mem::discriminant(node) == std::mem::discriminant(&entry.node);
@@ -199,18 +199,18 @@ fn nothing_of_that_name(driver: &Driver, entry: &NodeSettings) -> ApplyError {
     }
 }
 
-/// The driver that a queue is bound to when it is enabled.
-pub(super) fn driver_of(driver: &Driver, device: usize, queue: usize) -> Option<DriverName> {
+/// The driver to bind a queue to when it is enabled; `None` if its type or `driver_name` does not name one.
+pub(super) fn queue_driver(driver: &Driver, device: usize, queue: usize) -> Option<DriverName> {
     let own = &driver.devices[device];
-    let there = &own.queues[queue];
+    let state = &own.queues[queue];
     if own.part.without.contains(&"driver_name") {
-        return match there.kind {
+        return match state.kind {
             crate::QueueType::User => Some(DriverName::User),
             crate::QueueType::Kernel => Some(DriverName::Dmaengine),
             crate::QueueType::None => None,
         };
     }
-    match there.driver_name.parse() {
+    match state.driver_name.parse() {
         Ok(to @ (DriverName::User | DriverName::Dmaengine)) => Some(to),
         _ => None,
     }

@@ -1,6 +1,6 @@
 //! Writes to a queue.
 
-use super::{group_id, is, up_to};
+use super::{group_id, require, up_to};
 use crate::queue::{DRIVER_NAME_BYTES, MOST_PRIORITY, MOST_RETRIES, NAME_BYTES, shown_operations};
 use crate::{Errno, IdxdDevice, QueueType, WorkQueueMode, parse};
 use dsa::hardware::capabilities::gencap;
@@ -30,7 +30,7 @@ pub(super) fn store(
         "block_on_fault" => store_block_on_fault(device, number, text),
         "enqcmds_retries" => {
             let queue = &mut device.queues[number];
-            is(queue.mode == WorkQueueMode::Shared, Errno::EOPNOTSUPP)?;
+            require(queue.mode == WorkQueueMode::Shared, Errno::EOPNOTSUPP)?;
             let retries: u32 = up_to(parse::unsigned(text)?, u32::MAX)?;
             queue.enqcmds_retries = retries.min(MOST_RETRIES);
             Ok(())
@@ -41,12 +41,12 @@ pub(super) fn store(
 }
 
 fn is_off(device: &IdxdDevice, number: usize) -> Result<(), Errno> {
-    is(!device.queues[number].enabled, Errno::EPERM)
+    require(!device.queues[number].enabled, Errno::EPERM)
 }
 
 fn store_size(device: &mut IdxdDevice, number: usize, text: &str) -> Result<(), Errno> {
     let size = parse::unsigned(text)?;
-    is(!device.is_on(), Errno::EPERM)?;
+    require(!device.is_on(), Errno::EPERM)?;
     is_off(device, number)?;
     let all = u64::from(device.part.capabilities.queue_entries);
     let most = all.saturating_sub(device.entries_beside(number));
@@ -57,20 +57,20 @@ fn store_size(device: &mut IdxdDevice, number: usize, text: &str) -> Result<(), 
 fn store_threshold(device: &mut IdxdDevice, number: usize, text: &str) -> Result<(), Errno> {
     let queue = &mut device.queues[number];
     let threshold = up_to(parse::unsigned(text)?, queue.size)?;
-    is(threshold > 0, Errno::EINVAL)?;
-    is(!queue.enabled, Errno::ENXIO)?;
-    is(queue.mode == WorkQueueMode::Shared, Errno::EINVAL)?;
+    require(threshold > 0, Errno::EINVAL)?;
+    require(!queue.enabled, Errno::ENXIO)?;
+    require(queue.mode == WorkQueueMode::Shared, Errno::EINVAL)?;
     queue.threshold = threshold;
     Ok(())
 }
 
 fn store_block_on_fault(device: &mut IdxdDevice, number: usize, text: &str) -> Result<(), Errno> {
     let can = device.part.capabilities.has(gencap::BLOCK_ON_FAULT);
-    is(can, Errno::EOPNOTSUPP)?;
+    require(can, Errno::EOPNOTSUPP)?;
     let queue = &mut device.queues[number];
-    is(!queue.enabled, Errno::ENXIO)?;
+    require(!queue.enabled, Errno::ENXIO)?;
     let block = parse::boolean(text)?;
-    is(!(block && queue.prs_disable), Errno::EOPNOTSUPP)?;
+    require(!(block && queue.prs_disable), Errno::EOPNOTSUPP)?;
     queue.block_on_fault = block;
     Ok(())
 }
@@ -100,7 +100,7 @@ fn store_name(
         }
         "name" => {
             let name = parse::name(text, NAME_BYTES)?;
-            is(!(queue.kind == QueueType::Kernel && kernel_pasid), Errno::EOPNOTSUPP)?;
+            require(!(queue.kind == QueueType::Kernel && kernel_pasid), Errno::EOPNOTSUPP)?;
             name.clone_into(&mut queue.name);
         }
         _ => parse::name(text, DRIVER_NAME_BYTES)?.clone_into(&mut queue.driver_name),
@@ -142,7 +142,7 @@ fn store_limit(
         }
         "op_config" => {
             let operations = parse::operations(text)?;
-            is(operations & !shown_operations(&can) == 0, Errno::EINVAL)?;
+            require(operations & !shown_operations(&can) == 0, Errno::EINVAL)?;
             queue.operations = operations;
         }
         _ => return Err(Errno::EACCES),

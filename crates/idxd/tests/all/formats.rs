@@ -178,7 +178,7 @@ fn codes_of_cmd_status_are_in_order_and_have_sentences() {
 
 #[test]
 fn devices_of_a_machine_have_addresses_of_their_own() {
-    let parts = Part::of_machine(&[PART; 20]);
+    let parts = Part::for_machine(&[PART; 20]);
     let addresses: BTreeSet<_> = parts.iter().map(|part| part.pci_address.as_str()).collect();
     assert_eq!(addresses.len(), 20);
     assert_eq!(

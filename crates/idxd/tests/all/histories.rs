@@ -103,7 +103,7 @@ impl History {
         }
     }
 
-    /// What a queue needs, or most of it: each write may be refused by the state.
+    /// Writes all or most settings that a queue needs. The state may refuse each write.
     fn configure(&mut self) {
         let (queue, group) = (self.below(4), self.below(2));
         let mode = self.of(&["shared", "dedicated"]);
@@ -166,7 +166,7 @@ impl History {
         }
     }
 
-    /// What is left is what a queue has at first, but for what stays.
+    /// Checks that a disabled queue has its initial settings, except those that a disable keeps.
     fn unbind(&mut self) {
         if self.below(12) == 0 {
             if self.driver.unbind(DriverName::Idxd, "dsa0", &IdleHardware).is_ok() {

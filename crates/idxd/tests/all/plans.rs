@@ -54,7 +54,7 @@ fn carry_out(driver: &mut Driver, steps: &[ConfigStep]) {
             }
             ConfigStep::Write { node, attribute, from, to } => {
                 let now = Shown(driver).read(*node, attribute);
-                // What a dedicated queue had for retries was not seen before.
+                // The retries of a dedicated queue could not be read before.
                 assert!(now.as_ref() == Ok(from) || *attribute == "enqcmds_retries", "{step}");
                 driver.write(*node, attribute, to, &IdleHardware)
             }
@@ -197,8 +197,8 @@ fn dsa_25_what_a_file_is_refused_for_is_foretold_and_steps_lead_to_the_rest() {
         let (before, file) = (random.state(&parts), random.file(&parts));
         let own = seen(&before);
         assert_eq!(SavedConfig::from_driver(&own), SavedConfig::from_driver(&before));
-        let answer = file.taken_by(&own);
-        // What is given to a fresh driver value by value says whether the file is refused.
+        let answer = file.accepted_by(&own);
+        // A fresh driver that gets the file value by value tells whether the file is refused.
         let mut fresh = Driver::new(parts.to_vec());
         let applied = file.apply(&mut fresh, &IdleHardware);
         assert_eq!(applied.is_err(), !answer.refusals.is_empty(), "{applied:?} {answer:?}");
@@ -241,7 +241,7 @@ fn a_value_of_a_queue_in_use_takes_that_queue_alone_off() {
         wanted.write(named("wq0.0"), attribute, text, &IdleHardware).expect("it is off");
     }
     wanted.bind(DriverName::User, "wq0.0", &IdleHardware).expect("all checks hold");
-    let answer = SavedConfig::from_driver(&wanted).taken_by(&machine.0);
+    let answer = SavedConfig::from_driver(&wanted).accepted_by(&machine.0);
     assert_eq!(answer.refusals, []);
     let plan = answer.configuration.plan(&machine.0);
     let words: Vec<String> = plan.steps.iter().map(ConfigStep::to_string).collect();
@@ -280,7 +280,7 @@ fn every_refusal_of_a_file_is_told_at_once_with_what_is_allowed() {
         queues.join(",")
     );
     let file = SavedConfig::parse(&text).expect("a file");
-    let answer = file.taken_by(&Machine::new().0);
+    let answer = file.accepted_by(&Machine::new().0);
     let words: Vec<String> = answer.refusals.iter().map(ToString::to_string).collect();
     let expected = [
         "engine0.7: dev = \"engine0.7\" was refused: ENODEV, no such device; allowed is engine0.0 to engine0.3",
@@ -303,7 +303,7 @@ fn every_refusal_of_a_file_is_told_at_once_with_what_is_allowed() {
         .replace(",\"op_config\":\"1\"", "")
         .replace(",{\"dev\":\"engine0.7\"}", "")
         .replace(",\n            {\"dev\":\"dsa3\"}", "");
-    let answer = SavedConfig::parse(&text).expect("a file").taken_by(&Machine::new().0);
+    let answer = SavedConfig::parse(&text).expect("a file").accepted_by(&Machine::new().0);
     let words: Vec<String> = answer.refusals.iter().map(ToString::to_string).collect();
     let expected = [
         "wq0.2: threshold = \"0\" was refused: ENXIO, no such device or address; allowed is 1 to 16; cmd_status 0x80060000: a shared queue needs a threshold: write its threshold",
@@ -321,7 +321,7 @@ fn numbers_that_other_accelerators_have_are_no_devices() {
     driver.write(named("wq2.0"), "size", "9", &IdleHardware).expect("it is there");
     assert_eq!(SavedConfig::from_driver(&seen(&driver)), SavedConfig::from_driver(&driver));
     let file = SavedConfig::parse(r#"[{"dev":"dsa1"}]"#).expect("a file");
-    let refusals = file.taken_by(&driver).refusals;
+    let refusals = file.accepted_by(&driver).refusals;
     assert_eq!(
         refusals[0].to_string(),
         "dsa1: dev = \"dsa1\" was refused: ENODEV, no such device; allowed is dsa0, dsa2"
@@ -337,7 +337,7 @@ fn kernels_without_names_of_drivers_go_by_the_type() {
     machine.bind("idxd", "dsa0").expect("all checks hold");
     machine.bind("user", "wq0.0").expect("all checks hold");
     let file = SavedConfig::from_driver(&machine.0);
-    let answer = file.taken_by(&driver);
+    let answer = file.accepted_by(&driver);
     assert_eq!(answer.refusals.iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
     let plan = answer.configuration.plan(&driver);
     assert_eq!(plan.after.bound(named("wq0.0")), Some(DriverName::User));

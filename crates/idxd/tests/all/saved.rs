@@ -175,7 +175,7 @@ fn a_file_may_leave_devices_and_queues_off() {
 
 #[test]
 fn the_default_has_a_queue_for_dpdk_and_a_shared_one() {
-    let mut driver = Driver::new(Part::of_machine(&[PART; 4]));
+    let mut driver = Driver::new(Part::for_machine(&[PART; 4]));
     SavedConfig::default_for(&[PART; 4])
         .apply(&mut driver, &IdleHardware)
         .expect("the part has it");

@@ -111,7 +111,7 @@ fn an_older_kernel_is_written_by_its_own_names() {
     assert!(!out.contains("driver_name") && out.contains("enable wq0.2 (bind to user)"), "{out}");
     // These files are no driver: what binds a device enables nothing, and no name is taken by a type.
     let ended = config(&place, &["apply", "two.json", "--apply"]);
-    let words = "error: enable dsa0 (bind to idxd): it was taken, and now holds \"disabled\"\nand it could \
+    let words = "error: enable dsa0 (bind to idxd): the kernel accepted it, but the attribute has \"disabled\"\nand it could \
                  not be put back: ";
     assert!(ended.errors.starts_with(words), "{}", ended.errors);
     assert!(ended.errors.ends_with("`skipline-dsa config reset` tries it again\n"));

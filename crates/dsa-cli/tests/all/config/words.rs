@@ -171,7 +171,7 @@ fn a_machine_without_driver_or_devices_says_what_is_missing() {
     let root = ["--root", "tree"];
     for words in [&["show"][..], &["check", "two.json"], &["apply", "two.json", "--apply"]] {
         let ended = config(&place, &[&root, words].concat());
-        assert!(ended.errors.contains("sys/bus/dsa is not there: the driver idxd is not loaded"));
+        assert!(ended.errors.contains("sys/bus/dsa does not exist: the driver idxd is not loaded"));
         assert!(ended.errors.contains("remedy: sudo modprobe idxd"), "{}", ended.errors);
         ended.with(3);
     }

@@ -3,7 +3,7 @@
 use crate::named;
 use idxd::{BusNode, Driver, DriverName, Errno, IdleHardware, IdxdQueue};
 
-/// What a bind has to answer: the first row that applies, in the order of the contract.
+/// Expected result of a bind: the first row that applies, in the order of the contract.
 pub fn of_bind(driver: &Driver, number: usize, to: DriverName) -> Option<(Errno, Option<u32>)> {
     let device = &driver.devices()[0];
     let queue = &device.queues()[number];

@@ -1,4 +1,4 @@
-//! Paths of /sys and /dev that are the run's.
+//! Paths of /sys and /dev that belong to the run.
 
 use crate::run::{self, CurrentRun};
 use dsa_run::requests::FILES;
@@ -7,28 +7,29 @@ use std::ffi::CStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
-/// Directories that the run has in the kernel's place.
-const OWN: [&str; 3] = ["/sys/bus/dsa", "/sys/module/idxd", "/dev/dsa"];
+/// Directories that the run provides in place of the kernel.
+const RUN_DIRECTORIES: [&str; 3] = ["/sys/bus/dsa", "/sys/module/idxd", "/dev/dsa"];
 
-/// Where directories of devices lead to.
+/// Prefix of the directories of PCI devices.
 const BRIDGES: &str = "/sys/devices/pci";
 
 /// A path of the run.
 pub struct RunPath<'a> {
     pub run: &'static CurrentRun,
-    /// As the kernel would have it.
+    /// The path as on a machine with devices.
     path: &'a str,
 }
 
-/// What can be opened by a request.
+/// A file that the supervisor opens.
 pub enum OpenRequest<'a> {
+    /// The file of a queue, by its name.
     Queue(&'a str),
-    /// The text of an attribute of a node.
+    /// The text of an attribute: name of the node, name of the attribute.
     Attribute(&'a str, &'a str),
 }
 
-/// The path of a call, if it is the run's.
-pub fn own<'a>(path: *const c_char) -> Option<RunPath<'a>> {
+/// The path of a call as a path of the run; `None` if the path does not belong to the run.
+pub fn run_path<'a>(path: *const c_char) -> Option<RunPath<'a>> {
     let run = run::current().filter(|run| run.requests.is_some())?;
     // SAFETY: the path of a call of the C library; a null one is refused by the kernel.
     let path = (!path.is_null()).then(|| unsafe { CStr::from_ptr(path) })?.to_str().ok()?;
@@ -42,7 +43,7 @@ pub fn own<'a>(path: *const c_char) -> Option<RunPath<'a>> {
         return Some(RunPath { run, path });
     }
     let own = RunPath { run, path };
-    let is_own = OWN.iter().any(|own| is_in(path, own))
+    let is_own = RUN_DIRECTORIES.iter().any(|own| is_in(path, own))
         // The host bridges of the run are others than those of the machine.
         || path.starts_with(BRIDGES) && own.with_file(exists);
     is_own.then_some(own)
@@ -54,8 +55,8 @@ fn exists(path: *const c_char) -> bool {
 }
 
 impl<'a> RunPath<'a> {
-    /// What can be opened by a request; `None` for directories and links.
-    pub fn wanted(&self) -> Option<OpenRequest<'a>> {
+    /// The request that opens the file; `None` for directories and links.
+    pub fn open_request(&self) -> Option<OpenRequest<'a>> {
         if let Some(queue) = self.path.strip_prefix("/dev/dsa/").filter(|name| !name.is_empty()) {
             return Some(OpenRequest::Queue(queue));
         }
@@ -63,13 +64,13 @@ impl<'a> RunPath<'a> {
         Some(OpenRequest::Attribute(nodes.rsplit_once('/')?.1, attribute))
     }
 
-    /// Calls `work` with the path of the ordinary file. It allocates nothing, as its callers may be in a
-    /// signal handler.
+    /// Calls `work` with the path of the ordinary file below the run's directory. It allocates nothing, as its
+    /// callers may be in a signal handler.
     pub fn with_file<R>(&self, work: impl FnOnce(*const c_char) -> R) -> R {
         let mut bytes = [0_u8; libc::PATH_MAX as usize];
         let mut rest = &mut bytes[..];
         let directory = self.run.directory.as_os_str().as_bytes();
-        // A path that is too long ends early, where nothing is.
+        // A path that is too long is cut, and does not exist.
         for part in [directory, b"/", FILES.as_bytes(), self.path.as_bytes(), b"\0"] {
             let _ = rest.write_all(part);
         }

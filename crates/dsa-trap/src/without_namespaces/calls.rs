@@ -1,23 +1,23 @@
 //! Functions of the C library that take a path.
 
 use super::paths::{self, OpenRequest, RunPath};
-use super::requests::ask;
+use super::requests::send;
 use crate::libc_functions::next;
 use libc::{c_char, c_int, c_uint, c_void, size_t, ssize_t};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Opens a file of the run, or says which other path it is.
+/// Opens a file of the run by a request to the supervisor; `None` if the path is a directory or another file.
 fn open_in_run(own: &RunPath<'_>, flags: c_int) -> Option<Result<OwnedFd, c_int>> {
     let is_for_reading = flags & libc::O_ACCMODE == libc::O_RDONLY;
-    match own.wanted()? {
+    match own.open_request()? {
         OpenRequest::Queue(queue) => {
-            let answer = ask(own.run, &format!("open {queue}"));
+            let answer = send(own.run, &format!("open {queue}"));
             Some(answer.and_then(|answer| answer.file.ok_or(libc::EIO)))
         }
-        // Changes are for accel-config and for `--config`.
+        // Programs may not change attributes; accel-config and `--config` do.
         OpenRequest::Attribute(..) if !is_for_reading => Some(Err(libc::EACCES)),
         OpenRequest::Attribute(node, attribute) => {
-            match ask(own.run, &format!("read {node} {attribute}")) {
+            match send(own.run, &format!("read {node} {attribute}")) {
                 Ok(answer) => Some(text_file(&answer.bytes)),
                 // Not an attribute of a node: a directory, or another file.
                 Err(libc::ENODEV | libc::ENOENT) => None,
@@ -27,7 +27,7 @@ fn open_in_run(own: &RunPath<'_>, flags: c_int) -> Option<Result<OwnedFd, c_int>
     }
 }
 
-/// A file that has a text.
+/// Creates a file in memory with this text.
 fn text_file(text: &[u8]) -> Result<OwnedFd, c_int> {
     // SAFETY: the name ends with zero; the descriptor is new; the bytes are those of the text.
     unsafe {
@@ -41,7 +41,7 @@ fn text_file(text: &[u8]) -> Result<OwnedFd, c_int> {
     }
 }
 
-/// A descriptor as `open` gives it: the lowest number that is free.
+/// Duplicates a file descriptor to the lowest free number, as `open` returns it.
 fn with_lowest_number(file: &OwnedFd, flags: c_int) -> c_int {
     let command = if flags & libc::O_CLOEXEC == 0 { libc::F_DUPFD } else { libc::F_DUPFD_CLOEXEC };
     // SAFETY: the descriptor is open.
@@ -54,9 +54,10 @@ fn fail(error: c_int) -> c_int {
     -1
 }
 
-/// Gives the answer of the run, or calls the C library, with the path of the run's file if it is one.
+/// Opens a path of the run by a request, or calls the C library: for a path of the run with the path of its
+/// ordinary file.
 fn open_or(path: *const c_char, flags: c_int, next: impl FnOnce(*const c_char) -> c_int) -> c_int {
-    let Some(own) = paths::own(path) else { return next(path) };
+    let Some(own) = paths::run_path(path) else { return next(path) };
     match open_in_run(&own, flags) {
         Some(Ok(file)) => with_lowest_number(&file, flags),
         Some(Err(error)) => fail(error),
@@ -64,8 +65,8 @@ fn open_or(path: *const c_char, flags: c_int, next: impl FnOnce(*const c_char) -
     }
 }
 
-/// Functions that open a path: those of the C library have the permissions of a new file as an argument
-/// that may be missing, which no caller sees.
+/// Functions that open a path. In the C library the permissions of a new file are an optional argument; here
+/// they always are one, which callers cannot notice.
 macro_rules! opens {
     ($($name:ident = $text:literal ($($before:ident: $type:ty),*);)*) => {$(
         /// # Safety
@@ -93,7 +94,7 @@ opens! {
     __openat64_2 = c"__openat64_2" (directory: c_int);
 }
 
-/// Functions that look at a path, which comes before their other arguments, or behind a directory.
+/// Functions that look a path up. The path is their first argument, or follows a directory.
 macro_rules! looks {
     ($($name:ident = $text:literal ($($before:ident: $first:ty),*) ($($argument:ident: $type:ty),*)
         -> $result:ty;)*) => {$(
@@ -107,7 +108,7 @@ macro_rules! looks {
                 next!($text as fn($($first,)* *const c_char, $($type),*) -> $result;
                     $($before,)* path, $($argument),*)
             };
-            match paths::own(path) {
+            match paths::run_path(path) {
                 Some(own) => own.with_file(next),
                 None => next(path),
             }
@@ -142,7 +143,7 @@ fn stream_or(
     mode: *const c_char,
     next: impl FnOnce(*const c_char) -> *mut libc::FILE,
 ) -> *mut libc::FILE {
-    let Some(own) = paths::own(path) else { return next(path) };
+    let Some(own) = paths::run_path(path) else { return next(path) };
     // SAFETY: the mode is a text of the caller's.
     let is_for_reading = unsafe { *mode } == b'r'.cast_signed()
         && unsafe { libc::strchr(mode, c_int::from(b'+')) }.is_null();

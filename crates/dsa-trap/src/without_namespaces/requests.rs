@@ -6,15 +6,19 @@ use libc::c_int;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
-/// What was asked for.
+/// A successful reply of the supervisor.
 pub struct SupervisorReply {
+    /// Bytes of the reply.
     pub bytes: Vec<u8>,
-    /// A file that came with it.
+    /// File that came with the reply, if any.
     pub file: Option<OwnedFd>,
 }
 
-/// Asks the supervisor; the error is its own, or that of a supervisor that is no more.
-pub fn ask(run: &CurrentRun, request: &str) -> Result<SupervisorReply, c_int> {
+/// Sends a request to the supervisor and waits for its reply.
+///
+/// # Errors
+/// The error number of the reply; ENODEV if the supervisor has ended.
+pub fn send(run: &CurrentRun, request: &str) -> Result<SupervisorReply, c_int> {
     let path = run.requests.as_ref().ok_or(libc::ENODEV)?;
     // SAFETY: each thread has its own errno; the address is filled in; the descriptor is new.
     unsafe {
