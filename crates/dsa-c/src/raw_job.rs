@@ -1,4 +1,5 @@
-//! A descriptor under way that the program has written itself: its record, its end, and the loss of its queue.
+//! A descriptor under way that the program has written itself: its record, its end, and the loss of its
+//! queue.
 #![allow(unsafe_code)]
 
 use crate::boundary::SkdFailure;

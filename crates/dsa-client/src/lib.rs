@@ -5,11 +5,11 @@
 //! - [`queues`]: the work queues of the system, from sysfs; [`nodes`]: the NUMA node of each CPU.
 //! - [`instructions`], [`portal`]: submission of a descriptor to a queue; [`record_slot`]: its completion
 //!   record.
-//! - `portals`: all open queues of a client; `drains`, `lost_descriptor`, `abandoned_records`: descriptors
-//!   that do not end.
-//! - [`operation`]: an operation of any size; `resume`, `page_in`: how it is divided into descriptors, and continued
-//!   after a page fault; `cpu`: its execution on the CPU; `operation_run`: one operation from its first descriptor
-//!   to its outcome.
+//! - `portals`: all open queues of a client; `drains`, `lost_descriptor`, `abandoned_records`:
+//!   descriptors that do not end.
+//! - [`operation`]: an operation of any size; `resume`, `page_in`: how it is divided into descriptors,
+//!   and continued after a page fault; `cpu`: its execution on the CPU; `operation_run`: one operation
+//!   from its first descriptor to its outcome.
 //! - [`outcome`]: the result of an operation, and how many bytes device and CPU processed.
 //! - [`options`], `shared`, [`client`]: queues, thresholds and statistics together; synchronous calls.
 //! - [`job`], [`owned_copy`], [`set`], [`batch`]: operations under way, sets and lists of them.
@@ -21,9 +21,9 @@
 //! see that one as real hardware. Without any device the CPU executes all operations.
 //!
 //! ```
-//! use dsa_client::client::{Client, Options};
+//! use dsa_client::client::{OffloadClient, Options};
 //!
-//! let client = Client::open(&Options::default())?;
+//! let client = OffloadClient::open(&Options::default())?;
 //! let mut copied = [0; 5];
 //! client.copy(b"lines", &mut copied)?;
 //! assert_eq!(&copied, b"lines");

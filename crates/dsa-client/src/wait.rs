@@ -9,8 +9,8 @@ pub enum WaitMethod {
     /// It polls the record, and yields the CPU to other threads after a while.
     #[default]
     Poll,
-    /// It sleeps in UMWAIT until the line of the record changes, if the processor has the instruction; else it
-    /// polls.
+    /// It sleeps in UMWAIT until the line of the record changes, if the processor has the instruction;
+    /// else it polls.
     Line,
 }
 

@@ -1,5 +1,5 @@
-//! Measures the cost of a call below the threshold with the library, beside the C library's own function: medians of
-//! interleaved pairs in one run. It ends with 1 if one of them is more than 2 ns dearer.
+//! Measures the cost of a call below the threshold with the library, beside the C library's own function:
+//! medians of interleaved pairs in one run. It ends with 1 if one of them is more than 2 ns dearer.
 //!
 //! The program runs itself again with the library preloaded.
 

@@ -1,9 +1,9 @@
 //! A large call: the bytes that the device processes, and those of the CPU.
 //!
-//! The device processes the call from its first byte on, in descriptors one after the other; the CPU meanwhile
-//! processes its share at the end, if it has one. The C library processes all bytes that the device leaves, for
-//! whatever reason, after this library has left the call: so a bad address raises its signal as without this
-//! library.
+//! The device processes the call from its first byte on, in descriptors one after the other; the CPU
+//! meanwhile processes its share at the end, if it has one. The C library processes all bytes that the
+//! device leaves, for whatever reason, after this library has left the call: so a bad address raises its
+//! signal as without this library.
 
 use crate::counts::{self, CpuReason};
 use crate::descriptors::{self, DescriptorEnd, DescriptorUnderWay};
@@ -29,8 +29,8 @@ const FIRST_LOOK: usize = 256;
 /// Alignment of the CPU's share: a line.
 const LINE: u64 = 64;
 
-/// Executes memcpy, memmove and their checked forms. `caller` is the return address, `entry` the number of the
-/// entry point.
+/// Executes memcpy, memmove and their checked forms. `caller` is the return address, `entry` the number
+/// of the entry point.
 ///
 /// # Safety
 /// As for the functions of the C library.

@@ -11,8 +11,8 @@ use crate::next_functions::{LIMITS, NEXT};
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 
-/// Defines entry points: name, arguments and result, number in [`NEXT`], the function for large calls, and the
-/// loop.
+/// Defines entry points: name, arguments and result, number in [`NEXT`], the function for large calls,
+/// and the loop.
 macro_rules! entries {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty = $number:literal, $large:path, $plain:path;)+) => { $(
         /// # Safety

@@ -1,9 +1,9 @@
-//! Callers whose calls stay with the C library: this library, and the engines of a software device, which would
-//! wait for themselves.
+//! Callers whose calls stay with the C library: this library, and the engines of a software device, which
+//! would wait for themselves.
 //!
-//! Engines are threads of the program. Functions that they call, an allocator for example, call this library
-//! too. So threads that begin while this library opens queues, or that run code of the software device, count
-//! as inside a large call for ever ([`pthread_create`]).
+//! Engines are threads of the program. Functions that they call, an allocator for example, call this
+//! library too. So threads that begin while this library opens queues, or that run code of the software
+//! device, count as inside a large call for ever ([`pthread_create`]).
 
 use crate::thread_state;
 use std::ffi::{CStr, c_int, c_void};

@@ -1,24 +1,25 @@
-//! `libskipline_dsa_preload.so`: executes large memcpy, memmove, memset and memcmp calls of unmodified programs
-//! on a data streaming accelerator (DSA).
+//! `libskipline_dsa_preload.so`: executes large memcpy, memmove, memset and memcmp calls of unmodified
+//! programs on a data streaming accelerator (DSA).
 //!
 //! Reading order:
-//! - [`entry_points`]: the functions that programs call: a compare with a limit and a jump to the C library.
+//! - [`entry_points`]: the functions that programs call: a compare with a limit and a jump to the C
+//!   library.
 //! - [`next_functions`]: the functions of the C library behind these; [`start`]: the preparations before
 //!   `main`.
 //! - [`settings`]: the environment; [`functions`]: the functions that have settings.
 //! - [`calls`]: a large call: the work of the device and of the CPU.
-//! - [`process`]: the state of devices in one process, which children of a fork do not have; [`open_queue`],
-//!   [`portals`], [`queue_opening`]: its queues; [`descriptors`]: one descriptor from its submission to its
-//!   end; [`lost_descriptor`]: one that does not end; [`clock`]: the time.
+//! - [`process`]: the state of devices in one process, which children of a fork do not have;
+//!   [`open_queue`], [`portals`], [`queue_opening`]: its queues; [`descriptors`]: one descriptor from its
+//!   submission to its end; [`lost_descriptor`]: one that does not end; [`clock`]: the time.
 //! - [`thread_state`], [`excluded_callers`]: calls that stay with the C library, since this library or a
 //!   software device made them.
 //! - [`tuning`]: sizes and shares that follow measured times, for each of the [`size_classes`].
 //! - [`counts`], [`report`]: counts of calls, and the report of them.
 //!
-//! A call may come from anywhere: a signal handler, an allocator that has taken its locks, a thread that is
-//! cancelled, a constructor. So a call allocates nothing, takes no lock and keeps errno, and after each failure
-//! the C library's function does the rest: a bad address raises its signal there. The library prints only on
-//! request, and never ends its program.
+//! A call may come from anywhere: a signal handler, an allocator that has taken its locks, a thread that
+//! is cancelled, a constructor. So a call allocates nothing, takes no lock and keeps errno, and after
+//! each failure the C library's function does the rest: a bad address raises its signal there. The
+//! library prints only on request, and never ends its program.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #![allow(unsafe_code)]

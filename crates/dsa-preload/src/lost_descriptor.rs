@@ -1,8 +1,8 @@
 //! Detection of a lost descriptor: one that has not ended, and never will.
 //!
-//! A descriptor is lost if its queue is disabled while it has no record, or if a drain that was submitted after
-//! it has ended. Until one of the two is certain, the descriptor may still write the caller's memory, and the
-//! caller waits. Nothing is allocated here, and no lock is taken.
+//! A descriptor is lost if its queue is disabled while it has no record, or if a drain that was submitted
+//! after it has ended. Until one of the two is certain, the descriptor may still write the caller's
+//! memory, and the caller waits. Nothing is allocated here, and no lock is taken.
 
 use crate::clock::now_ns;
 use crate::portals::{self, QueueEntry};

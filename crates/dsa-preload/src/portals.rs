@@ -1,9 +1,10 @@
 //! The queues of a system, and submission to their mapped pages.
 //!
-//! Queues are found and mapped before `main`: later the program may have taken locks that a software device
-//! needs, or have given up the right to open files. The files of queues are closed at once, since a program may
-//! count its open files, or close those that it did not open; the mapping keeps the queue open. If the system
-//! maps no page, the CPU processes all calls: descriptors by `write` would need a file that stays open.
+//! Queues are found and mapped before `main`: later the program may have taken locks that a software
+//! device needs, or have given up the right to open files. The files of queues are closed at once, since
+//! a program may count its open files, or close those that it did not open; the mapping keeps the queue
+//! open. If the system maps no page, the CPU processes all calls: descriptors by `write` would need a
+//! file that stays open.
 
 use crate::excluded_callers;
 use crate::open_queue::{MOST_QUEUES, OpenQueue};
@@ -51,8 +52,8 @@ pub fn find(settings: &PreloadSettings) -> Vec<String> {
                 SharingMode::Dedicated => here.posts,
             }
     };
-    // A dedicated queue is for one process: it is used only if the settings name it, or the first program of a
-    // system would take it from all others.
+    // A dedicated queue is for one process: it is used only if the settings name it, or the first program
+    // of a system would take it from all others.
     let is_wanted = |queue: &UserQueue| match &settings.queues {
         None => queue.mode == SharingMode::Shared,
         Some(names) => names.contains(&queue.name),
@@ -83,8 +84,8 @@ fn known_queue(queue: UserQueue) -> Option<KnownQueue> {
 /// Maps the page of a queue; null if the system does not map it.
 pub fn map(known: &KnownQueue) -> *mut u8 {
     let (protection, flags) = (libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
-    // SAFETY: the name ends with zero; a new mapping at an address that the kernel chooses; this function owns
-    // the file.
+    // SAFETY: the name ends with zero; a new mapping at an address that the kernel chooses; this function
+    // owns the file.
     unsafe {
         let file = libc::open(known.file.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
         if file < 0 {
@@ -117,8 +118,8 @@ impl QueueEntry {
     }
 }
 
-/// Submits a descriptor to the queue with the smallest share of its entries in use, on the node of this CPU if
-/// that node has one; `None` if no queue takes it.
+/// Submits a descriptor to the queue with the smallest share of its entries in use, on the node of this
+/// CPU if that node has one; `None` if no queue takes it.
 pub fn submit(
     process: &Process,
     descriptor: &Descriptor,

@@ -1,7 +1,7 @@
 //! The state of devices in one process, in memory that the kernel clears in children of a fork.
 //!
-//! A child has no portals and no descriptors under way, and counts from 0: zeroed memory means exactly that. It
-//! opens queues itself if the settings say so, else the CPU processes its calls.
+//! A child has no portals and no descriptors under way, and counts from 0: zeroed memory means exactly
+//! that. It opens queues itself if the settings say so, else the CPU processes its calls.
 //!
 //! A child of `vfork` shares the memory of its parent, and may use the queues that its parent has opened.
 

@@ -1,7 +1,8 @@
-//! The report: statistics that are written at the end of the program or on a signal, if they are requested.
+//! The report: statistics that are written at the end of the program or on a signal, if they are
+//! requested.
 //!
-//! A report may be written by a signal handler: so it is formatted into static memory, and written by one system
-//! call, so that reports of several processes do not mix.
+//! A report may be written by a signal handler: so it is formatted into static memory, and written by one
+//! system call, so that reports of several processes do not mix.
 
 use crate::clock::now_ns;
 use crate::counts::{CpuReason, Sum};

@@ -1,7 +1,7 @@
 //! Settings from the environment, read once before `main`.
 //!
-//! Variables of this library have priority over those of DTO ([`dto`]), and these over the file of thresholds.
-//! A value that is not valid changes nothing, and is reported with the statistics.
+//! Variables of this library have priority over those of DTO ([`dto`]), and these over the file of
+//! thresholds. A value that is not valid changes nothing, and is reported with the statistics.
 
 mod dto;
 

@@ -1,7 +1,8 @@
 //! The preparations before `main`: settings, queues, limits.
 //!
-//! Constructors of other libraries, also that of a software device, have run at this point, and no lock is taken:
-//! this is the one moment at which the library may allocate. Until then all calls go to the C library.
+//! Constructors of other libraries, also that of a software device, have run at this point, and no lock
+//! is taken: this is the one moment at which the library may allocate. Until then all calls go to the C
+//! library.
 
 use crate::excluded_callers;
 use crate::functions::MemoryFunction;

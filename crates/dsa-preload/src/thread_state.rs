@@ -54,8 +54,8 @@ pub fn stay_inside() {
     local().is_inside.set(1);
 }
 
-/// Runs work with cancellation disabled: its system calls would end a thread with a pending cancellation, which
-/// takes effect later.
+/// Runs work with cancellation disabled: its system calls would end a thread with a pending cancellation,
+/// which takes effect later.
 pub fn without_cancellation<R>(work: impl FnOnce() -> R) -> R {
     unsafe extern "C" {
         fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
@@ -77,8 +77,8 @@ pub fn next_turn() -> u64 {
     turns.get()
 }
 
-/// A guard of a thread inside a large call. When it is dropped, the thread has left the call, and errno has its
-/// value of before.
+/// A guard of a thread inside a large call. When it is dropped, the thread has left the call, and errno
+/// has its value of before.
 pub struct Inside {
     errno: i32,
 }

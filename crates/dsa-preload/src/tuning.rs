@@ -66,7 +66,8 @@ pub fn learn(function: MemoryFunction, class: usize, by_device: bool, cycles: u6
     average.store(moved(before, cycles), Ordering::Relaxed);
 }
 
-/// The average with a new value. A value is limited to four times the average, for calls that were interrupted.
+/// The average with a new value. A value is limited to four times the average, for calls that were
+/// interrupted.
 fn moved(average: u64, cycles: u64) -> u64 {
     if average == 0 {
         return cycles.max(1);

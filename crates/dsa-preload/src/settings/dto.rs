@@ -1,7 +1,7 @@
 //! Variables of Intel's DTO, recalled from its public description and not compared with a release.
 //!
-//! Two variables are not accepted, since they have no meaning here: `DTO_LOG_LEVEL`, as nothing is logged, and
-//! `DTO_IS_NUMA_AWARE`, as queues of the own node are preferred anyway.
+//! Two variables are not accepted, since they have no meaning here: `DTO_LOG_LEVEL`, as nothing is
+//! logged, and `DTO_IS_NUMA_AWARE`, as queues of the own node are preferred anyway.
 
 use super::{CallWait, Environment, PreloadSettings, ReportDestination, listed};
 use crate::functions::MemoryFunction;
