@@ -15,8 +15,8 @@ use thiserror::Error;
 pub struct ChangeOptions {
     /// Whether queues that programs have open may be disabled.
     pub disturbs: bool,
-    /// Whether a device is changed even if its present configuration cannot be put back. The journal then has no
-    /// entry for it.
+    /// Whether a device is changed even if its present configuration cannot be put back. The journal then
+    /// has no entry for it.
     pub without_way_back: bool,
     /// The user's command, for the journal.
     pub command: String,
@@ -73,8 +73,8 @@ fn sentence(all: &[InUse]) -> String {
     all.join("; ")
 }
 
-/// Changes devices to a configuration of whole devices, as in `idxd::config_file::AcceptedConfig`. Values that are
-/// the same already are not written. Returns the plan that was carried out.
+/// Changes devices to a configuration of whole devices, as in `idxd::config_file::AcceptedConfig`. Values
+/// that are the same already are not written. Returns the plan that was carried out.
 ///
 /// # Errors
 /// If the change was not made. The devices then have their former configuration, except after
@@ -203,7 +203,8 @@ pub(crate) fn go_back(bus: &dyn Bus, had: &SavedConfig, watch: Watch<'_>) -> Res
     check(bus, had)
 }
 
-/// Records the configuration after the change. A device with its former configuration is removed from the journal.
+/// Records the configuration after the change. A device with its former configuration is removed from the
+/// journal.
 fn record(
     bus: &dyn Bus,
     state: &LockedJournal,

@@ -161,8 +161,8 @@ impl JournalLocation {
         Self { directory, lock: root.join("run/skipline-dsa.lock") }
     }
 
-    /// The location for a run of the software device, whose devices end with its directory. Default of `chosen`:
-    /// `config` in that directory.
+    /// The location for a run of the software device, whose devices end with its directory. Default of
+    /// `chosen`: `config` in that directory.
     #[must_use]
     pub fn for_run(run: &Path, chosen: Option<&Path>) -> Self {
         let directory =
@@ -207,7 +207,8 @@ impl JournalLocation {
         Ok(journal)
     }
 
-    /// Takes the lock, until the returned value is dropped. `waits`: whether to wait while another process has it.
+    /// Takes the lock, until the returned value is dropped. `waits`: whether to wait while another
+    /// process has it.
     ///
     /// # Errors
     /// If another process has the lock, or a file cannot be created or trusted.

@@ -8,9 +8,9 @@
 //! - [`change`]: a whole change: journal, steps, and the way back if a step fails.
 //! - [`restore`]: puts the former configurations of the journal back.
 //!
-//! `idxd::config_file` finds the steps to a configuration, and the values of a file that are refused. A kill at any
-//! point leaves a journal that names all devices that the change touches, each with the whole of its
-//! former configuration; so putting it back needs to know nothing of how far the change has come.
+//! `idxd::config_file` finds the steps to a configuration, and the values of a file that are refused. A
+//! kill at any point leaves a journal that names all devices that the change touches, each with the whole
+//! of its former configuration; so putting it back needs to know nothing of how far the change has come.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 

@@ -8,8 +8,8 @@ use crate::steps::{Point, StepError, Watch, carry_out, report};
 use idxd::BusNode;
 use idxd::config_file::{ConfigPlan, SavedConfig};
 
-/// Options of a restore. Default: devices that another program has changed are skipped, and a queue in use is an
-/// error.
+/// Options of a restore. Default: devices that another program has changed are skipped, and a queue in
+/// use is an error.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConfigRestoreOptions {
     /// Whether to restore devices that another program has changed since.
@@ -112,12 +112,12 @@ pub fn preview(
         .collect()
 }
 
-/// Puts the former configurations of the journal back, and removes settled devices from the journal. `done` gets
-/// the result of each device.
+/// Puts the former configurations of the journal back, and removes settled devices from the journal.
+/// `done` gets the result of each device.
 ///
 /// # Errors
-/// If machine or journal cannot be read or written, or queues are in use. The devices in `done` have been handled
-/// by then.
+/// If machine or journal cannot be read or written, or queues are in use. The devices in `done` have been
+/// handled by then.
 pub fn restore(
     bus: &dyn Bus,
     state: &LockedJournal,

@@ -15,7 +15,8 @@ const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
 #[derive(Clone, Debug)]
 pub struct Sysfs {
     root: PathBuf,
-    /// Whether the root is that of this machine. Links may not lead out of a directory that stands in for one.
+    /// Whether the root is that of this machine. Links may not lead out of a directory that stands in for
+    /// one.
     is_real: bool,
 }
 

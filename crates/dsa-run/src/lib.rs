@@ -1,10 +1,10 @@
 //! The interface between `skipline-dsa run` and the library in each program of a run.
 //!
 //! The supervisor has the devices' registers, in memory that all processes of the run share
-//! ([`registers`]). A program opens a work queue's file, which the supervisor serves, and gets the number of the
-//! queue by an ioctl ([`Identity`]). Everything else, above all the execution of descriptors, happens in the
-//! program's own process. If the supervisor cannot mount a file system, programs request the file over a socket
-//! ([`requests`]).
+//! ([`registers`]). A program opens a work queue's file, which the supervisor serves, and gets the number
+//! of the queue by an ioctl ([`Identity`]). Everything else, above all the execution of descriptors,
+//! happens in the program's own process. If the supervisor cannot mount a file system, programs request
+//! the file over a socket ([`requests`]).
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
@@ -27,8 +27,8 @@ pub const PLAN_FILE: &str = "inject.toml";
 pub const IDENTIFY: u32 = 2 << 30 | 32 << 16 | 0x53 << 8 | 1;
 const _: () = assert!(size_of::<Identity>() == 32);
 
-/// Error number of a write to a queue's file, on which the library executes the descriptors in its process. It is
-/// EREMOTEIO, which no program outside of the run should see.
+/// Error number of a write to a queue's file, on which the library executes the descriptors in its
+/// process. It is EREMOTEIO, which no program outside of the run should see.
 pub const WRITE_IN_PROCESS: i32 = 121;
 
 /// The queue and the client of an open file.

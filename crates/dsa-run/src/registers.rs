@@ -61,7 +61,8 @@ pub struct RunRegisters {
     pub start_ns: AtomicU64,
     /// Number of lines of that log that could not be written.
     pub lost_lines: AtomicU64,
-    /// Inode number of the supervisor's PID namespace. PIDs in another namespace do not compare with those here.
+    /// Inode number of the supervisor's PID namespace. PIDs in another namespace do not compare with
+    /// those here.
     pub process_namespace: AtomicU64,
     /// Registers of each device.
     pub device: [DeviceRegisters; MOST_DEVICES],
@@ -169,8 +170,8 @@ impl QueueRegisters {
 }
 
 impl DeviceRegisters {
-    /// Frees everything that a process has in queues and in the event log. A process calls it for itself after
-    /// `exec`, as the engines of its former program have ended.
+    /// Frees everything that a process has in queues and in the event log. A process calls it for itself
+    /// after `exec`, as the engines of its former program have ended.
     pub fn release_process(&self, process: u32) {
         for queue in &self.queue {
             for (slot, (own, client)) in queue.processes.iter().zip(&queue.clients).enumerate() {
@@ -218,7 +219,8 @@ impl DeviceRegisters {
         }
     }
 
-    /// Adds an error to the software error register: the first one is stored, a further one sets the overflow bit.
+    /// Adds an error to the software error register: the first one is stored, a further one sets the
+    /// overflow bit.
     pub fn note_error(&self, words: [u64; 4]) {
         const OVERFLOW: u64 = 2;
         let [head, rest @ ..] = &self.software_error;

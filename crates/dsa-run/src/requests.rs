@@ -24,6 +24,6 @@ pub const SOCKET: &str = "requests";
 /// Largest size of a packet in bytes: a text of 4096 bytes and its request.
 pub const MOST_BYTES: usize = 8192;
 
-/// Directory in the run's directory with ordinary files, in place of the /sys and /dev of a run with namespaces.
-/// They show the configuration. Writing to them changes nothing.
+/// Directory in the run's directory with ordinary files, in place of the /sys and /dev of a run with
+/// namespaces. They show the configuration. Writing to them changes nothing.
 pub const FILES: &str = "plain";

@@ -27,8 +27,8 @@ mod xsave {
 
     static OFFSETS: [AtomicU32; 8] = [const { AtomicU32::new(0) }; 8];
 
-    /// Reads the offsets of the components by CPUID. It has to be called once before any signal: CPUID is slow
-    /// in virtual machines, and may be trapped.
+    /// Reads the offsets of the components by CPUID. It has to be called once before any signal: CPUID is
+    /// slow in virtual machines, and may be trapped.
     pub fn learn() {
         if __cpuid_count(0, 0).eax < 0xd {
             return;
@@ -55,6 +55,8 @@ pub fn learn_layout() {
 pub struct TrapContext(*mut libc::ucontext_t);
 
 impl TrapContext {
+    /// The registers of the thread that a signal has interrupted.
+    ///
     /// # Safety
     /// `context` is the argument of a signal handler, and outlives this value.
     pub unsafe fn new(context: *mut libc::ucontext_t) -> Self {

@@ -26,8 +26,8 @@ pub fn trap() {
     }
 }
 
-/// Symbol that tells other libraries that MOVDIR64B and ENQCMD work in this process, even if CPUID cannot report
-/// it. They look the name up, and do not call it.
+/// Symbol that tells other libraries that MOVDIR64B and ENQCMD work in this process, even if CPUID cannot
+/// report it. They look the name up, and do not call it.
 #[unsafe(no_mangle)]
 pub extern "C" fn skipline_dsa_does_instructions() {}
 

@@ -1,7 +1,7 @@
 //! The CPUs of the program, which its engines may all use.
 //!
-//! A thread begins with the CPUs of its creator. A program that polls has often pinned the creator to one CPU,
-//! and engines on that CPU would wait for the thread that polls for their records.
+//! A thread begins with the CPUs of its creator. A program that polls has often pinned the creator to one
+//! CPU, and engines on that CPU would wait for the thread that polls for their records.
 
 use std::mem::{MaybeUninit, size_of};
 use std::sync::OnceLock;

@@ -18,8 +18,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The log of this process. It writes a line for each descriptor as soon as the descriptor has ended: a process
-/// may be killed.
+/// The log of this process. It writes a line for each descriptor as soon as the descriptor has ended: a
+/// process may be killed.
 pub struct Recorder {
     registers: &'static RunRegisters,
     state: Mutex<RecorderState>,

@@ -33,8 +33,8 @@ pub struct QueueHandle {
     id: GroupQueue,
 }
 
-/// A device for one group, with the engines of the group. It lives as long as the process: a signal handler may
-/// be about to submit.
+/// A device for one group, with the engines of the group. It lives as long as the process: a signal
+/// handler may be about to submit.
 struct GroupDevice {
     device: SoftwareDevice,
     recorder: Option<Arc<Recorder>>,
@@ -141,8 +141,8 @@ pub fn serve(identity: &Identity) -> Result<QueueHandle, c_int> {
     Ok(new)
 }
 
-/// Waits until all descriptors of this process have ended, as the driver does when it closes a file: a program
-/// that has seen a record may end before the engine has counted and logged the descriptor.
+/// Waits until all descriptors of this process have ended, as the driver does when it closes a file: a
+/// program that has seen a record may end before the engine has counted and logged the descriptor.
 pub extern "C" fn finish() {
     // SAFETY: the list is never freed.
     let Some(all) = (unsafe { QUEUES.load(Ordering::Acquire).as_ref() }) else { return };
@@ -158,8 +158,8 @@ pub fn forget() {
     QUEUES.store(std::ptr::null_mut(), Ordering::Release);
 }
 
-/// Starts as many engines as the queue's group has, for this queue alone: another queue of the group that this
-/// process maps gets engines of its own.
+/// Starts as many engines as the queue's group has, for this queue alone: another queue of the group that
+/// this process maps gets engines of its own.
 fn start(run: &'static CurrentRun, identity: &Identity) -> Result<QueueHandle, c_int> {
     let (registers, queue) = registers_of(run, identity).ok_or(libc::ENODEV)?;
     let generation = queue.generation.load(Ordering::Acquire);

@@ -41,6 +41,8 @@ fn fail(error: c_int) {
     unsafe { *libc::__errno_location() = error };
 }
 
+/// `mmap` of the C library. It adds a portal if the file is that of a queue.
+///
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
@@ -87,6 +89,8 @@ pub unsafe extern "C" fn mmap(
     mapped
 }
 
+/// `mmap64` of the C library, which is the same function as [`mmap`] on this machine.
+///
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
@@ -102,6 +106,8 @@ pub unsafe extern "C" fn mmap64(
     unsafe { mmap(address, bytes, protection, flags, file, offset) }
 }
 
+/// `munmap` of the C library. It removes the portals in the range.
+///
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
@@ -112,6 +118,8 @@ pub unsafe extern "C" fn munmap(address: *mut c_void, bytes: size_t) -> c_int {
     next!(c"munmap" as fn(*mut c_void, size_t) -> c_int; address, bytes)
 }
 
+/// `write` of the C library. It executes the descriptors that are written to a queue's file.
+///
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
@@ -137,8 +145,8 @@ pub unsafe extern "C" fn write(file: c_int, from: *const c_void, bytes: size_t) 
     }
 }
 
-/// Submits descriptors as the driver's `write` does. Returns the number of bytes taken; -1 with the first error
-/// in `errno` if none was taken.
+/// Submits descriptors as the driver's `write` does. Returns the number of bytes taken; -1 with the first
+/// error in `errno` if none was taken.
 fn submit(identity: &Identity, from: u64, count: usize) -> ssize_t {
     // SAFETY: a system call without arguments.
     if unsafe { libc::getpid() }.cast_unsigned() != identity.process {

@@ -1,7 +1,7 @@
 //! Table of the mapped pages of this process and their queues.
 //!
-//! A signal handler reads the table, so it has no lock: a portal is never freed, and its entry in the table is
-//! set and cleared by one atomic write.
+//! A signal handler reads the table, so it has no lock: a portal is never freed, and its entry in the
+//! table is set and cleared by one atomic write.
 
 use crate::engines::{self, QueueHandle};
 use dsa::descriptor::Descriptor;

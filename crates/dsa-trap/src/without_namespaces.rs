@@ -7,8 +7,8 @@
 //! - [`calls`]: the functions of the C library that take a path.
 //! - [`requests`]: requests to the supervisor.
 //!
-//! A program that makes such system calls itself, or calls other functions (`glob`, `chdir`), finds the files of
-//! the machine.
+//! A program that makes such system calls itself, or calls other functions (`glob`, `chdir`), finds the
+//! files of the machine.
 
 mod calls;
 mod paths;

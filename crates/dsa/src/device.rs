@@ -4,10 +4,10 @@
 //! arbiter decides, execute them on the memory of this process, and write their records. Descriptors of a
 //! queue are dispatched in order and may end in any order.
 //!
-//! A submission ([`SoftwareDevice::post`], [`SoftwareDevice::enqueue`]) allocates nothing, so the handler of a signal
-//! that an instruction raises may submit. It takes a lock for some ten nanoseconds: a handler that may
-//! interrupt a submission of its own thread would wait for ever, so signals whose handlers submit are
-//! blocked in each other.
+//! A submission ([`SoftwareDevice::post`], [`SoftwareDevice::enqueue`]) allocates nothing, so the handler
+//! of a signal that an instruction raises may submit. It takes a lock for some ten nanoseconds: a handler
+//! that may interrupt a submission of its own thread would wait for ever, so signals whose handlers
+//! submit are blocked in each other.
 
 mod arbiter;
 mod config;
@@ -46,7 +46,8 @@ use std::thread::JoinHandle;
 pub enum EnqueueAnswer {
     /// The queue has accepted the descriptor.
     Accepted,
-    /// The queue has refused the descriptor: its occupancy is at the threshold, or it is disabled or dedicated.
+    /// The queue has refused the descriptor: its occupancy is at the threshold, or it is disabled or
+    /// dedicated.
     Retry,
 }
 
@@ -226,8 +227,8 @@ impl SoftwareDevice {
         }
     }
 
-    /// Whether the device was reset, by its program or by an injector, and no queue was enabled since. All its
-    /// queues then refuse descriptors.
+    /// Whether the device was reset, by its program or by an injector, and no queue was enabled since.
+    /// All its queues then refuse descriptors.
     #[must_use]
     pub fn is_reset(&self) -> bool {
         self.shared.is_reset()

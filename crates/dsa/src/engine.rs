@@ -109,8 +109,8 @@ impl SoftwareEngine {
     /// An engine of a device with these capabilities.
     ///
     /// # Safety
-    /// The caller is responsible for the memory that descriptors name: the engine reads and writes any memory of
-    /// the process, as a device does, also memory that Rust has references to.
+    /// The caller is responsible for the memory that descriptors name: the engine reads and writes any
+    /// memory of the process, as a device does, also memory that Rust has references to.
     #[must_use]
     #[allow(unsafe_code)]
     pub unsafe fn new(capabilities: Capabilities) -> Self {
@@ -130,10 +130,12 @@ impl SoftwareEngine {
         &self.capabilities
     }
 
-    /// Executes a descriptor, or a whole batch, under the limits of its queue, and writes its completion record.
+    /// Executes a descriptor, or a whole batch, under the limits of its queue, and writes its completion
+    /// record.
     ///
-    /// Addresses in the descriptor are virtual addresses of this process. An access to an address without a page
-    /// is reported in the record. Any memory that the descriptor names as destination is overwritten.
+    /// Addresses in the descriptor are virtual addresses of this process. An access to an address without
+    /// a page is reported in the record. Any memory that the descriptor names as destination is
+    /// overwritten.
     pub fn execute(&self, descriptor: &Descriptor, queue: &QueueLimits) -> Outcome {
         self.execute_watched(descriptor, queue, &mut |_| {})
     }

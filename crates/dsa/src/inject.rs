@@ -1,9 +1,9 @@
 //! Fault injection by a plan and a seed: page faults, refusals, errors, delays, reordering, resets.
 //!
-//! An [`InjectionPlan`] has the rates. An [`Injector`] decides which descriptors are affected: from the seed, the
-//! number of the queue in its device, and the number of the descriptor in that queue. So a run that submits
-//! the same descriptors in the same order gets the same faults. A member of a batch counts as a descriptor of
-//! its own, with its number in the batch; only reordering is not drawn for it.
+//! An [`InjectionPlan`] has the rates. An [`Injector`] decides which descriptors are affected: from the
+//! seed, the number of the queue in its device, and the number of the descriptor in that queue. So a run
+//! that submits the same descriptors in the same order gets the same faults. A member of a batch counts
+//! as a descriptor of its own, with its number in the batch; only reordering is not drawn for it.
 
 mod operands;
 mod plan;

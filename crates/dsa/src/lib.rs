@@ -12,7 +12,8 @@
 //! - [`log`]: the log of submitted descriptors, for a replay by the simulator.
 //!
 //! The crate is for Linux on x86-64, and empty elsewhere. Nothing here needs the real device, and nothing
-//! traps: a program calls [`engine::SoftwareEngine::execute`], or submits to a queue of a [`device::SoftwareDevice`].
+//! traps: a program calls [`engine::SoftwareEngine::execute`], or submits to a queue of a
+//! [`device::SoftwareDevice`].
 //!
 //! ```
 //! use dsa::checks::QueueLimits;

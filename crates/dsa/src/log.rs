@@ -42,9 +42,9 @@ impl<W: Write> Log<W> {
         Ok(self.to)
     }
 
-    /// Writes the line of a descriptor that is about to be submitted. `time_ns` may not decrease from call to
-    /// call. `portal` is a different number for each pair of a thread and a queue. The list of a batch is read
-    /// from memory.
+    /// Writes the line of a descriptor that is about to be submitted. `time_ns` may not decrease from
+    /// call to call. `portal` is a different number for each pair of a thread and a queue. The list of a
+    /// batch is read from memory.
     ///
     /// # Errors
     /// If the line cannot be written.

@@ -1,9 +1,9 @@
 //! The process's own memory, whose faults are results and not crashes.
 //!
 //! Descriptors name memory by virtual addresses, which may have no page, or a page that another thread
-//! unmaps meanwhile. Operations therefore access memory inside [`guarded`] only. The accessible length of an
-//! operand is found page by page ([`Span::reach`]): before an operation that writes, and for an operation that
-//! only reads after an access has failed.
+//! unmaps meanwhile. Operations therefore access memory inside [`guarded`] only. The accessible length of
+//! an operand is found page by page ([`Span::reach`]): before an operation that writes, and for an
+//! operation that only reads after an access has failed.
 
 pub(crate) mod absent_pages;
 mod guard;
@@ -50,8 +50,8 @@ impl Span {
         Self { operand, address, unit_bytes, touch: Touch::Read }
     }
 
-    /// Memory that an operation writes. Of units of one byte it writes all that can be accessed, up to the end
-    /// of the spans before it.
+    /// Memory that an operation writes. Of units of one byte it writes all that can be accessed, up to
+    /// the end of the spans before it.
     pub fn written(operand: FaultOperand, address: u64, unit_bytes: u64) -> Self {
         let touch = if unit_bytes == 1 { Touch::Write } else { Touch::WriteAtOnce };
         Self { operand, address, unit_bytes, touch }
@@ -173,8 +173,8 @@ pub(crate) fn bytes_mut<T>(address: u64) -> *mut T {
     std::ptr::with_exposed_provenance_mut(usize_from(address))
 }
 
-/// Takes the fault of an address in the first page by an instruction in assembly, as Rust may not access a null
-/// pointer at all.
+/// Takes the fault of an address in the first page by an instruction in assembly, as Rust may not access
+/// a null pointer at all.
 #[inline]
 #[allow(unsafe_code)]
 fn leave_first_page(address: u64) {

@@ -1,10 +1,10 @@
 //! The operations: one file for each kind. Each takes a descriptor that has passed the checks, works on
 //! the process's memory, and returns the completion record.
 //!
-//! An operation consists of units (bytes, blocks, entries). An operation that only reads first does all of
-//! them at once. If that faults, [`UnitOperation`] finds the number of units that can be done, does these, and
-//! reports the rest. An operation that writes finds that number before it begins: the last unit that is
-//! reported as done is the last one that is written.
+//! An operation consists of units (bytes, blocks, entries). An operation that only reads first does all
+//! of them at once. If that faults, [`UnitOperation`] finds the number of units that can be done, does
+//! these, and reports the rest. An operation that writes finds that number before it begins: the last
+//! unit that is reported as done is the last one that is written.
 
 mod compare;
 mod copy;
@@ -29,7 +29,8 @@ pub(crate) struct Manner {
     pub fault_info: bool,
 }
 
-/// Executes a descriptor that has passed the checks. Batches and the order of drains are handled by the engine.
+/// Executes a descriptor that has passed the checks. Batches and the order of drains are handled by the
+/// engine.
 pub(crate) fn execute(descriptor: &Descriptor, opcode: Opcode, manner: Manner) -> Record {
     match opcode {
         Opcode::NoOp | Opcode::Batch => Record::with_status(status::SUCCESS),
@@ -126,9 +127,9 @@ impl<'a> UnitOperation<'a> {
         self.fault(self.spans[0].fault_at(self.spans[0].address))
     }
 
-    /// Number of units for which all spans can be accessed, and the fault behind them. If several spans end at
-    /// the same unit, it is the fault of the first operand. No span is accessed beyond the limit of those
-    /// before it.
+    /// Number of units for which all spans can be accessed, and the fault behind them. If several spans
+    /// end at the same unit, it is the fault of the first operand. No span is accessed beyond the limit
+    /// of those before it.
     fn reach(&self) -> (u64, Option<Fault>) {
         let begun = (self.units, None);
         self.spans.iter().fold(begun, |(units, fault), span| match span.reach(units) {

@@ -112,8 +112,8 @@ impl Record {
         self
     }
 
-    /// Writes the record, the status last: a thread that sees the status sees all that the operation has written.
-    /// Returns `false` if the page of the record cannot be written.
+    /// Writes the record, the status last: a thread that sees the status sees all that the operation has
+    /// written. Returns `false` if the page of the record cannot be written.
     #[allow(unsafe_code)]
     pub(crate) fn write(&self, address: u64) -> bool {
         if !absent_pages::are_there(Access::Record, address, RECORD_BYTES as u64) {

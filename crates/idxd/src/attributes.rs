@@ -88,7 +88,8 @@ impl Driver {
     }
 }
 
-/// The current name of an attribute of read buffers, which older kernels call tokens; other names are unchanged.
+/// The current name of an attribute of read buffers, which older kernels call tokens; other names are
+/// unchanged.
 pub(crate) fn current_name(attribute: &str) -> &str {
     match attribute {
         "max_tokens" => "max_read_buffers",

@@ -4,8 +4,9 @@
 //! [`SavedConfig::accepted_by`] returns the refusals and the resulting configuration, and [`SavedConfig::plan`] the
 //! steps to it.
 //!
-//! A file is a list of devices in JSON. Each object begins with `dev`, the name of its node; queues and engines
-//! are inside their group. Other keys that `list` prints (`gen_cap`, `clients`) are allowed and set nothing.
+//! A file is a list of devices in JSON. Each object begins with `dev`, the name of its node; queues and
+//! engines are inside their group. Other keys that `list` prints (`gen_cap`, `clients`) are allowed and
+//! set nothing.
 //!
 //! Source: files in Debian's accel-config 3.5.3 (`/etc/accel-config/contrib/configs`), the names in its
 //! program, its man pages.

@@ -55,8 +55,8 @@ impl Part {
 const BUSES: [u8; 8] = [0x6a, 0x6f, 0x74, 0x79, 0xe7, 0xec, 0xf1, 0xf6];
 
 impl Part {
-    /// The devices of a machine, each at its own PCI address: the addresses of a machine with two Sapphire Rapids,
-    /// then the same addresses in further PCI domains, which are made up.
+    /// The devices of a machine, each at its own PCI address: the addresses of a machine with two
+    /// Sapphire Rapids, then the same addresses in further PCI domains, which are made up.
     #[must_use]
     pub fn for_machine(capabilities: &[Capabilities]) -> Vec<Self> {
         let part = |(number, can): (usize, &Capabilities)| {

@@ -106,8 +106,8 @@ impl Driver {
     /// Binds a device or queue, which enables it: the write of `name` to `drivers/<driver>/bind`.
     ///
     /// # Errors
-    /// `ENODEV` if the driver is not for a node of that name, `EBUSY` if the node is bound, or the error of the
-    /// checks before enabling, with the reason in the device's `cmd_status`.
+    /// `ENODEV` if the driver is not for a node of that name, `EBUSY` if the node is bound, or the error
+    /// of the checks before enabling, with the reason in the device's `cmd_status`.
     pub fn bind(
         &mut self,
         driver: DriverName,
@@ -148,8 +148,8 @@ impl Driver {
         Ok(())
     }
 
-    /// The queues (device, number) that [`Self::unbind`] would drain. A server that waits for them before it calls
-    /// `unbind` can answer other requests meanwhile.
+    /// The queues (device, number) that [`Self::unbind`] would drain. A server that waits for them before
+    /// it calls `unbind` can answer other requests meanwhile.
     #[must_use]
     pub fn drained_by_unbind(&self, driver: DriverName, name: &str) -> Vec<(usize, usize)> {
         let Ok(node) = self.unbindable(driver, name) else { return Vec::new() };
@@ -169,8 +169,8 @@ impl Driver {
         if driver == DriverName::Dsa || driver == bound { Ok(node) } else { Err(Errno::ENODEV) }
     }
 
-    /// Halts a device after an error of its own: its queues accept nothing, and its configuration is lost. Bound
-    /// nodes stay bound until they are unbound.
+    /// Halts a device after an error of its own: its queues accept nothing, and its configuration is
+    /// lost. Bound nodes stay bound until they are unbound.
     pub fn halt(&mut self, device: usize, hardware: &dyn HardwareAccess) {
         let own = &mut self.devices[device];
         if own.is_on() {

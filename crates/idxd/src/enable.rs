@@ -56,7 +56,8 @@ pub(crate) fn check_device(device: &IdxdDevice) -> Result<(), EnableRefusal> {
     device_check(has_read_buffers(device), Status::READ_BUFFERS)
 }
 
-/// Whether each group with engines has the read buffers that these need, within its reservation and the limit.
+/// Whether each group with engines has the read buffers that these need, within its reservation and the
+/// limit.
 fn has_read_buffers(device: &IdxdDevice) -> bool {
     let free = device.free_read_buffers();
     let mut limited = 0;

@@ -2,8 +2,8 @@
 
 use crate::{Driver, Errno, HardwareAccess, WorkQueueMode};
 
-/// Major number of the files in `/dev/dsa`. The kernel assigns the next dynamic one, from 254 down; this number is
-/// made up.
+/// Major number of the files in `/dev/dsa`. The kernel assigns the next dynamic one, from 254 down; this
+/// number is made up.
 pub const CDEV_MAJOR: u32 = 240;
 
 /// A client of a queue: an open file of it.
@@ -145,8 +145,8 @@ impl Driver {
         }
     }
 
-    /// Counts a fault of a completion record, for all files of its address space on its queue. `written`: whether
-    /// the driver could write the record afterwards.
+    /// Counts a fault of a completion record, for all files of its address space on its queue. `written`:
+    /// whether the driver could write the record afterwards.
     pub fn note_record_fault(&mut self, device: usize, queue: usize, pasid: u32, written: bool) {
         for file in &mut self.files {
             let client = &file.client;
@@ -157,8 +157,8 @@ impl Driver {
         }
     }
 
-    /// Number of clients of a queue: its open files. On a real machine a channel that a client of the kernel takes
-    /// counts as well; here no client of the kernel exists.
+    /// Number of clients of a queue: its open files. On a real machine a channel that a client of the
+    /// kernel takes counts as well; here no client of the kernel exists.
     #[must_use]
     pub fn clients(&self, device: usize, queue: usize) -> usize {
         self.files(device, queue).count()

@@ -1,7 +1,9 @@
-//! A driver in the state that the attributes of a machine show, to find which changes that machine would accept.
+//! A driver in the state that the attributes of a machine show, to find which changes that machine would
+//! accept.
 //!
-//! The attributes do not show the modes that a device has and whether it has a limit of read buffers (all known
-//! devices have them), PASIDs of the kernel's queues, and open files. They show the whole state of a queue.
+//! The attributes do not show the modes that a device has and whether it has a limit of read buffers (all
+//! known devices have them), PASIDs of the kernel's queues, and open files. They show the whole state of
+//! a queue.
 
 use crate::device::LEAST_EVENT_LOG;
 use crate::{
@@ -60,8 +62,8 @@ const OPTIONAL: [(Example, &[&str]); 3] = [
 ];
 
 impl Driver {
-    /// Reads the devices with these numbers from the attributes of a machine. `tc_override` is the parameter of the
-    /// module.
+    /// Reads the devices with these numbers from the attributes of a machine. `tc_override` is the
+    /// parameter of the module.
     ///
     /// # Errors
     /// The first attribute that cannot be read or parsed.
@@ -147,7 +149,8 @@ impl NodeReader<'_> {
         read.map_err(|errno| FromSysfsError::Unread(self.node, name.to_owned(), errno))
     }
 
-    /// The text; `None` if the kernel does not have the attribute, or the attribute does not have a value now.
+    /// The text; `None` if the kernel does not have the attribute, or the attribute does not have a value
+    /// now.
     fn optional_text(&self, name: &str) -> Result<Option<String>, FromSysfsError> {
         match self.machine.read(self.node, name) {
             Ok(text) => Ok(Some(text)),

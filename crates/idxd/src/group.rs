@@ -15,8 +15,8 @@ pub struct IdxdGroup {
 }
 
 impl IdxdGroup {
-    /// An unconfigured group. Its traffic classes are 1 on versions 1 and 2, on which they cannot be written, and
-    /// unset on later versions.
+    /// An unconfigured group. Its traffic classes are 1 on versions 1 and 2, on which they cannot be
+    /// written, and unset on later versions.
     pub(crate) fn new(part: &Capabilities) -> Self {
         let traffic_class = if part.version <= 0x200 { 1 } else { -1 };
         Self {

@@ -8,11 +8,11 @@ pub trait HardwareAccess {
     fn occupancy(&self, device: usize, queue: usize) -> u32;
     /// Reads the software error register (SWERROR), lowest word first.
     fn software_error(&self, device: usize) -> [u64; 4];
-    /// Waits until all descriptors that a queue has accepted have ended. A server that has waited already for the
-    /// queues of [`crate::Driver::drained_by_unbind`] need not wait again.
+    /// Waits until all descriptors that a queue has accepted have ended. A server that has waited already
+    /// for the queues of [`crate::Driver::drained_by_unbind`] need not wait again.
     fn drain(&self, device: usize, queue: usize);
-    /// Waits until all descriptors that a queue has accepted from one address space have ended. Default: waits for
-    /// all descriptors of the queue.
+    /// Waits until all descriptors that a queue has accepted from one address space have ended. Default:
+    /// waits for all descriptors of the queue.
     fn drain_pasid(&self, device: usize, queue: usize, _pasid: u32) {
         self.drain(device, queue);
     }

@@ -1,4 +1,5 @@
-//! Linux's driver for data streaming accelerators (idxd) as a state machine, without input, output or threads.
+//! Linux's driver for data streaming accelerators (idxd) as a state machine, without input, output or
+//! threads.
 //!
 //! A server shows it as `/sys/bus/dsa` and `/dev/dsa`: each read of an attribute is a
 //! [`Driver::read`], each write a [`Driver::write`] that the driver accepts or refuses with the kernel's

@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// A node of the bus: a device (its number), or a queue, group or engine (number of the device, number in it).
+/// A node of the bus: a device (its number), or a queue, group or engine (number of the device, number in
+/// it).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BusNode {
     /// Device `dsaN`.

@@ -92,8 +92,8 @@ impl IdxdQueue {
         }
     }
 
-    /// Clears the configuration, as disabling does. Size, group and name of the driver remain, and so do binding
-    /// and file, as long as the queue is bound.
+    /// Clears the configuration, as disabling does. Size, group and name of the driver remain, and so do
+    /// binding and file, as long as the queue is bound.
     pub(crate) fn reset(&mut self, part: &Capabilities) {
         let driver_name = std::mem::take(&mut self.driver_name);
         let Self { size, group, bound, cdev_minor, .. } = *self;
@@ -190,8 +190,8 @@ impl IdxdQueue {
         self.enqcmds_retries
     }
 
-    /// Operations that programs may request: bit n for opcode n. It limits the device only if the device has OPCFG
-    /// (WQCAP 54).
+    /// Operations that programs may request: bit n for opcode n. It limits the device only if the device
+    /// has OPCFG (WQCAP 54).
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.operations
@@ -210,8 +210,8 @@ impl IdxdQueue {
     }
 }
 
-/// The operations that the driver shows. On version 1 it hides batches, as programs could exceed their limits by
-/// them (INTEL-SA-01084).
+/// The operations that the driver shows. On version 1 it hides batches, as programs could exceed their
+/// limits by them (INTEL-SA-01084).
 pub(crate) fn shown_operations(part: &Capabilities) -> u64 {
     let hidden = if part.version <= 0x100 { Opcode::Batch.bit() } else { 0 };
     part.op_cap & !hidden

@@ -13,8 +13,8 @@ impl Driver {
     /// Reads an attribute. Returns its text with a newline.
     ///
     /// # Errors
-    /// `ENOENT` if the node or the attribute does not exist, `EOPNOTSUPP` or `ENXIO` if the attribute does not have a
-    /// value now.
+    /// `ENOENT` if the node or the attribute does not exist, `EOPNOTSUPP` or `ENXIO` if the attribute
+    /// does not have a value now.
     pub fn read(
         &self,
         node: BusNode,

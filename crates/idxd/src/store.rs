@@ -20,8 +20,8 @@ impl Driver {
     /// Writes a text to an attribute.
     ///
     /// # Errors
-    /// `ENOENT` if the node or the attribute does not exist, `EACCES` if it is read-only, otherwise the error with
-    /// which the kernel refuses the write.
+    /// `ENOENT` if the node or the attribute does not exist, `EACCES` if it is read-only, otherwise the
+    /// error with which the kernel refuses the write.
     pub fn write(
         &mut self,
         node: BusNode,

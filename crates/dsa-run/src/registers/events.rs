@@ -27,8 +27,8 @@ impl Events {
         self.entries.store(units::narrow::fit(entries), Ordering::Release);
     }
 
-    /// Place of the log for a client. `first_queue` is the number of its queue, `pasid` that of its descriptors.
-    /// `None` while the log is off.
+    /// Place of the log for a client. `first_queue` is the number of its queue, `pasid` that of its
+    /// descriptors. `None` while the log is off.
     #[must_use]
     pub fn log_for(
         &'static self,

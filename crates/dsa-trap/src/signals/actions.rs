@@ -7,7 +7,8 @@ use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// An action, behind a lock that a signal handler can take: a thread that holds the lock has all signals blocked.
+/// An action, behind a lock that a signal handler can take: a thread that holds the lock has all signals
+/// blocked.
 struct StoredAction {
     locked: AtomicBool,
     action: UnsafeCell<MaybeUninit<libc::sigaction>>,
@@ -34,8 +35,8 @@ impl StoredAction {
     }
 }
 
-/// Releases the locks in a forked child: a thread of the parent may have held one, and the child does not have
-/// that thread.
+/// Releases the locks in a forked child: a thread of the parent may have held one, and the child does not
+/// have that thread.
 pub fn unlock_in_child() {
     for kept in &ACTIONS {
         kept.locked.store(false, Ordering::Release);
@@ -47,8 +48,8 @@ pub fn store(number: usize, action: &libc::sigaction) -> libc::sigaction {
     ACTIONS[number].with(|kept| std::mem::replace(kept, *action))
 }
 
-/// Carries out the program's action for a signal. `comes_again`: the instruction raises the signal once more, if
-/// the handler returns to it.
+/// Carries out the program's action for a signal. `comes_again`: the instruction raises the signal once
+/// more, if the handler returns to it.
 ///
 /// # Safety
 /// The arguments are those of the kernel's handler.
@@ -84,8 +85,8 @@ pub unsafe fn deliver(
     }
 }
 
-/// Sets the kernel's default action, which ends the process when the instruction raises the signal once more, or
-/// when the signal is sent again (`is_sent`).
+/// Sets the kernel's default action, which ends the process when the instruction raises the signal once
+/// more, or when the signal is sent again (`is_sent`).
 fn take_default(signal: c_int, is_sent: bool) {
     // SAFETY: a zeroed action is the default one.
     unsafe {
@@ -130,6 +131,8 @@ unsafe fn call(
     }
 }
 
+/// `sigaction` of the C library. It stores the actions for the three signals instead of setting them.
+///
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
@@ -162,6 +165,8 @@ pub unsafe extern "C" fn sigaction(
     0
 }
 
+/// `signal` of the C library, by [`sigaction`].
+///
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
@@ -181,8 +186,10 @@ pub unsafe extern "C" fn signal(signal: c_int, handler: libc::sighandler_t) -> l
     }
 }
 
+/// `signal` of the C library in programs of strict POSIX or System V, by [`sigaction`].
+///
 /// # Safety
-/// As the C library's: what `signal` is in programs of strict POSIX or System V.
+/// As the C library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __sysv_signal(
     signal: c_int,

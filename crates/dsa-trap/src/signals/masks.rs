@@ -1,5 +1,5 @@
-//! Signal masks without the three signals: the library stores which of them a thread has blocked, and never blocks
-//! them in the kernel.
+//! Signal masks without the three signals: the library stores which of them a thread has blocked, and
+//! never blocks them in the kernel.
 
 use super::{OWN, running_handler, stacks};
 use crate::libc_functions::next;
@@ -27,8 +27,8 @@ fn own_bits(set: &libc::sigset_t) -> u64 {
     OWN.iter().enumerate().map(|(number, own)| u64::from(has(*own)) << number).sum()
 }
 
-/// The signals of the three that a handler blocks, as bits: those of its action's set, and its own `signal`, if
-/// any.
+/// The signals of the three that a handler blocks, as bits: those of its action's set, and its own
+/// `signal`, if any.
 pub fn blocked_by(set: &libc::sigset_t, signal: Option<c_int>) -> u64 {
     own_bits(set) | signal.and_then(super::position).map_or(0, |number| 1 << number)
 }
@@ -68,6 +68,8 @@ unsafe fn change(how: c_int, new: *const libc::sigset_t, old: *mut libc::sigset_
         how, new, old)
 }
 
+/// `pthread_sigmask` of the C library. It stores the three signals of the mask instead of blocking them.
+///
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
@@ -112,6 +114,8 @@ pub unsafe extern "C" fn pthread_sigmask(
     0
 }
 
+/// `sigprocmask` of the C library, by [`pthread_sigmask`].
+///
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]

@@ -1,8 +1,9 @@
 //! The handler of the program that is running in a thread.
 //!
-//! While a handler runs, the signals of its action's mask are blocked. It may never return, but jump behind a
-//! call of `sigsetjmp`, whose own change of the mask is not seen. So a handler's frame has a mark: if the mark is
-//! gone, or is on a part of the stack that was left, the handler is not running any more.
+//! While a handler runs, the signals of its action's mask are blocked. It may never return, but jump
+//! behind a call of `sigsetjmp`, whose own change of the mask is not seen. So a handler's frame has a
+//! mark: if the mark is gone, or is on a part of the stack that was left, the handler is not running any
+//! more.
 
 use crate::thread_locals::local;
 

@@ -1,8 +1,9 @@
 //! Alternate signal stacks that are too small for the handler of this library.
 //!
-//! The kernel accepts stacks of 2 KiB, enough for a handler of a few lines. The handler of this library and the
-//! registers that the kernel saves need more, and would write below the stack. The program still sees the stack
-//! that it has set, and the kernel gets a larger one, on which the program's handlers run too.
+//! The kernel accepts stacks of 2 KiB, enough for a handler of a few lines. The handler of this library
+//! and the registers that the kernel saves need more, and would write below the stack. The program still
+//! sees the stack that it has set, and the kernel gets a larger one, on which the program's handlers run
+//! too.
 
 use super::masks;
 use crate::libc_functions::next;
@@ -13,14 +14,16 @@ use std::mem::MaybeUninit;
 
 /// Stack of the handler in bytes, without the frames of the kernel.
 const HANDLER_BYTES: usize = 4 << 10;
-/// Bytes of a stack of this library, without the frames of the kernel: enough for a program's handler as well.
+/// Bytes of a stack of this library, without the frames of the kernel: enough for a program's handler as
+/// well.
 const OWN_BYTES: usize = 64 << 10;
 /// Bytes of the largest frame without tile registers: registers of AVX-512, legacy registers, the kernel's
 /// information on the signal, and red zone.
 const FRAME_BYTES_WITHOUT_TILES: usize = 3584;
 
-/// Least size of a stack in bytes: the frame of the trapped instruction, and one more, as its operand may fault.
-/// Tile registers, which only some programs have requested from the kernel, are far larger than all others.
+/// Least size of a stack in bytes: the frame of the trapped instruction, and one more, as its operand may
+/// fault. Tile registers, which only some programs have requested from the kernel, are far larger than
+/// all others.
 fn least_bytes() -> usize {
     /// The request of `arch_prctl`, and the bit of tile data [kernel: Documentation/arch/x86/xstate.rst].
     const ARCH_GET_XCOMP_PERM: libc::c_long = 0x1022;
@@ -33,7 +36,8 @@ fn least_bytes() -> usize {
     HANDLER_BYTES + 2 * frame_bytes().unwrap_or(FRAME_BYTES_WITHOUT_TILES).min(most)
 }
 
-/// Bytes of the largest frame that the kernel writes for a signal on this CPU; `None` if it does not report it.
+/// Bytes of the largest frame that the kernel writes for a signal on this CPU; `None` if it does not
+/// report it.
 fn frame_bytes() -> Option<usize> {
     // SAFETY: a look at what the kernel has given to this process.
     let bytes = units::narrow::usize_from(unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) });
@@ -59,6 +63,8 @@ pub fn current() -> libc::stack_t {
     }
 }
 
+/// `sigaltstack` of the C library. It sets a larger stack in place of one that is too small.
+///
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]

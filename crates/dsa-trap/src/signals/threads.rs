@@ -1,20 +1,21 @@
-//! New threads, which inherit the mask of the thread that creates them, with the signals that are blocked only in
-//! this library as well.
+//! New threads, which inherit the mask of the thread that creates them, with the signals that are blocked
+//! only in this library as well.
 
 use crate::libc_functions::next;
 use crate::thread_locals::local;
 use std::ffi::{c_int, c_void};
 
-type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+/// Start routine of a thread.
+type StartRoutine = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 /// Arguments of a new thread that blocks some of the three signals.
 struct ThreadStart {
     blocked: u64,
-    start: Start,
+    start: StartRoutine,
     argument: *mut c_void,
 }
 
-/// Start function: blocks the signals that the creator has blocked, and calls the program's own function. That
+/// Start routine: blocks the signals that the creator has blocked, and calls the program's own function. That
 /// one may unwind through this frame (`pthread_exit`), which owns nothing by then.
 extern "C-unwind" fn begin(beginning: *mut c_void) -> *mut c_void {
     // SAFETY: the box of `pthread_create`, for this thread alone.
@@ -24,13 +25,16 @@ extern "C-unwind" fn begin(beginning: *mut c_void) -> *mut c_void {
     start(argument)
 }
 
+/// `pthread_create` of the C library. The thread inherits the signals that its creator has blocked in this
+/// library.
+///
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_create(
     thread: *mut libc::pthread_t,
     attributes: *const libc::pthread_attr_t,
-    start: Start,
+    start: StartRoutine,
     argument: *mut c_void,
 ) -> c_int {
     let blocked = local().blocked.get();
@@ -49,10 +53,10 @@ pub unsafe extern "C" fn pthread_create(
 fn create(
     thread: *mut libc::pthread_t,
     attributes: *const libc::pthread_attr_t,
-    start: Start,
+    start: StartRoutine,
     argument: *mut c_void,
 ) -> c_int {
     next!(c"pthread_create"
-        as fn(*mut libc::pthread_t, *const libc::pthread_attr_t, Start, *mut c_void) -> c_int;
+        as fn(*mut libc::pthread_t, *const libc::pthread_attr_t, StartRoutine, *mut c_void) -> c_int;
         thread, attributes, start, argument)
 }

@@ -159,6 +159,8 @@ fn stream_or(
     }
 }
 
+/// `fopen` of the C library. It redirects paths of the run.
+///
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
@@ -170,6 +172,8 @@ pub unsafe extern "C" fn fopen(path: *const c_char, mode: *const c_char) -> *mut
     )
 }
 
+/// `fopen64` of the C library. It redirects paths of the run.
+///
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]

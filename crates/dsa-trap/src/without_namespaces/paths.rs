@@ -64,8 +64,8 @@ impl<'a> RunPath<'a> {
         Some(OpenRequest::Attribute(nodes.rsplit_once('/')?.1, attribute))
     }
 
-    /// Calls `work` with the path of the ordinary file below the run's directory. It allocates nothing, as its
-    /// callers may be in a signal handler.
+    /// Calls `work` with the path of the ordinary file below the run's directory. It allocates nothing,
+    /// as its callers may be in a signal handler.
     pub fn with_file<R>(&self, work: impl FnOnce(*const c_char) -> R) -> R {
         let mut bytes = [0_u8; libc::PATH_MAX as usize];
         let mut rest = &mut bytes[..];

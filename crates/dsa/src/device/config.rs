@@ -144,8 +144,8 @@ impl QueueConfig {
         Self { size, mode, priority, limits, entries, enabled: None, in_flight: None }
     }
 
-    /// The same configuration with `has_pasid` set by the mode: descriptors of a shared queue name their PASID
-    /// and privilege, those of a dedicated queue have the queue's.
+    /// The same configuration with `has_pasid` set by the mode: descriptors of a shared queue name their
+    /// PASID and privilege, those of a dedicated queue have the queue's.
     pub(super) fn with_pasid_of_mode(&self) -> Self {
         let has_pasid = self.mode != Mode::Dedicated;
         Self { limits: QueueLimits { has_pasid, ..self.limits }, ..*self }

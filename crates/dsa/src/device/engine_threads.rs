@@ -54,7 +54,8 @@ impl Shared {
         }
     }
 
-    /// Raises the interrupt that a descriptor requests, unless a check refused its flags, handle or privilege.
+    /// Raises the interrupt that a descriptor requests, unless a check refused its flags, handle or
+    /// privilege.
     fn interrupt(&self, origin: &SubmissionOrigin, ended: &EndedDescriptor<'_>) {
         let Some(hook) = &self.hooks.on_interrupt else { return };
         let is_refused = matches!(

@@ -1,9 +1,9 @@
 //! Entries of a queue that several processes share, and the process that occupies each.
 //!
-//! Each process has a [`super::SoftwareDevice`] with engines of its own, and keeps the descriptors that it has
-//! submitted. The processes share only the information which entries are occupied: each entry has a slot in
-//! memory that all processes map, so no lock is held across processes. The slots of a process that was killed
-//! have its number, and its supervisor frees them: nothing else of the queue is lost.
+//! Each process has a [`super::SoftwareDevice`] with engines of its own, and keeps the descriptors that
+//! it has submitted. The processes share only the information which entries are occupied: each entry has
+//! a slot in memory that all processes map, so no lock is held across processes. The slots of a process
+//! that was killed have its number, and its supervisor frees them: nothing else of the queue is lost.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,7 +20,8 @@ pub enum EntryCounting {
 /// The entries of a queue in shared memory.
 #[derive(Clone, Copy, Debug)]
 pub struct EntrySlots {
-    /// A slot for each entry: 0 if the entry is free, else the number of the client whose descriptor is in it.
+    /// A slot for each entry: 0 if the entry is free, else the number of the client whose descriptor is
+    /// in it.
     pub slots: &'static [AtomicU32],
     /// Number of this process, which no other process has at the time.
     pub client: NonZeroU32,
@@ -51,8 +52,8 @@ impl EntrySlots {
         })
     }
 
-    /// Frees an entry of this client. It does nothing if a supervisor has freed the entry meanwhile, as another
-    /// client may have it.
+    /// Frees an entry of this client. It does nothing if a supervisor has freed the entry meanwhile, as
+    /// another client may have it.
     pub(super) fn free(&self, slot: usize) {
         let own = self.client.get();
         let _ = self.slots[slot].compare_exchange(own, 0, Ordering::AcqRel, Ordering::Relaxed);

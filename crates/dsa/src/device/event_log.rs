@@ -135,8 +135,8 @@ pub struct EventLogPlace {
     pub writer: &'static AtomicU32,
     /// The number of this process among the clients.
     pub client: NonZeroU32,
-    /// Number of this process's first queue in the device of the log. A process may have engines for only some
-    /// of the queues.
+    /// Number of this process's first queue in the device of the log. A process may have engines for only
+    /// some of the queues.
     pub first_queue: usize,
     /// PASID of all descriptors, if the queues set it. The PASID in the descriptors is then ignored. `None`:
     /// the PASID in each descriptor counts.

@@ -63,7 +63,7 @@ struct GroupState {
     batches: Vec<((usize, Tag), Arc<RunningBatch>)>,
     stopped: bool,
     idle: Idle,
-    /// Threads that wait for descriptors to end. A signal costs a call of the system.
+    /// Number of threads that wait for descriptors to end: a signal costs a system call.
     awaiting: usize,
 }
 
@@ -96,7 +96,7 @@ impl EngineGroup {
         &self.queues[queue].limits
     }
 
-    /// A posted write to a dedicated queue.
+    /// Submits a descriptor to a dedicated queue by a posted write.
     pub fn post(&self, queue: usize, entry: (Descriptor, Tag)) -> Posted {
         let QueueConfig { size, mode, .. } = self.queues[queue];
         if mode != Mode::Dedicated {
@@ -109,7 +109,7 @@ impl EngineGroup {
         }
     }
 
-    /// A write with an answer to a shared queue.
+    /// Submits a descriptor to a shared queue by an enqueue command.
     pub fn enqueue(&self, queue: usize, entry: (Descriptor, Tag)) -> EnqueueAnswer {
         let QueueConfig { size, mode, .. } = self.queues[queue];
         let Mode::Shared { threshold } = mode else { return EnqueueAnswer::Retry };
@@ -180,7 +180,7 @@ impl EngineGroup {
         self.wait_while(state, |state| state.queues[queue].has_before(end));
     }
 
-    /// Waits for descriptors to end.
+    /// Waits for descriptors to end while `busy` is true.
     fn wait_while(
         &self,
         mut state: MutexGuard<'_, GroupState>,

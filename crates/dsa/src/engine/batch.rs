@@ -280,7 +280,8 @@ impl RunningBatch {
         }
     }
 
-    /// The record of the batch (members done, whether one has failed), and whether the record of a member waits.
+    /// The record of the batch (members done, whether one has failed), and whether the record of a member
+    /// waits.
     fn record(&self, progress: &BatchProgress, engine: &SoftwareEngine) -> (Record, bool) {
         let record = match progress.stopped {
             None if !progress.has_failed => Record::with_status(status::SUCCESS),

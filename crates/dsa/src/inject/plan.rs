@@ -60,8 +60,8 @@ pub struct InjectionPlan {
 pub struct PageFaults {
     /// `rate`: share of descriptors for which a page of an operand is absent.
     pub rate: f64,
-    /// `ranges`: addresses whose pages are absent for every descriptor, record and list included. `from` is the
-    /// first address, `to` the first one behind the range.
+    /// `ranges`: addresses whose pages are absent for every descriptor, record and list included. `from`
+    /// is the first address, `to` the first one behind the range.
     pub ranges: Vec<Range<u64>>,
 }
 

@@ -51,8 +51,9 @@ pub(crate) fn guarded<R: Copy>(work: impl FnOnce() -> R) -> Option<R> {
     (faulted == 0).then(|| unsafe { call.result.assume_init() })
 }
 
-/// Calls `run(call)`. Returns 0 when it returns, and 1 if a handler has set the context to `recovery`. It saves
-/// the registers that a function has to keep, and stores the stack and the instruction to resume at.
+/// Calls `run(call)`. Returns 0 when it returns, and 1 if a handler has set the context to `recovery`. It
+/// saves the registers that a function has to keep, and stores the stack and the instruction to resume
+/// at.
 #[unsafe(naked)]
 #[allow(unsafe_code)]
 unsafe extern "C" fn call_guarded(

@@ -22,10 +22,11 @@ pub(super) fn install() {
     install_with(put_ours);
 }
 
-/// Keeps this crate from installing signal handlers: the caller's handlers for SIGSEGV and SIGBUS have to call
-/// [`recover`]. It has to be called before the first descriptor is executed, and does not remove handlers that
-/// are installed already. A handler that executes descriptors itself needs a stack for two frames of the kernel
-/// (`AT_MINSIGSTKSZ`, 3.4 KB with AVX-512) and 4 KiB more, since an operand of the descriptor may fault.
+/// Keeps this crate from installing signal handlers: the caller's handlers for SIGSEGV and SIGBUS have to
+/// call [`recover`]. It has to be called before the first descriptor is executed, and does not remove
+/// handlers that are installed already. A handler that executes descriptors itself needs a stack for two
+/// frames of the kernel (`AT_MINSIGSTKSZ`, 3.4 KB with AVX-512) and 4 KiB more, since an operand of the
+/// descriptor may fault.
 pub fn leave_handlers_to_caller() {
     install_with(|| {});
 }
@@ -66,9 +67,10 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context
     }
 }
 
-/// Ends the guarded call of this thread whose memory access raised the signal: sets the interrupted context to
-/// behind the call, where the thread goes on when the handler returns. Does nothing and returns `false` for a
-/// signal that is not such a fault. It takes no lock, allocates nothing, and makes no system call.
+/// Ends the guarded call of this thread whose memory access raised the signal: sets the interrupted
+/// context to behind the call, where the thread goes on when the handler returns. Does nothing and
+/// returns `false` for a signal that is not such a fault. It takes no lock, allocates nothing, and makes
+/// no system call.
 ///
 /// # Safety
 /// The arguments are those that the kernel passes to a handler with `SA_SIGINFO`, in that handler.

@@ -7,8 +7,8 @@ use std::cell::Cell;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Touch {
     Read,
-    /// Read and written back. The operation writes the byte anyway, so another thread that writes it at the same
-    /// time races with the operation already.
+    /// Read and written back. The operation writes the byte anyway, so another thread that writes it at
+    /// the same time races with the operation already.
     Write,
     /// As [`Self::Write`], but in one atomic access: the operation may leave the byte unchanged.
     WriteAtOnce,

@@ -28,8 +28,8 @@ fn copy_in_order(from: u64, to: u64, length: u64) {
     }
 }
 
-/// Copies bytes by a string instruction without a test of their pages. Returns false if the instruction is not
-/// suitable or faulted.
+/// Copies bytes by a string instruction without a test of their pages. Returns false if the instruction
+/// is not suitable or faulted.
 fn try_string_copy(from: u64, to: u64, length: u64) -> bool {
     STRING_BYTES.contains(&length)
         && is_x86_feature_detected!("ermsb")

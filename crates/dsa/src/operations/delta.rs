@@ -9,11 +9,11 @@ use crate::memory::{Fault, Span, bytes, bytes_mut, guarded};
 use crate::record::Record;
 
 /// A unit that is compared.
-type Unit = [u8; 8];
+type DeltaUnit = [u8; 8];
 /// An entry of a record: the number of a unit, and its bytes.
-type Entry = [u8; 10];
-const UNIT: u64 = size_of::<Unit>() as u64;
-const ENTRY: u64 = size_of::<Entry>() as u64;
+type DeltaEntry = [u8; 10];
+const UNIT: u64 = size_of::<DeltaUnit>() as u64;
+const ENTRY: u64 = size_of::<DeltaEntry>() as u64;
 const _: () = assert!(ENTRY == DELTA_ENTRY_BYTES as u64);
 
 const EQUAL: u8 = 0;
@@ -85,24 +85,24 @@ fn compare(first: u64, second: u64, record: u64, (units, entries): (u64, u64)) -
         if written == entries {
             return Compared { units: unit, entries: written, is_full: true };
         }
-        let mut entry = Entry::default();
+        let mut entry = DeltaEntry::default();
         entry[..2].copy_from_slice(&low(unit).to_le_bytes()[..2]);
         entry[2..].copy_from_slice(&other);
         #[allow(unsafe_code)]
         // SAFETY: inside a guard; the record is memory that the submitter names.
         unsafe {
-            bytes_mut::<Entry>(record.wrapping_add(written * ENTRY)).write_unaligned(entry);
+            bytes_mut::<DeltaEntry>(record.wrapping_add(written * ENTRY)).write_unaligned(entry);
         }
         written += 1;
     }
     Compared { units, entries: written, is_full: false }
 }
 
-fn unit_at(address: u64) -> Unit {
+fn unit_at(address: u64) -> DeltaUnit {
     #[allow(unsafe_code)]
     // SAFETY: inside a guard.
     unsafe {
-        bytes::<Unit>(address).read_unaligned()
+        bytes::<DeltaUnit>(address).read_unaligned()
     }
 }
 
@@ -156,7 +156,7 @@ fn apply(descriptor: &Descriptor, from: Applied, end: u64) -> Applied {
         #[allow(unsafe_code)]
         // SAFETY: inside a guard.
         let entry = unsafe {
-            bytes::<Entry>(within_memory(descriptor.first(), applied.entries * ENTRY))
+            bytes::<DeltaEntry>(within_memory(descriptor.first(), applied.entries * ENTRY))
                 .read_unaligned()
         };
         let offset = u16::from_le_bytes([entry[0], entry[1]]);
@@ -170,13 +170,13 @@ fn apply(descriptor: &Descriptor, from: Applied, end: u64) -> Applied {
         if applied.error.is_some() {
             return applied;
         }
-        let mut data = Unit::default();
+        let mut data = DeltaUnit::default();
         data.copy_from_slice(&entry[2..]);
         #[allow(unsafe_code)]
         // SAFETY: inside a guard; the destination is memory that the submitter names.
         unsafe {
             let to = within_memory(descriptor.second(), u64::from(offset) * UNIT);
-            bytes_mut::<Unit>(to).write_unaligned(data);
+            bytes_mut::<DeltaUnit>(to).write_unaligned(data);
         }
         applied = Applied { entries: applied.entries + 1, last: Some(offset), error: None };
     }

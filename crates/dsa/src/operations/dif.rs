@@ -109,9 +109,9 @@ impl<'a> Format<'a> {
         self.block + PROTECTION_BYTES
     }
 
-    /// Runs an operation over blocks. `source_bytes` is the size of a block in the source. `check` returns the
-    /// DIF status of block number n, `on_block` processes the block if that is 0; both get its guard. `tags`
-    /// adds the tags behind the last block to a record.
+    /// Runs an operation over blocks. `source_bytes` is the size of a block in the source. `check`
+    /// returns the DIF status of block number n, `on_block` processes the block if that is 0; both get
+    /// its guard. `tags` adds the tags behind the last block to a record.
     fn run(
         &self,
         (source_bytes, written): (u64, Option<(u64, u64)>),

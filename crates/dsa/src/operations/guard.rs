@@ -54,8 +54,8 @@ const STEP: usize = 256;
 pub(super) struct Guard(Option<Digest>);
 
 impl Guard {
-    /// The method for CRCs that begin with `seed`. The library chooses its code by the processor's features here,
-    /// outside of any guard of memory.
+    /// The method for CRCs that begin with `seed`. The library chooses its code by the processor's
+    /// features here, outside of any guard of memory.
     pub fn new(seed: u16) -> Self {
         let folds = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")

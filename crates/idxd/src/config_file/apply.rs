@@ -63,8 +63,8 @@ pub(super) const ORDER: &[&str] = &[
     "block_on_fault",
 ];
 
-/// Attributes whose sum over several nodes is limited. All that change are 0 in between, so that the limit is not
-/// exceeded.
+/// Attributes whose sum over several nodes is limited. All that change are 0 in between, so that the
+/// limit is not exceeded.
 pub(super) const SUMS: [&str; 2] = ["size", "read_buffers_reserved"];
 
 impl SavedConfig {
@@ -133,8 +133,8 @@ impl SavedConfig {
         Ok(())
     }
 
-    /// Adds missing driver names by the type of the queue: kernels before 6.7 did not have `driver_name`, nor do
-    /// their files.
+    /// Adds missing driver names by the type of the queue: kernels before 6.7 did not have `driver_name`,
+    /// nor do their files.
     fn complete_driver_names(
         &self,
         driver: &mut Driver,

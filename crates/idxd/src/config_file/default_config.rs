@@ -10,11 +10,12 @@ const ENTRIES: u16 = 16;
 const PRIORITY: u8 = 10;
 
 impl SavedConfig {
-    /// The default configuration: on each device a dedicated queue whose name DPDK looks for, and a shared queue for
-    /// all other programs. The dedicated queue has one engine, the shared queue all others.
+    /// The default configuration: on each device a dedicated queue whose name DPDK looks for, and a
+    /// shared queue for all other programs. The dedicated queue has one engine, the shared queue all
+    /// others.
     ///
-    /// On a device with one engine or one group both queues share it. A queue that the device does not have is left
-    /// out.
+    /// On a device with one engine or one group both queues share it. A queue that the device does not
+    /// have is left out.
     #[must_use]
     pub fn default_for(parts: &[Capabilities]) -> Self {
         let devices = parts.iter().enumerate();

@@ -1,7 +1,7 @@
 //! Steps from the present configuration of devices to another one, each tried on a copy of the driver.
 //!
-//! First nodes are disabled: queues that change, and a device if a value changes that it reads only when it is
-//! enabled. Then values are written, then nodes are enabled.
+//! First nodes are disabled: queues that change, and a device if a value changes that it reads only when
+//! it is enabled. Then values are written, then nodes are enabled.
 
 use super::apply::{ApplyError, ORDER, SUMS, bind, set};
 use super::whole_devices::{is_unset, queue_driver};
@@ -158,8 +158,8 @@ impl Planner {
         }
     }
 
-    /// Whether a value changes that a device reads when it is enabled: settings of groups, sizes, its own limits. The
-    /// driver does not refuse all of these writes on an enabled device.
+    /// Whether a value changes that a device reads when it is enabled: settings of groups, sizes, its own
+    /// limits. The driver does not refuse all of these writes on an enabled device.
     fn must_be_off(&self, number: usize, own: &[&NodeSettings]) -> bool {
         own.iter().any(|entry| {
             let halted = entry.node == BusNode::Device(number)
@@ -177,8 +177,8 @@ impl Planner {
         })
     }
 
-    /// Clears values before others are written: values whose sum would exceed a limit in between, and values that
-    /// can be cleared only by a detour.
+    /// Clears values before others are written: values whose sum would exceed a limit in between, and
+    /// values that can be cleared only by a detour.
     fn clear(&mut self, own: &[&NodeSettings]) {
         for attribute in SUMS {
             let changes = |entry: &&&NodeSettings| {

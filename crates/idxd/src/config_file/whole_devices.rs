@@ -1,4 +1,5 @@
-//! Completes a file to configurations of whole devices, and finds the values that an unconfigured device accepts.
+//! Completes a file to configurations of whole devices, and finds the values that an unconfigured device
+//! accepts.
 
 use super::apply::ApplyError;
 use super::trial::TrialDriver;
@@ -61,8 +62,8 @@ impl SavedConfig {
         Self::from_devices(&reset(driver, numbers), numbers)
     }
 
-    /// Finds the configuration that each device of the file would have. Values that the file does not have are as
-    /// after a disable. Finds all refusals, except those that follow from another one.
+    /// Finds the configuration that each device of the file would have. Values that the file does not
+    /// have are as after a disable. Finds all refusals, except those that follow from another one.
     #[must_use]
     pub fn accepted_by(&self, driver: &Driver) -> AcceptedConfig {
         let nodes: BTreeSet<BusNode> = driver.nodes().collect();
@@ -82,9 +83,9 @@ impl SavedConfig {
         AcceptedConfig { configuration, refusals: trial.refusals, changed }
     }
 
-    /// Adapts the file to the kernel of a driver. Kernels before 6.7 did not have `driver_name`, nor do their files:
-    /// the name follows from the type. Attributes that an older kernel does not have are removed if they have the
-    /// value that it uses anyway.
+    /// Adapts the file to the kernel of a driver. Kernels before 6.7 did not have `driver_name`, nor do
+    /// their files: the name follows from the type. Attributes that an older kernel does not have are
+    /// removed if they have the value that it uses anyway.
     fn for_kernel_of(&self, driver: &Driver) -> Self {
         let mut named = self.clone();
         for entry in &mut named.entries {
@@ -132,8 +133,8 @@ impl SavedConfig {
         changed
     }
 
-    /// The same configuration without defaults: without queues as they are after a disable, and without texts that
-    /// cannot be written. accel-config accepts such a file; it would stop at a threshold of 0.
+    /// The same configuration without defaults: without queues as they are after a disable, and without
+    /// texts that cannot be written. accel-config accepts such a file; it would stop at a threshold of 0.
     #[must_use]
     pub fn without_defaults(&self, driver: &Driver) -> Self {
         let unconfigured = Self::unconfigured(driver, &self.devices());

@@ -75,7 +75,8 @@ impl EngineGroup {
         Some(Task::Help { queue: *queue, tag: *tag, batch: Arc::clone(batch) })
     }
 
-    /// Wakes another engine if there is more to do. If the task is a drain, waits for the descriptors before it.
+    /// Wakes another engine if there is more to do. If the task is a drain, waits for the descriptors
+    /// before it.
     fn begin(&self, mut state: MutexGuard<'_, GroupState>, task: Task) -> Task {
         let has_more = self.waiting.load(Ordering::Relaxed) > 0
             || state.batches.iter().any(|(_, own)| own.has_work());
