@@ -159,7 +159,7 @@ fn a_program_with_the_address_sanitizer_works_and_its_errors_are_still_found() {
         let (out, report) = run(&program, preloaded, &settings);
         assert_eq!(out, expected, "{preloaded}");
         assert_eq!(report.calls("memcpy", "device"), 0, "{}", report.0);
-        assert!(report.0.contains("note: __asan_init is there"), "{}", report.0);
+        assert!(report.0.contains("note: __asan_init is loaded"), "{}", report.0);
         for (bytes, is_error) in [("9999", false), ("10000", true)] {
             let own = TempDir::new().expect("can be created");
             let output = below_a_run(own.path(), &[], preloaded)
