@@ -48,7 +48,7 @@ pub struct CalibrateArguments {
     /// Measure nothing: make the platform from an earlier measurement.
     #[arg(long, value_name = "MEASURED", conflicts_with_all = ["seconds", "cpu"])]
     from: Option<PathBuf>,
-    /// For people or for programs.
+    /// Format of the output.
     #[arg(long, value_enum, default_value_t = CalibrateFormat::Table)]
     format: CalibrateFormat,
 }

@@ -17,7 +17,7 @@ const INDENT: usize = 29;
 /// Each item is tried (a register is read, an event opened, a plan made), and nothing is written.
 #[derive(Args)]
 pub struct HostDoctorArguments {
-    /// For people or for programs
+    /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     format: TextOrJson,
 }

@@ -38,7 +38,7 @@ pub struct RestoreArguments {
     #[arg(long, hide = true)]
     after_holder: bool,
 
-    /// For people or for programs
+    /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     format: TextOrJson,
 }

@@ -23,7 +23,7 @@ pub struct StatusArguments {
     #[arg(long)]
     explain: bool,
 
-    /// For people or for programs
+    /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     format: TextOrJson,
 }

@@ -70,7 +70,7 @@ pub struct SteerArguments {
     /// Write; without it nothing is written
     #[arg(long)]
     apply: bool,
-    /// For people, or an object per socket and window for programs
+    /// Format of the output: text, or a JSON object for each socket and window
     #[arg(long, value_enum, default_value_t)]
     format: TextOrJson,
 }

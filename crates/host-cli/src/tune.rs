@@ -61,7 +61,7 @@ pub struct TuneArguments {
     #[arg(long, global = true, value_name = "MS", default_value_t = 200, value_parser = within(1..=60_000))]
     window: u64,
 
-    /// For people or for programs
+    /// Format of the output
     #[arg(long, global = true, value_enum, default_value_t)]
     format: TextOrJson,
 }

@@ -40,7 +40,7 @@ pub struct TableCheckArguments {
     #[arg(long, value_name = "N", default_value_t = 2048, value_parser = within(64..=1_000_000))]
     lines: u64,
 
-    /// For people or for programs
+    /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     format: TextOrJson,
 }

@@ -13,19 +13,19 @@ use crate::progress_line::ProgressLine;
 /// Error of an oracle that gives no more answers.
 #[derive(Debug, thiserror::Error)]
 pub enum OracleError {
-    /// Ctrl-C
+    /// Ctrl-C was pressed.
     #[error("interrupted")]
     Stopped,
-    /// no slice ever had the most look-ups
+    /// No slice ever had clearly the most look-ups.
     #[error(
         "no slice stood out in the first {0} questions; the counters do not count, or other programs keep all \
          slices busy"
     )]
     Silent(u64),
-    /// a counter cannot be read
+    /// A counter cannot be read.
     #[error("{0}")]
     Counter(#[from] FileError),
-    /// the thread cannot be moved
+    /// The thread cannot be moved to the processor of the oracle.
     #[error("{0}")]
     Memory(#[from] ProbeMemoryError),
 }

@@ -50,7 +50,7 @@ pub struct LatencyArguments {
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = within(1..=10_000))]
     samples: u64,
 
-    /// For people or for programs
+    /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     format: TextOrJson,
 }

@@ -53,7 +53,7 @@ pub struct MapArguments {
     #[arg(long, value_name = "QUERIES", default_value_t = 4_000_000, value_parser = within(10_000..=10_000_000_000))]
     budget: u64,
 
-    /// For people or for programs
+    /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     format: TextOrJson,
 }

@@ -109,7 +109,7 @@ impl<'m> Keyspace<'m> {
         };
         let (key_bytes, old) = lines.sizes(entry.item);
         let (had, needed) = (lines_needed(key_bytes, old), lines_needed(key_bytes, value.len()));
-        if needed > had + lines.free() {
+        if needed > had + lines.free_count() {
             return Err(Full);
         }
         entry.hits = entry.hits.saturating_add(1);

@@ -61,15 +61,18 @@ impl<'m> Lines<'m> {
         if item < self.hot { Pool::Hot } else { Pool::Cold }
     }
 
-    pub fn hot(&self) -> usize {
+    /// Number of hot lines.
+    pub fn hot_count(&self) -> usize {
         self.hot as usize
     }
 
-    pub fn all(&self) -> usize {
+    /// Number of lines of both pools.
+    pub fn count(&self) -> usize {
         self.lines.len()
     }
 
-    pub fn free(&self) -> usize {
+    /// Number of free lines of both pools.
+    pub fn free_count(&self) -> usize {
         self.free_hot.len() + self.free_cold.len()
     }
 
@@ -77,7 +80,7 @@ impl<'m> Lines<'m> {
     /// number of its first line.
     pub fn store(&mut self, pool: Pool, key: &[u8], value: &[u8]) -> Result<u32, Full> {
         let lines = lines_needed(key.len(), value.len());
-        if self.free() < lines {
+        if self.free_count() < lines {
             return Err(Full);
         }
         // From the last line to the first: each one is linked to the one behind it.
@@ -238,11 +241,11 @@ mod tests {
         for (key, value) in [(0, 0), (1, 51), (1, 52), (60, 0), (52, 60), (52, 61), (200, 1000)] {
             let (key, value): (Vec<u8>, Vec<u8>) = ((0..key).collect(), vec![key; value]);
             let item = lines.store(Pool::Hot, &key, &value).expect("there are enough");
-            assert_eq!(64 - lines.free(), lines_needed(key.len(), value.len()));
+            assert_eq!(64 - lines.free_count(), lines_needed(key.len(), value.len()));
             assert!(lines.has_key(item, &key) && !lines.has_key(item, &[9; 7]));
             assert_eq!(lines.copy(item), (key, value));
             lines.remove(item);
-            assert_eq!(lines.free(), 64);
+            assert_eq!(lines.free_count(), 64);
         }
         // The numbers in the help text.
         assert_eq!((lines_needed(1, 51), lines_needed(1, 52), lines_needed(1, 51 + 60)), (1, 2, 2));
@@ -257,7 +260,7 @@ mod tests {
         let items: Vec<u32> =
             (0..8).map(|key| lines.store(Pool::Hot, &[key], b"v").expect("is left")).collect();
         let hot = items.iter().filter(|item| lines.pool_of(**item) == Pool::Hot).count();
-        assert_eq!((hot, lines.free()), (2, 0));
+        assert_eq!((hot, lines.free_count()), (2, 0));
         assert_eq!(lines.store(Pool::Cold, b"k", b"v"), Err(Full));
     }
 }

@@ -19,7 +19,7 @@ impl Keyspace<'_> {
             self.index.iter().map(|entry| (entry.hits, entry.item)).collect();
         // Among equals those that are hot already stay: hot lines have the lower numbers.
         ranked.sort_unstable_by_key(|&(hits, item)| (std::cmp::Reverse(hits), item));
-        let mut room = self.lines.hot();
+        let mut room = self.lines.hot_count();
         let mut last = None;
         for &(hits, item) in ranked.iter().take_while(|(hits, _)| *hits > 0) {
             let (key, value) = self.lines.sizes(item);
@@ -169,7 +169,7 @@ mod tests {
                 prop_assert_eq!(keys.len(), expected.len());
             }
             let used: usize = expected.values().map(|value| lines_needed(1, value.len())).sum();
-            prop_assert_eq!(keys.lines().free(), 120 - used);
+            prop_assert_eq!(keys.lines().free_count(), 120 - used);
             for (key, expected) in &expected {
                 prop_assert_eq!(&value(&mut keys, &[*key]), &Some(expected.clone()));
             }

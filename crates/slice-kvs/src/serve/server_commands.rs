@@ -44,7 +44,7 @@ pub fn info(
 
 fn sections(core: &ServingCore<'_>) -> Vec<(&'static str, String)> {
     let (lines, counts, look_ups) = (core.keys.lines(), &core.counts, core.keys.look_ups);
-    let used = (lines.all() - lines.free()) as u64 * LINE_BYTES;
+    let used = (lines.count() - lines.free_count()) as u64 * LINE_BYTES;
     let node = &core.cluster.nodes[core.node];
     let mode = if core.cluster.is_shared() { "cluster" } else { "standalone" };
     vec![
@@ -63,7 +63,7 @@ fn sections(core: &ServingCore<'_>) -> Vec<(&'static str, String)> {
             "Memory",
             format!(
                 "used_memory:{used}\r\nmaxmemory:{}\r\nmaxmemory_policy:noeviction\r\n",
-                lines.all() as u64 * LINE_BYTES
+                lines.count() as u64 * LINE_BYTES
             ),
         ),
         (
@@ -87,7 +87,7 @@ fn sections(core: &ServingCore<'_>) -> Vec<(&'static str, String)> {
                 node.core,
                 node.slice.0,
                 core.keys.hot_keys(),
-                lines.hot(),
+                lines.hot_count(),
                 look_ups.hot,
                 counts.rankings,
             ),
@@ -175,7 +175,7 @@ pub fn config(
     let values = [
         ("appendonly", "no".to_owned()),
         ("databases", "1".to_owned()),
-        ("maxmemory", (core.keys.lines().all() as u64 * LINE_BYTES).to_string()),
+        ("maxmemory", (core.keys.lines().count() as u64 * LINE_BYTES).to_string()),
         ("maxmemory-policy", "noeviction".to_owned()),
         ("proto-max-bulk-len", MOST_BULK_BYTES.to_string()),
         ("save", String::new()),

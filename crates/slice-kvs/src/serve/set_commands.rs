@@ -93,7 +93,7 @@ fn store(core: &mut ServingCore<'_>, pairs: &[(&[u8], &[u8])]) -> Result<(), Str
         return core.keys.set(key, value).map_err(|Full| FULL.into());
     }
     let needed: usize = pairs.iter().map(|(key, value)| core.keys.further_lines(key, value)).sum();
-    if needed > core.keys.lines().free() {
+    if needed > core.keys.lines().free_count() {
         return Err(FULL.into());
     }
     for (key, value) in pairs {

@@ -35,7 +35,7 @@ impl Summary {
                 slice: node.slice.0,
                 keys: core.keys.len(),
                 hot_keys: core.keys.hot_keys(),
-                used_lines: lines.all() - lines.free(),
+                used_lines: lines.count() - lines.free_count(),
                 look_ups: core.keys.look_ups,
                 counts: core.counts,
             }
