@@ -131,7 +131,7 @@ pub enum WriteDestination {
     /// Memory.
     Memory,
     /// The last-level cache if they carry a steering tag, else memory.
-    SteeringStep,
+    Steered,
 }
 
 /// Whether a control was seen to change hit rates on this generation.

@@ -207,7 +207,7 @@ fn memory(status: &HostStatus) -> String {
                 of the NIC. Reads by devices can still come out of the CPU's caches."
             .into();
     }
-    if writes_go_to(status) == Some(WriteDestination::SteeringStep) {
+    if writes_go_to(status) == Some(WriteDestination::Steered) {
         return "Writes with a steering tag stay in the L3 until its ways for I/O are full; all other \
                 writes of devices go to memory, and DRAM shows them."
             .into();
@@ -272,7 +272,7 @@ fn off(status: &HostStatus) -> String {
         (WriteDestination::Memory, _) => {
             "There is nothing to turn off: writes of devices go to memory here.".into()
         }
-        (WriteDestination::SteeringStep, _) => format!(
+        (WriteDestination::Steered, _) => format!(
             "Only writes with a steering tag reach the L3, and `skipline-host tune io-alloc 0x1 --apply` \
              confines them to one way where the kernel has io_alloc. {whole}"
         ),
