@@ -1,4 +1,4 @@
-/* Attributes: each look asks the driver. */
+/* Attributes: each read is a request to the supervisor, which has the driver's state. */
 
 #include "library.h"
 
@@ -60,7 +60,8 @@ EXPORT int accfg_wq_set_max_transfer_size(struct accfg_wq *wq, uint64_t value) {
   return write_number(__func__, &wq->node, "max_transfer_size", (long long)value);
 }
 
-/* Eight words of eight digits, the most significant first, as four of sixteen, the least first. */
+/* Reads eight words of eight digits, the most significant first, as four words of 64 bits, the
+ * least significant first; 0, or the negative error number. */
 static int read_words(const struct node *node, const char *attribute, uint64_t words[4]) {
   char text[TEXT_BYTES];
   unsigned int halves[8];
@@ -91,13 +92,13 @@ EXPORT int accfg_device_get_op_cap(struct accfg_device *device, struct accfg_op_
   return read_words(&device->node, "op_cap", capabilities->bits);
 }
 
-/* The place of an attribute's text among the words that it can be; the fallback if it is none. */
+/* The index of an attribute's text among its possible words; the fallback if it is none of them. */
 static int read_choice(const struct node *node, const char *attribute, const char *const words[],
                        int count, int fallback) {
   char text[TEXT_BYTES];
   if (read_text(node, attribute, text, sizeof text) != 0) return fallback;
-  for (int place = 0; place < count; place++) {
-    if (strcmp(text, words[place]) == 0) return place;
+  for (int index = 0; index < count; index++) {
+    if (strcmp(text, words[index]) == 0) return index;
   }
   return fallback;
 }

@@ -1,4 +1,4 @@
-/* The context, and the devices with what they consist of. */
+/* The context, and its devices with their queues, groups and engines. */
 
 #include "library.h"
 
@@ -10,7 +10,7 @@
 
 EXPORT int accfg_new(struct accfg_ctx **ctx) {
   char names[2 * TEXT_BYTES];
-  int error = ask("names", names, sizeof names);
+  int error = send_request("names", names, sizeof names);
   if (error != 0) return error;
   struct accfg_ctx *made = calloc(1, sizeof *made);
   if (made == NULL) return -ENOMEM;
@@ -62,7 +62,7 @@ void log_error(struct accfg_ctx *ctx, const char *function, const char *format, 
   va_end(arguments);
 }
 
-/* Adds a node at the end of a list; without memory the function returns. */
+/* Appends a node to a list; without memory the calling function returns -ENOMEM. */
 #define APPEND(type, first, from)              \
   struct type *made = calloc(1, sizeof *made); \
   if (made == NULL) return -ENOMEM;            \
@@ -96,7 +96,7 @@ EXPORT struct accfg_device *accfg_device_get_next(struct accfg_device *device) {
   return device->next;
 }
 
-static struct accfg_device *device_of(struct accfg_ctx *ctx, int id) {
+static struct accfg_device *find_device(struct accfg_ctx *ctx, int id) {
   struct accfg_device *device = ctx->devices;
   while (device != NULL && device->node.id != id) device = device->next;
   return device;
@@ -108,8 +108,8 @@ static int add(struct accfg_ctx *ctx, const char *name) {
   snprintf(node.name, sizeof node.name, "%s", name);
   if (sscanf(name, "dsa%d", &node.id) == 1) return add_device(ctx, &node);
   if (sscanf(name, "%*[a-z]%d.%d", &device, &node.id) != 2) return -EINVAL;
-  /* A device comes before what it has. */
-  node.device = device_of(ctx, device);
+  /* The list names a device before its queues, groups and engines. */
+  node.device = find_device(ctx, device);
   if (node.device == NULL) return -ENODEV;
   if (name[0] == 'w') return add_queue(node.device, &node);
   if (name[0] == 'g') return add_group(node.device, &node);
@@ -119,7 +119,7 @@ static int add(struct accfg_ctx *ctx, const char *name) {
 int list_nodes(struct accfg_ctx *ctx) {
   char names[2 * TEXT_BYTES], *rest = NULL;
   if (ctx->is_listed) return 0;
-  int error = ask("names", names, sizeof names);
+  int error = send_request("names", names, sizeof names);
   if (error != 0) return error;
   ctx->is_listed = true;
   for (char *name = strtok_r(names, "\n", &rest); name != NULL;
@@ -135,7 +135,7 @@ EXPORT struct accfg_device *accfg_device_get_first(struct accfg_ctx *ctx) {
 }
 
 EXPORT struct accfg_device *accfg_ctx_device_get_by_id(struct accfg_ctx *ctx, int id) {
-  return list_nodes(ctx) == 0 ? device_of(ctx, id) : NULL;
+  return list_nodes(ctx) == 0 ? find_device(ctx, id) : NULL;
 }
 
 EXPORT struct accfg_device *accfg_ctx_device_get_by_name(struct accfg_ctx *ctx, const char *name) {
@@ -144,8 +144,8 @@ EXPORT struct accfg_device *accfg_ctx_device_get_by_name(struct accfg_ctx *ctx, 
   return device;
 }
 
-/* What queues, groups and engines are asked alike. */
-#define PART(type, word, list)                                                                 \
+/* Functions that queues, groups and engines have alike. */
+#define CHILD_FUNCTIONS(type, word, list)                                                      \
   EXPORT struct type *type##_get_first(struct accfg_device *device) { return device->list; }   \
   EXPORT struct type *type##_get_next(struct type *own) { return own->next; }                  \
   EXPORT struct accfg_ctx *type##_get_ctx(struct type *own) { return own->node.ctx; }          \
@@ -158,9 +158,9 @@ EXPORT struct accfg_device *accfg_ctx_device_get_by_name(struct accfg_ctx *ctx, 
     return own;                                                                                \
   }
 
-PART(accfg_wq, wq, queues)
-PART(accfg_group, group, groups)
-PART(accfg_engine, engine, engines)
+CHILD_FUNCTIONS(accfg_wq, wq, queues)
+CHILD_FUNCTIONS(accfg_group, group, groups)
+CHILD_FUNCTIONS(accfg_engine, engine, engines)
 
 EXPORT struct accfg_ctx *accfg_device_get_ctx(struct accfg_device *device) {
   return device->node.ctx;

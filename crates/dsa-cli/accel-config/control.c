@@ -1,4 +1,4 @@
-/* Enabling, disabling, and what was wrong with it. */
+/* Enables and disables devices and queues, and reports errors. */
 
 #include "library.h"
 
@@ -13,42 +13,42 @@ int accfg_device_get_state(struct accfg_device *device);
 int accfg_wq_get_clients(struct accfg_wq *wq);
 int accfg_wq_is_enabled(struct accfg_wq *wq);
 
-/* What a code of cmd_status says. */
-static void sentence(unsigned int code, char *text, size_t bytes) {
+/* Writes the meaning of a code of cmd_status to `text`. */
+static void describe_status(unsigned int code, char *text, size_t bytes) {
   char request[32];
   snprintf(request, sizeof request, "status %u", code);
-  if (ask(request, text, bytes) != 0) text[0] = '\0';
+  if (send_request(request, text, bytes) != 0) text[0] = '\0';
 }
 
-/* Binds, or unbinds; notes the code of a refusal. */
-static int control(const struct node *node, const char *request, const char *driver) {
+/* Binds a node to a driver, or unbinds it; notes the code of a refusal in the context. */
+static int change_binding(const struct node *node, const char *request, const char *driver) {
   char text[TEXT_BYTES + 64];
   snprintf(text, sizeof text, "%s %s %s", request, driver, node->name);
-  int error = ask(text, NULL, 0);
+  int error = send_request(text, NULL, 0);
   struct accfg_ctx *ctx = node->ctx;
   if (error != 0) {
     ctx->last_error = accfg_device_get_cmd_status(node->device);
-    sentence(ctx->last_error, ctx->last_error_text, sizeof ctx->last_error_text);
+    describe_status(ctx->last_error, ctx->last_error_text, sizeof ctx->last_error_text);
     ctx->last_error_at = node;
   }
   return error;
 }
 
-/* The driver that a node is bound to; 0, or the negative error number. */
-static int bound(const struct node *node, char *driver, size_t bytes) {
+/* Writes the driver that a node is bound to to `driver`; 0, or the negative error number. */
+static int bound_driver(const struct node *node, char *driver, size_t bytes) {
   char text[64];
   snprintf(text, sizeof text, "bound %s", node->name);
-  return ask(text, driver, bytes);
+  return send_request(text, driver, bytes);
 }
 
 EXPORT int accfg_device_enable(struct accfg_device *device) {
-  return accfg_device_get_state(device) == 1 ? 0 : control(&device->node, "bind", "idxd");
+  return accfg_device_get_state(device) == 1 ? 0 : change_binding(&device->node, "bind", "idxd");
 }
 
 EXPORT int accfg_device_disable(struct accfg_device *device, bool force) {
   if (accfg_device_get_state(device) != 1) return 0;
   if (!force && accfg_device_get_clients(device) > 0) return -EBUSY;
-  return control(&device->node, "unbind", "idxd");
+  return change_binding(&device->node, "unbind", "idxd");
 }
 
 EXPORT int accfg_wq_driver_name_validate(struct accfg_wq *wq, const char *name) {
@@ -66,25 +66,25 @@ EXPORT int accfg_wq_enable(struct accfg_wq *wq) {
   if (accfg_device_get_state(wq->node.device) != 1) return -ENXIO;
   /* Where the kernel has no such attribute the compatibility form of its driver chooses by type. */
   if (read_text(&wq->node, "driver_name", driver, sizeof driver) != 0) {
-    return control(&wq->node, "bind", "dsa");
+    return change_binding(&wq->node, "bind", "dsa");
   }
   if (!accfg_wq_driver_name_validate(wq, driver)) {
     fprintf(stderr, "Invalid wq driver name \"%s\"\n", driver);
     return -EINVAL;
   }
-  return control(&wq->node, "bind", driver);
+  return change_binding(&wq->node, "bind", driver);
 }
 
 EXPORT int accfg_wq_disable(struct accfg_wq *wq, bool force) {
   char driver[NAME_BYTES];
   if (!accfg_wq_is_enabled(wq)) return 0;
   if (!force && accfg_wq_get_clients(wq) > 0) return -EBUSY;
-  int error = bound(&wq->node, driver, sizeof driver);
-  return error == 0 ? control(&wq->node, "unbind", driver) : error;
+  int error = bound_driver(&wq->node, driver, sizeof driver);
+  return error == 0 ? change_binding(&wq->node, "unbind", driver) : error;
 }
 
 EXPORT const char *accfg_device_get_cmd_status_str(struct accfg_device *device) {
-  sentence(accfg_device_get_cmd_status(device), device->status, sizeof device->status);
+  describe_status(accfg_device_get_cmd_status(device), device->status, sizeof device->status);
   return device->status;
 }
 
@@ -93,11 +93,11 @@ EXPORT const char *accfg_ctx_get_last_error_str(struct accfg_ctx *ctx) {
   return ctx->last_error_text;
 }
 
-/* The node of the last error, if its name begins so. */
+/* The node of the last error, if its name has this beginning; else NULL. */
 static void *last_error_at(struct accfg_ctx *ctx, const char *begin) {
   const struct node *node = ctx->last_error_at;
-  bool is_meant = node != NULL && strncmp(node->name, begin, strlen(begin)) == 0;
-  return is_meant ? (void *)node : NULL;
+  bool has_type = node != NULL && strncmp(node->name, begin, strlen(begin)) == 0;
+  return has_type ? (void *)node : NULL;
 }
 
 EXPORT struct accfg_device *accfg_ctx_get_last_error_device(struct accfg_ctx *ctx) {
@@ -113,7 +113,7 @@ EXPORT struct accfg_engine *accfg_ctx_get_last_error_engine(struct accfg_ctx *ct
   return last_error_at(ctx, "engine");
 }
 
-/* Names of devices begin so; programs read the list itself. */
+/* The beginnings of the names of devices; programs read this list itself. */
 EXPORT char *accfg_basenames[] = {"dsa", "iax", NULL};
 
 EXPORT int accfg_device_type_validate(const char *name) {
@@ -135,12 +135,12 @@ EXPORT char *accfg_device_get_type_str(struct accfg_device *device) {
   return name;
 }
 
-/* 0, or a negative number: a priority beyond what there is. */
+/* 0, or a negative number if the priority is out of range. */
 EXPORT int accfg_wq_priority_boundary(struct accfg_wq *wq) {
   return read_number(&wq->node, "priority", 0) <= 15 ? 0 : -EINVAL;
 }
 
-/* 0, or a negative number: queues with more entries together than the device has. */
+/* 0, or a negative number if the queues together have more entries than the device. */
 EXPORT int accfg_wq_size_boundary(struct accfg_device *device, int count) {
   long long entries = 0;
   for (struct accfg_wq *wq = device->queues; wq != NULL && wq->node.id < count; wq = wq->next) {

@@ -23,7 +23,7 @@ struct accfg_device;
 typedef void log_function(struct accfg_ctx *, int, const char *, int, const char *, const char *,
                           va_list);
 
-/* What devices, queues, groups and engines have in common; the first member of each. */
+/* The first member of devices, queues, groups and engines. */
 struct node {
   char name[NAME_BYTES];
   int id;
@@ -44,7 +44,7 @@ struct accfg_engine {
 struct accfg_wq {
   struct node node;
   struct accfg_wq *next;
-  /* What the library has returned stays valid until it is asked again. */
+  /* Texts that were returned; valid until the next call for the same text. */
   char type_name[TEXT_BYTES];
   char driver_name[TEXT_BYTES];
 };
@@ -69,25 +69,26 @@ struct accfg_ctx {
   const struct node *last_error_at;
 };
 
-/* Asks the supervisor. The answer's text, without a newline at its end, goes to `text`; 0, or the
- * negative error number. */
-int ask(const char *request, char *text, size_t bytes);
+/* Sends a request to the supervisor. Writes the text of the answer, without a newline at its end,
+ * to `text`; 0, or the negative error number. */
+int send_request(const char *request, char *text, size_t bytes);
 
-/* An attribute of a node; 0, or the negative error number. */
+/* Reads the text of a node's attribute; 0, or the negative error number. */
 int read_text(const struct node *node, const char *attribute, char *text, size_t bytes);
-/* A number; the fallback if there is no such attribute. */
+/* Reads a node's attribute as a number; the fallback if it cannot be read. */
 long long read_number(const struct node *node, const char *attribute, long long fallback);
-/* Writes an attribute for a function of the library, which its error message names. */
+/* Write an attribute for a function of the library, which the error message names; 0, or the
+ * negative error number. */
 int write_text(const char *function, const struct node *node, const char *attribute,
                const char *text);
 int write_number(const char *function, const struct node *node, const char *attribute,
                  long long value);
 
-/* Logs an error as the context says, or on standard error. */
+/* Logs an error by the context's function, or on standard error. */
 void log_error(struct accfg_ctx *ctx, const char *function, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Makes the nodes of a context, once; 0, or the negative error number. */
+/* Lists the nodes of a context, the first time only; 0, or the negative error number. */
 int list_nodes(struct accfg_ctx *ctx);
 
 #define EXPORT __attribute__((visibility("default")))

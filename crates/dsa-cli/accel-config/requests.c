@@ -14,7 +14,8 @@
 #define RUN_DIRECTORY "SKIPLINE_DSA_RUN"
 #define SOCKET "requests"
 
-static int connected(void) {
+/* Connects to the socket of the run; the descriptor, or the negative error number. */
+static int connect_to_run(void) {
   const char *directory = getenv(RUN_DIRECTORY);
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (directory == NULL) return -ENODEV;
@@ -29,10 +30,10 @@ static int connected(void) {
   return connection;
 }
 
-int ask(const char *request, char *text, size_t bytes) {
+int send_request(const char *request, char *text, size_t bytes) {
   char answer[2 * TEXT_BYTES];
   int32_t error;
-  int connection = connected();
+  int connection = connect_to_run();
   if (connection < 0) return connection;
   ssize_t length = -1;
   if (send(connection, request, strlen(request), MSG_NOSIGNAL) >= 0) {
@@ -56,7 +57,7 @@ int ask(const char *request, char *text, size_t bytes) {
 int read_text(const struct node *node, const char *attribute, char *text, size_t bytes) {
   char request[128];
   snprintf(request, sizeof request, "read %s %s", node->name, attribute);
-  return ask(request, text, bytes);
+  return send_request(request, text, bytes);
 }
 
 long long read_number(const struct node *node, const char *attribute, long long fallback) {
@@ -70,7 +71,7 @@ int write_text(const char *function, const struct node *node, const char *attrib
                const char *text) {
   char request[TEXT_BYTES + 128];
   int length = snprintf(request, sizeof request, "write %s %s\n%s", node->name, attribute, text);
-  int error = (size_t)length < sizeof request ? ask(request, NULL, 0) : -EINVAL;
+  int error = (size_t)length < sizeof request ? send_request(request, NULL, 0) : -EINVAL;
   if (error != 0 && strncmp(node->name, "dsa", 3) == 0) {
     log_error(node->ctx, function, "%s: write failed: %s\n", node->name, strerror(-error));
   } else if (error != 0) {

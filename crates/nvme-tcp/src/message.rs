@@ -6,7 +6,7 @@ use dsa_client::error::Error;
 use units::narrow::fit;
 
 /// Common header, all bytes before the data, data.
-type Layout = (Header, Vec<u8>, Vec<Vec<u8>>);
+type PduLayout = (Header, Vec<u8>, Vec<Vec<u8>>);
 
 /// A PDU that is to be sent, without digests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl PduMessage {
     ///
     /// # Errors
     /// [`Error::Argument`] if the PDU is too long for the field PLEN.
-    pub(crate) fn lay_out(self, terms: Terms) -> Result<Layout, Error> {
+    pub(crate) fn lay_out(self, terms: Terms) -> Result<PduLayout, Error> {
         let digests = if self.kind.has_digests() { terms.digests } else { Default::default() };
         let data_bytes: usize = self.data.iter().map(Vec::len).sum();
         let has_data = data_bytes > 0;

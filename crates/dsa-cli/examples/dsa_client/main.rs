@@ -21,9 +21,9 @@ mod shared;
 mod signals;
 mod waiting;
 
-type Scenario = fn(&[String]);
+type ClientScenario = fn(&[String]);
 
-const SCENARIOS: &[(&str, Scenario)] = &[
+const SCENARIOS: &[(&str, ClientScenario)] = &[
     ("shared", shared::operations),
     ("shared-full", shared::full),
     ("shared-disabled", shared::disabled),

@@ -27,13 +27,13 @@ enum Content {
     Text(String),
 }
 
-type Contents = BTreeMap<PathBuf, Content>;
+type TreeContents = BTreeMap<PathBuf, Content>;
 
 /// The files of a run.
 pub struct PlainFiles {
     root: PathBuf,
     /// The files that were written, by path below the root.
-    written: Mutex<Contents>,
+    written: Mutex<TreeContents>,
 }
 
 impl PlainFiles {
@@ -95,9 +95,9 @@ fn write(at: &Path, content: &Content, exists: bool) -> io::Result<()> {
 }
 
 /// The contents of all files.
-fn contents(devices: &RunDevices) -> Contents {
+fn contents(devices: &RunDevices) -> TreeContents {
     let driver = devices.driver();
-    let mut found = Contents::new();
+    let mut found = TreeContents::new();
     for (name, place) in PLACES {
         for parent in Path::new(place).ancestors().filter(|path| *path != Path::new("")) {
             found.insert(parent.to_owned(), Content::Directory);
@@ -107,7 +107,13 @@ fn contents(devices: &RunDevices) -> Contents {
     found
 }
 
-fn add(driver: &Driver, devices: &RunDevices, path: &[&str], place: &Path, found: &mut Contents) {
+fn add(
+    driver: &Driver,
+    devices: &RunDevices,
+    path: &[&str],
+    place: &Path,
+    found: &mut TreeContents,
+) {
     let content = match driver_files::entry_at(driver, path) {
         None => return,
         Some(TreeEntry::Directory(names)) => {
