@@ -71,7 +71,7 @@ named_values! {
 named_values! {
     /// The location of an operand's cache lines before an operation.
     OperandPlacement {
-        /// Where the CPU and earlier operations leave it.
+        /// In the caches or the memory where the CPU and earlier operations have left the lines.
         Core = "core",
         /// In the LLC, and in no cache of a core.
         Llc = "llc",

@@ -64,8 +64,8 @@ pub struct SubmissionLane<'a> {
 }
 
 impl<'a> SubmissionLane<'a> {
-    /// A lane for all of `operations`, with `batch` of them in each descriptor. The queue is polled without a
-    /// lock, and descriptors are made once.
+    /// A lane for all of `operations`, with `batch` of them in each descriptor. The lane polls records,
+    /// takes no lock, and makes descriptors once.
     pub fn new(portal: &'a QueuePortal, operations: &'a [OffloadOperation], batch: usize) -> Self {
         let ready = (0..operations.len() / batch).map(|_| None).collect();
         Self {
