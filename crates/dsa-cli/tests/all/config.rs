@@ -2,9 +2,9 @@
 
 mod crashes;
 mod generated;
+mod refusals;
 mod round_trips;
 mod trees;
-mod words;
 
 use crate::runs::Place;
 

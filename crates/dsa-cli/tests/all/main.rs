@@ -1,8 +1,8 @@
-//! Do real programs get what they would get of a device?
+//! Do real programs work as they would with a device?
 //!
 //! Each test runs `skipline-dsa run` with a program: DPDK's tests, accel-config, or `dsa_client`, an example
 //! of this crate ([`digest`] the command itself). A run has its own directory, so that tests see no runs but
-//! theirs.
+//! their own.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
@@ -12,14 +12,14 @@ mod config;
 mod dedicated_queue;
 mod digest;
 mod dpdk;
-mod ends;
 mod event_log;
 mod four_programs;
 mod handlers;
-mod observing;
+mod list_and_stats;
+mod misuse;
 mod recording;
 mod refusals;
-mod rough;
+mod run_end;
 mod runs;
 mod shared_queue;
 mod unprivileged;

@@ -1,4 +1,4 @@
-//! What other commands say of a run that is under way.
+//! Do `list` and `stats` report the runs that are under way?
 
 use crate::runs::{Place, client, ended};
 use serde_json::Value;
