@@ -62,7 +62,7 @@ fn inside_a_run_its_devices_are_not_those_of_the_machine() {
 fn runs_that_are_under_way_are_listed() {
     let place = Place::new();
     let nothing = ended(&mut place.command(&["stats", "--json"])).refused();
-    assert!(nothing.contains("there are: none"), "{nothing}");
+    assert!(nothing.contains("known runs: none"), "{nothing}");
 
     let mut command = place.command(&["run", "--devices", "2", "--"]);
     command.arg(client()).args(["holds", "wq1.1"]);
