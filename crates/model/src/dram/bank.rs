@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_nobody_uses_is_closed_in_time() {
+    fn an_unused_row_is_closed_in_time() {
         let mut one = OneBank::new();
         let (_, first) = one.read(7, NOW);
         let (found, used) = one.read(7, first + KEEP);

@@ -341,7 +341,7 @@ fn a_uniform_topology_is_equally_far_from_every_core() {
 }
 
 #[test]
-fn dealt_out_slices_are_all_somebody_s_and_nobody_shares_one() {
+fn each_slice_is_dealt_out_to_exactly_one_core() {
     for (topology, slices) in [(haswell_e5_2667_v3(), 8), (gold_6134(), 18)] {
         for count in 1..=8u8 {
             let cores: Vec<u8> = (0..count).collect();

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_answer_to_a_request_sent_twice_is_nobody_s() {
+    fn the_second_answer_to_a_request_sent_twice_is_ignored() {
         let mut client = PingPongClient::new(config());
         let first = client.next_arrival().expect("a client never ends");
         client.answered(departure(5_000.0, first));

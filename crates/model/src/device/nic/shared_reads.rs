@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_nobody_waits() {
+    fn without_a_limit_no_queue_waits() {
         let mut reads = SharedReads::new(None);
         for queue in 0..16 {
             assert_eq!(reads.turn(queue, 9_000, Picos(5)), Picos(5));
