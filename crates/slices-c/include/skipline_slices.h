@@ -151,7 +151,8 @@ int skl_memory_verify(const struct skl_memory *memory, char *error, size_t error
 
 // Returns the slice of the allocated object at an address: -EINVAL if there is none, -ENODATA if the
 // memory is allocated regardless of slices.
-int skl_memory_slice(const struct skl_memory *memory, const void *address);
+int skl_memory_slice(const struct skl_memory *memory,
+                     const void *address);
 
 // Maps at least `bytes` more, in whole pages. A memory that may grow also grows when an owner's
 // slices are full.
@@ -221,10 +222,7 @@ int skl_memory_open_on(const struct skl_slice_map *map,
 // -ENOMEM if the owner's slices are full, -EMSGSIZE if it is larger than a line (use a scattered or
 // a linked buffer), -ENOENT if there is no such owner, -ENXIO in a child of the process that opened
 // the memory.
-int skl_memory_allocate(struct skl_memory *memory,
-                        int owner,
-                        size_t bytes,
-                        void **object);
+int skl_memory_allocate(struct skl_memory *memory, int owner, size_t bytes, void **object);
 
 // Allocates an object for `count` elements of `bytes` each and fills it with zeros, as calloc(3).
 //
@@ -341,7 +339,8 @@ int skl_slice_map_slices(const struct skl_slice_map *map);
 
 // Returns the slice of the line at a physical address; -ERANGE if the table does not cover it. Calls
 // are compiled into programs, unless SKL_NO_INLINE is defined.
-int skl_slice_of(const struct skl_slice_map *map, uint64_t physical_address);
+int skl_slice_of(const struct skl_slice_map *map,
+                 uint64_t physical_address);
 
 // Writes the slices of the lines at `count` physical addresses to as many `slices`.
 //
