@@ -6,8 +6,7 @@ use crate::options::BenchOptions;
 use crate::point::BenchPoint;
 use crate::results::{BenchResult, PHASES};
 use scenario::result::RunResult;
-use scenario::scenario::Scenario;
-use scenario::{InputError, Job, Wanted, builtin};
+use scenario::{InputError, Job, Scenario, Wanted, builtin};
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
@@ -48,7 +47,7 @@ pub fn measure(
 
 fn job(text: &str, options: &BenchOptions) -> Result<Job, InputError> {
     let scenario = Scenario::read(FILE, text, &options.machine.settings)?;
-    let name = scenario.machine.platform.clone();
+    let name = scenario.platform_name().to_owned();
     let platform = builtin::platform_with(FILE, &name, &scenario.platform_facts())?;
     Job::new(FILE, scenario, platform, &name, options.machine.seed)
 }

@@ -185,7 +185,7 @@ fn builtin_files() -> Vec<String> {
 /// Half width of the 95 % interval of the mean of independent values; None for fewer than five.
 #[pyfunction]
 fn half_width_95(values: Vec<f64>) -> Option<f64> {
-    scenario::run::statistics::half_width_95(&values)
+    scenario::half_width_95(&values)
 }
 
 /// Version of Skipline.

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView, PySlice};
 use recordings::trace::{Batches, TraceError, TraceFault};
 use scenario::TraceJob;
-use scenario::trace_run::{TraceRunError, TraceWanted, standard_named};
+use scenario::{TraceRunError, TraceWanted, standard_named};
 use std::mem;
 use std::ops::Range;
 use units::LINE_BYTES;

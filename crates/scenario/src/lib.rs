@@ -1,43 +1,32 @@
 //! From a scenario file to a result.
 //!
-//! Reading order: [`scenario`] and [`platform`] (the run and its machine), [`input`] (TOML with
-//! readable errors), [`layout`] (numbers of cores and devices), [`assemble`] (typed configuration to
-//! machine), [`run`] (batches until the intervals are narrow), [`metrics`] and [`result`] (the
-//! interface for scripts).
+//! Floors, each of which knows only those before it: `text` (TOML with readable errors), `facts`
+//! (machines, devices and software in numbers), `contract` (what the rooms of kinds implement and use),
+//! `kinds` (one room for each kind of device and application, and the only lists of them), `scenario` (a
+//! run on a machine), `plan` (numbers of cores and devices, and all rules), `run` (machine, batches until
+//! the intervals are narrow, metrics, result), `job` (the entry points).
 
-pub mod apps;
-pub mod assemble;
-pub mod co_runner;
-pub mod devices;
-pub mod input;
-pub mod kernel_run;
-pub mod layout;
-pub mod metrics;
-pub mod plan;
-pub mod platform;
-pub mod result;
-pub mod run;
-pub mod scenario;
-pub mod trace_run;
+mod contract;
+mod facts;
+mod job;
+mod kinds;
+mod plan;
+mod run;
+mod scenario;
+mod text;
 
-pub use input::error::InputError;
-pub use input::{builtin, input_files, schema};
-pub use kernel_run::KernelJob;
-pub use run::{Job, Progress, RunFailure, Stopped, Wanted};
-pub use trace_run::TraceJob;
-
-/// Reads scenario and platform and checks both.
-///
-/// # Errors
-/// If any input is invalid; the message names file, key, value and what is allowed.
-pub fn job(
-    scenario_file: &str,
-    overrides: &[(String, String)],
-    seed: u64,
-) -> Result<Job, InputError> {
-    let text = builtin::read(scenario_file)?;
-    let scenario = scenario::Scenario::read(scenario_file, &text, overrides)?;
-    let name = scenario.machine.platform.clone();
-    let platform = builtin::platform_with(scenario_file, &name, &scenario.platform_facts())?;
-    Job::new(scenario_file, scenario, platform, &name, seed)
-}
+pub use self::scenario::{Scenario, Testbed};
+pub use contract::hardware::address_map;
+pub use contract::sample::Sample;
+pub use facts::named_devices::NamedDevices;
+pub use facts::platform;
+pub use job::{
+    Job, KernelJob, KernelResults, TraceJob, TraceProgress, TraceResult, TraceRunError,
+    TraceWanted, builtin, input_files, job, schema, standard_named,
+};
+pub use run::assemble::ScenarioMachine;
+pub use run::{
+    Progress, RunFailure, Stopped, Wanted, half_width_95, metrics, packet_trace, read_sample,
+    result, run_batch,
+};
+pub use text::error::InputError;

@@ -1,39 +1,51 @@
 //! Resolves a scenario, its platform and the devices that it names to a plan: everything that a machine
 //! is built from, checked, with all defaults filled in.
 
-pub(crate) mod inert;
+mod checks;
+pub(crate) mod layout;
 mod machine;
 mod steering;
-mod tenant_input;
 
-pub use machine::MachinePlan;
 pub(crate) use steering::SteeringPlan;
-pub use tenant_input::TenantInput;
 
-use crate::apps::{self, AnyApplication, Application};
-use crate::co_runner::{CoRunnerKeys, CoRunnerPlan};
-use crate::devices::{self, DevicePlan, NamedDevices, PortPlan, root_port};
-use crate::input::check::Check;
-use crate::input::error::InputError;
-use crate::layout::{Layout, TenantLayout};
-use crate::platform::Platform;
-use crate::scenario::{EventKeys, Scenario, Tenant, check};
+use crate::contract::build::TenantResources;
+use crate::contract::input::TenantInput;
+use crate::contract::machine::MachinePlan;
+use crate::contract::port::{DevicePlan, PortPlan};
+use crate::facts::named_devices::NamedDevices;
+use crate::facts::platform::Platform;
+use crate::kinds::co_runner::{CoRunnerKeys, CoRunnerPlan};
+use crate::kinds::{AnyApplication, DeviceKind, check_devices, root_port};
+use crate::plan::layout::{Layout, TenantLayout};
+use crate::scenario::{EventKeys, Scenario, Tenant};
+use crate::text::check::Check;
+use crate::text::error::InputError;
+use checks::{Checked, Stage};
 use machine::{nodes, tenant_seed};
-use model::device::DeviceId;
 use model::machine::Goal;
+use std::rc::Rc;
 use units::narrow::usize_from;
 use units::{Bytes, CoreId, Id, RootPortId};
 use workload::control::schedule::PolicyChange;
+
+/// A scenario with every default filled in, and its plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Resolved {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Its plan.
+    pub plan: Plan,
+}
 
 /// Everything that a machine is built from.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The machine itself.
-    pub machine: MachinePlan,
+    pub(crate) machine: MachinePlan,
     /// Numbers of cores, root ports and devices.
     pub layout: Layout,
     /// Devices, as the machine numbers them.
-    pub(crate) devices: Vec<DevicePlan>,
+    pub(crate) devices: Vec<Rc<dyn DevicePlan>>,
     /// The main tenant first.
     pub(crate) tenants: Vec<TenantPlan>,
     pub(crate) co_runners: Vec<CoRunnerOnCores>,
@@ -50,16 +62,8 @@ pub struct Plan {
 pub(crate) struct TenantPlan {
     /// Software of its cores.
     pub application: AnyApplication,
-    /// Its cores.
-    pub cores: Vec<CoreId>,
-    /// Its devices.
-    pub devices: Vec<DeviceId>,
-    /// Their root ports.
-    pub ports: Vec<RootPortId>,
-    /// The memory node of its buffers and rings.
-    pub node: usize,
-    /// Pages of its buffers and rings.
-    pub page: Bytes,
+    /// Its cores, devices and memory.
+    pub resources: TenantResources,
 }
 
 /// A co-runner, with numbered cores.
@@ -81,70 +85,69 @@ impl Plan {
     ///
     /// # Errors
     /// Names the first value that is out of range or contradicts another.
-    pub fn resolve(
+    pub(crate) fn resolve(
         file: &str,
-        scenario: &mut Scenario,
+        mut scenario: Scenario,
         platform: &Platform,
         seed: u64,
-    ) -> Result<Self, InputError> {
-        let named = NamedDevices::of_tenants(file, scenario)?;
-        inert::check(scenario, file)?;
-        scenario.fill_in(platform, &named);
+    ) -> Result<Resolved, InputError> {
+        let named = scenario.named_devices(file)?;
         let check = Check { file };
-        check::machine(scenario, &check)?;
-        let applications = applications(file, scenario, platform, (&named, seed))?;
+        let rules = |stage, scenario: &Scenario, ports: &[&[PortPlan]], layout: &Layout| {
+            checks::check(stage, &Checked { scenario, platform, check, ports, layout })
+        };
+        let none = Layout::default();
+        rules(Stage::Stated, &scenario, &[], &none)?;
+        scenario.fill_in(platform, &named);
+        rules(Stage::FilledIn, &scenario, &[], &none)?;
+        let applications = applications(file, &scenario, platform, (&named, seed))?;
         let co_runners = scenario.machine.co_runner.iter().enumerate();
         let co_runners = co_runners.map(|(number, keys)| {
             CoRunnerPlan::of(&format!("co_runner.{number}"), keys, &check, platform)
         });
         let co_runners = co_runners.collect::<Result<Vec<_>, _>>()?;
-        check::cores(scenario, &check, platform)?;
-        apps::check_together(scenario.tenants(), &check)?;
-        check::events(scenario, &check, platform)?;
-        check::run(&scenario.machine.run, &check)?;
-        Self::numbered(scenario, &check, platform, (applications, co_runners), seed)
+        let ports: Vec<&[PortPlan]> = applications.iter().map(AnyApplication::ports).collect();
+        rules(Stage::Resolved, &scenario, &ports, &none)?;
+        let with_ports: Vec<_> = scenario.tenants().zip(ports.iter().copied()).collect();
+        let layout = Layout::of(&with_ports, &scenario.machine.co_runner);
+        rules(Stage::Numbered, &scenario, &ports, &layout)?;
+        let plan = Self::numbered(&scenario, platform, (applications, co_runners), layout, seed)?;
+        Ok(Resolved { scenario, plan })
     }
 
-    /// Numbers cores, root ports and devices.
+    /// The plan of a checked scenario with this layout.
     fn numbered(
         scenario: &Scenario,
-        check: &Check<'_>,
         platform: &Platform,
         (applications, co_runners): (Vec<AnyApplication>, Vec<CoRunnerPlan>),
+        layout: Layout,
         seed: u64,
     ) -> Result<Self, InputError> {
         let ports = || applications.iter().flat_map(AnyApplication::ports);
-        let of_tenants = scenario.tenants().zip(applications.iter().map(AnyApplication::ports));
-        devices::dsa::check::together(of_tenants, check)?;
-        let with_ports = scenario.tenants().zip(&applications);
-        let with_ports: Vec<_> =
-            with_ports.map(|(tenant, own)| (&tenant.keys, own.ports())).collect();
-        let layout = Layout::of(&with_ports, &scenario.machine.co_runner);
-        check::owners(&layout, check)?;
-        let machine = MachinePlan::of(scenario, platform, &layout, ports(), seed)?;
+        let machine = machine::machine(scenario, platform, &layout, ports(), seed)?;
         let mut devices: Vec<_> = ports().flat_map(|port| port.devices.clone()).collect();
-        devices.sort_by_key(DevicePlan::kind);
+        devices.sort_by_key(|device| DeviceKind::ALL[device.kind()]);
         let changes = changes(scenario, platform, &layout);
         let mut controllers = controllers_of_ports(ports(), platform);
-        controllers.extend(SteeringPlan::of_machine(scenario, &layout, platform, check)?);
+        controllers.extend(SteeringPlan::of_machine(scenario, &layout, platform));
         let co_runners = co_runners_on_cores(co_runners, scenario, &layout);
         let tenants = tenants(applications, scenario, &layout);
-        let goal = goal(&scenario.main, &tenants[0]);
+        let goal = goal(&scenario.main, &tenants[0].resources);
         Ok(Self { machine, layout, devices, tenants, co_runners, changes, controllers, goal })
     }
 
     /// What people should know of the input of its devices.
-    #[must_use]
-    pub fn notes(&self) -> Vec<String> {
-        self.devices.iter().filter_map(DevicePlan::note).collect()
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.devices.iter().filter_map(|device| device.note()).collect()
     }
 
     /// Packets or other work after which the run ends, if the main tenant's source has such a number.
     #[must_use]
-    pub fn packets_to_replay(&self) -> Option<u64> {
-        let devices = self.tenants[0].devices.iter().map(|id| &self.devices[id.index()]);
-        let of_devices = devices.filter_map(DevicePlan::packets_to_replay).next();
-        of_devices.or_else(|| self.tenants[0].application.work_to_replay())
+    pub(crate) fn packets_to_replay(&self) -> Option<u64> {
+        let main = &self.tenants[0];
+        let devices = main.resources.devices.iter().map(|id| &self.devices[id.index()]);
+        let of_devices = devices.filter_map(|device| device.packets_to_replay()).next();
+        of_devices.or_else(|| main.application.work_to_replay())
     }
 }
 
@@ -163,21 +166,22 @@ fn applications(
         let input = TenantInput {
             file,
             check: Check { file: &named_in },
-            tenant,
+            tenant: tenant.view(),
             platform,
             platform_name: &scenario.machine.platform,
             named,
             seed: tenant_seed(seed, number),
-            events: scenario
+            changes: scenario
                 .machine
                 .event
                 .iter()
                 .filter(|event| event.tenant == tenant.keys.name)
+                .map(EventKeys::device_change)
                 .collect(),
         };
-        check::tenant(&input)?;
-        devices::check(&input)?;
-        Application::plan(&input)
+        checks::tenant(&input)?;
+        check_devices(&input)?;
+        tenant.application().plan(&input)
     };
     (0..).zip(scenario.tenants().zip(named)).map(plan).collect()
 }
@@ -193,11 +197,13 @@ fn tenants(
         |(number, ((tenant, own), application)): (usize, ((&Tenant, &TenantLayout), _))| {
             TenantPlan {
                 application,
-                cores: own.cores.clone(),
-                devices: layout.devices_of(number).collect(),
-                ports: layout.ports_of(number).collect(),
-                node: usize_from(nodes.number(tenant.keys.memory_node, tenant.keys.socket)),
-                page: Bytes(tenant.keys.page_size.bytes()),
+                resources: TenantResources {
+                    cores: own.cores.clone(),
+                    devices: layout.devices_of(number).collect(),
+                    ports: layout.ports_of(number).collect(),
+                    node: usize_from(nodes.number(tenant.keys.memory_node, tenant.keys.socket)),
+                    page: Bytes(tenant.keys.page_size.bytes()),
+                },
             }
         };
     all.enumerate().map(tenant).collect()
@@ -220,8 +226,8 @@ fn co_runners_on_cores(
     all.zip(co_runners).map(co_runner).collect()
 }
 
-fn goal(main: &Tenant, plan: &TenantPlan) -> Goal {
-    if main.keys.application.packets().are_sent() {
+fn goal(main: &Tenant, plan: &TenantResources) -> Goal {
+    if main.application().packets().are_sent() {
         return Goal::Device(plan.devices[0]);
     }
     let first = plan.cores[0].index();
@@ -236,7 +242,7 @@ fn changes(scenario: &Scenario, platform: &Platform, layout: &Layout) -> Vec<Pol
         let meant = tenants.filter(|(_, tenant)| tenant.keys.name == event.tenant);
         let changes = meant.flat_map(|(number, tenant)| {
             let policy = event
-                .changed(&tenant.devices.port)
+                .changed(&tenant.kinds.devices.port)
                 .map(|keys| root_port::policy(&keys, ddio, platform).0);
             let change = move |port| Some(PolicyChange { at: event.at(), port, policy: policy? });
             layout.ports_of(number).filter_map(change)
@@ -252,8 +258,8 @@ fn controllers_of_ports<'p>(
     platform: &Platform,
 ) -> Vec<SteeringPlan> {
     let of_port = |(number, port): (usize, &PortPlan)| {
-        let (keys, ways) = port.controller.as_ref()?;
-        Some(keys.plan(RootPortId::at(number), platform.llc.ways.value, *ways))
+        let controller = port.controller.as_ref()?;
+        Some(SteeringPlan::of_port(RootPortId::at(number), platform.llc.ways.value, controller))
     };
     ports.enumerate().filter_map(of_port).collect()
 }

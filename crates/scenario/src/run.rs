@@ -2,40 +2,47 @@
 
 mod advance;
 mod answer;
+pub(crate) mod assemble;
 mod batches;
 mod latency;
 mod limits;
+pub mod metrics;
 mod replays;
-pub mod sample;
-pub mod statistics;
-pub mod story;
+pub mod result;
+mod sample;
+mod statistics;
+mod story;
 mod summary;
 
 pub use advance::run_batch;
+pub use sample::read as read_sample;
+pub use statistics::half_width_95;
+pub use story::of_packet as packet_trace;
 
-use crate::apps::without_engines;
-use crate::assemble::{self, ScenarioMachine};
-use crate::input::error::InputError;
+use crate::facts::platform::Platform;
 use crate::plan::Plan;
-use crate::platform::Platform;
-use crate::result::{RunResult, StoppedBy};
 use crate::scenario::Scenario;
+use assemble::ScenarioMachine;
 use batches::Batch;
 use model::fabric::Resource;
 use model::tracer::{NoTrace, Tracer, Watch, WatchDescriptor, WatchLine, WatchMisses, WatchPacket};
+use result::{RunResult, StoppedBy};
 use std::ops::ControlFlow;
 use units::{LINE_BYTES, LineAddr, Picos};
 
-/// A checked scenario with its plan and platform.
+/// A simulation: a resolved scenario, its platform and seed.
 #[derive(Clone, Debug)]
-pub struct Job {
-    scenario: Scenario,
-    platform: Platform,
-    platform_name: String,
-    plan: Plan,
-    seed: u64,
-    /// The same without engines, if a replay of descriptors compares the two.
-    by_cores: Option<Box<Job>>,
+pub(crate) struct Simulation {
+    /// The scenario with every default filled in.
+    pub scenario: Scenario,
+    /// The plan of its machine.
+    pub plan: Plan,
+    /// The platform, with the facts that the scenario replaces.
+    pub platform: Platform,
+    /// Name of the platform.
+    pub platform_name: String,
+    /// Seed of all random choices.
+    pub seed: u64,
 }
 
 /// What a run records besides its metrics; recording slows it down.
@@ -52,7 +59,7 @@ pub struct Wanted {
 }
 
 /// Receives the progress of a run, and may stop it.
-type Watcher<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+pub(crate) type Watcher<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,66 +108,12 @@ struct Ended {
     wall_s: f64,
 }
 
-impl Job {
-    /// Checks a scenario against its platform and reads its capture.
-    ///
-    /// # Errors
-    /// If any input is invalid.
-    pub fn new(
-        file: &str,
-        mut scenario: Scenario,
-        platform: Platform,
-        platform_name: &str,
-        seed: u64,
-    ) -> Result<Self, InputError> {
-        let by_cores = without_engines(&scenario);
-        let plan = Plan::resolve(file, &mut scenario, &platform, seed)?;
-        let by_cores = by_cores
-            .map(|by_cores| Self::new(file, by_cores, platform.clone(), platform_name, seed))
-            .transpose()?
-            .map(Box::new);
-        Ok(Self { scenario, platform, platform_name: platform_name.into(), plan, seed, by_cores })
-    }
-
-    /// The scenario with every default filled in.
-    #[must_use]
-    pub fn scenario(&self) -> &Scenario {
-        &self.scenario
-    }
-
-    /// The plan of its machine.
-    #[must_use]
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// The platform, with the facts that the scenario replaces.
-    #[must_use]
-    pub fn platform(&self) -> &Platform {
-        &self.platform
-    }
-
+impl Simulation {
     /// Runs to the end. `watch` receives the progress repeatedly, and may stop the run.
     ///
     /// # Errors
     /// If `watch` stopped the run, or it makes no progress.
-    pub fn run(
-        &self,
-        wanted: Wanted,
-        mut watch: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<RunResult, RunFailure> {
-        let Some(by_cores) = &self.by_cores else {
-            // One simulator is compiled, not one for each watcher.
-            return self.run_watched(wanted, &mut watch);
-        };
-        let half = |now: Progress, done| Progress { fraction: done + now.fraction / 2.0, ..now };
-        let mut result = self.run_watched(wanted, &mut |now| watch(half(now, 0.0)))?;
-        let other = by_cores.run_watched(Wanted::default(), &mut |now| watch(half(now, 0.5)))?;
-        result.compare_replays(&other);
-        Ok(result)
-    }
-
-    fn run_watched(&self, wanted: Wanted, watch: Watcher<'_>) -> Result<RunResult, RunFailure> {
+    pub(crate) fn run(&self, wanted: Wanted, watch: Watcher<'_>) -> Result<RunResult, RunFailure> {
         if wanted == Wanted::default() {
             return Ok(self.measure(self.machine(NoTrace), watch)?.0);
         }
@@ -187,7 +140,7 @@ impl Job {
     }
 
     /// The machine at time zero, for tests that inspect it.
-    pub fn machine<T: Tracer>(&self, tracer: T) -> ScenarioMachine<T> {
+    pub(crate) fn machine<T: Tracer>(&self, tracer: T) -> ScenarioMachine<T> {
         assemble::machine(&self.plan, tracer)
     }
 

@@ -4,46 +4,51 @@
 //! add others, which inherit the keys that they do not state, but for a few that follow from platform or
 //! cores.
 
-pub(crate) mod check;
 mod controller;
 mod event;
+pub(crate) mod inert;
 mod recorded;
+mod run_keys;
 mod split;
 mod tenant;
 mod testbed;
 
-pub use controller::{ControllerKeys, ControllerKind};
-pub use event::EventKeys;
+pub(crate) use controller::ControllerKeys;
+pub(crate) use controller::{ControllerKind, io_ways};
+pub(crate) use event::EventKeys;
+pub(crate) use event::check as check_events;
+pub(crate) use run_keys::RunKeys;
 pub(crate) use split::inherits;
-pub use tenant::{InitialContent, MAIN, MemoryNode, PageSize, Tenant, TenantKeys};
-pub use testbed::{Testbed, TestbedSetting};
+pub(crate) use tenant::Tenant;
+pub use testbed::Testbed;
+pub use testbed::named_testbed;
 
-use crate::apps::Application;
-use crate::co_runner::CoRunnerKeys;
-use crate::devices::{DeviceKind, NamedDevices};
-use crate::input::error::InputError;
-use crate::input::{document, schema};
-use crate::plan::inert::{StatedInert, stated_inert};
-use crate::platform::{GHZ, Platform, ReplacedFacts};
+use crate::contract::input::Defaults;
+use crate::contract::tenant::MemoryNode;
+use crate::facts::named_devices::NamedDevices;
+use crate::facts::platform::{GHZ, Platform, ReplacedFacts};
+use crate::facts::schema;
+use crate::kinds::co_runner::CoRunnerKeys;
+use crate::kinds::{DeviceKind, fill_in_devices};
+use crate::text::document;
+use crate::text::error::InputError;
+use inert::{StatedInert, stated_inert};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// The load that the default of a tenant's card replaces, unless it is stated.
-const OFFERED_GBPS: &str = "offered_gbps";
 
 /// A scenario file, with the overrides of the command line applied.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Scenario {
     /// Keys of the machine.
     #[serde(flatten)]
-    pub machine: MachineKeys,
+    pub(crate) machine: MachineKeys,
     /// Keys of the main tenant.
     #[serde(flatten)]
-    pub main: Tenant,
+    pub(crate) main: Tenant,
     /// Tenants besides the main one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Tables<Tenant>")]
-    pub tenant: Vec<Tenant>,
+    pub(crate) tenant: Vec<Tenant>,
     /// Keys of the file that have no effect because of keys of the command line.
     #[serde(skip)]
     pub(crate) overridden: Vec<StatedInert>,
@@ -54,7 +59,7 @@ pub struct Scenario {
 
 /// Keys of a scenario that hold for the whole machine.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct MachineKeys {
+pub(crate) struct MachineKeys {
     /// Description in one line.
     #[serde(default)]
     pub title: String,
@@ -64,7 +69,7 @@ pub struct MachineKeys {
     /// Name of a known testbed, or path of its file: platform and settings that its experiments share, of
     /// which the scenario takes those that it does not state and that act on its application.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "schema::testbed")]
+    #[schemars(schema_with = "testbed::schema")]
     pub testbed: Option<String>,
     /// Name of a known platform, or path of a platform file. The testbed's own by default.
     #[schemars(schema_with = "schema::platform")]
@@ -107,43 +112,6 @@ enum Tables<T> {
     One(T),
 }
 
-/// How long to run.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct RunKeys {
-    /// Packets, or operations of a program that moves none, per batch of the statistics.
-    #[schemars(range(min = check::BATCH_PACKETS.0, max = check::BATCH_PACKETS.1))]
-    pub batch_packets: u64,
-    /// Least number of batches.
-    #[schemars(range(min = check::BATCHES.0, max = check::BATCHES.1))]
-    pub min_batches: u32,
-    /// Largest number of batches, even if the intervals are still wide.
-    #[schemars(range(min = check::BATCHES.0, max = check::BATCHES.1))]
-    pub max_batches: u32,
-    /// Half width of the 95 % interval of both hit rates at which the run may stop.
-    #[schemars(range(min = check::INTERVAL.0, max = check::INTERVAL.1))]
-    pub hit_rate_interval_points: f64,
-    /// Relative half width of the 95 % interval of throughput at which the run may stop, in percent.
-    #[schemars(range(min = check::INTERVAL.0, max = check::INTERVAL.1))]
-    pub throughput_interval_percent: f64,
-    /// The result has a timeline: metrics batch by batch, with the LLC occupancy of every agent. It has one
-    /// anyway if settings change during the run.
-    pub timeline: bool,
-}
-
-impl Default for RunKeys {
-    fn default() -> Self {
-        Self {
-            batch_packets: 8192,
-            min_batches: 10,
-            max_batches: 60,
-            hit_rate_interval_points: 0.5,
-            throughput_interval_percent: 0.5,
-            timeline: false,
-        }
-    }
-}
-
 impl Scenario {
     /// Reads a scenario from TOML; `file` is its name in messages.
     ///
@@ -164,11 +132,19 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// Name of the platform, or path of its file.
+    #[must_use]
+    pub fn platform_name(&self) -> &str {
+        &self.machine.platform
+    }
+
     /// Replaced facts that the platform's file must know: all except those of devices that have files
     /// of their own.
     #[must_use]
     pub fn platform_facts(&self) -> ReplacedFacts {
-        let named = |kind| self.tenants().map(move |tenant| tenant.devices.named(kind).is_some());
+        let named = |kind: DeviceKind| {
+            self.tenants().map(move |tenant| kind.named(tenant.view()).is_some())
+        };
         let is_its_own = |key: &str| {
             let table = key.split('.').next();
             match DeviceKind::ALL.into_iter().find(|kind| table == Some(kind.key())) {
@@ -191,14 +167,15 @@ impl Scenario {
             co_runner.way_mask.get_or_insert(all_ways);
         }
         // Tenants inherit what the main one states.
-        let main_states_load = self.main.stated.contains(OFFERED_GBPS);
+        let main_stated = self.main.stated.clone();
         let tenants = std::iter::once(&mut self.main).chain(&mut self.tenant);
         for (tenant, named) in tenants.zip(named) {
             tenant.keys.core_way_mask.get_or_insert(all_ways);
-            let (socket, cores) = (tenant.keys.socket, tenant.keys.cores);
-            let states_load = main_states_load || tenant.stated.contains(OFFERED_GBPS);
-            tenant.devices.fill_in(platform, named, (socket, cores), states_load);
-            Application::fill_in(tenant);
+            let application = tenant.application();
+            let defaults = Defaults { platform, named, main_stated: &main_stated };
+            let mut tenant = tenant.view_mut();
+            fill_in_devices(&mut tenant, &defaults);
+            application.fill_in(&mut tenant);
         }
     }
 
@@ -209,25 +186,48 @@ impl Scenario {
         })
     }
 
+    /// The devices that each tenant names, as their files describe them; `file` is the scenario's.
+    ///
+    /// # Errors
+    /// If a device is unknown, or its file is invalid.
+    pub fn named_devices(&self, file: &str) -> Result<Vec<NamedDevices>, InputError> {
+        let replaced = &self.machine.hardware;
+        self.tenants().map(|tenant| tenant.kinds.devices.read_named(file, replaced)).collect()
+    }
+
+    /// The scenario with the operations of each log that is compared done by the cores alone; `None` if it
+    /// compares none. Keys of the engines, and changes of their settings, are left out.
+    pub(crate) fn without_engines(&self) -> Option<Self> {
+        let mut by_cores = self.clone();
+        let mut changed = Vec::new();
+        for tenant in std::iter::once(&mut by_cores.main).chain(&mut by_cores.tenant) {
+            if tenant.leave_to_cores() {
+                changed.push(tenant.keys.name.clone());
+            }
+        }
+        by_cores.machine.event.retain(|event| !changed.contains(&event.tenant));
+        (!changed.is_empty()).then_some(by_cores)
+    }
+
     /// All tenants, the main one first.
-    pub fn tenants(&self) -> impl Iterator<Item = &Tenant> {
+    pub(crate) fn tenants(&self) -> impl Iterator<Item = &Tenant> {
         std::iter::once(&self.main).chain(&self.tenant)
     }
 
     /// Whether the result shows metrics over time: if asked for, or if settings change during the run.
     #[must_use]
-    pub fn has_timeline(&self) -> bool {
+    pub(crate) fn has_timeline(&self) -> bool {
         self.machine.run.timeline
             || !self.machine.event.is_empty()
             || self.machine.controller.is_some()
-            || self.tenants().any(|tenant| tenant.devices.port.changes_ways_itself())
+            || self.tenants().any(|tenant| tenant.kinds.devices.port.changes_ways_itself())
     }
 
     /// Whether a second socket is used.
     #[must_use]
-    pub fn uses_other_socket(&self) -> bool {
+    pub(crate) fn uses_other_socket(&self) -> bool {
         let tenant = |tenant: &Tenant| {
-            let (keys, port) = (&tenant.keys, &tenant.devices.port);
+            let (keys, port) = (&tenant.keys, &tenant.kinds.devices.port);
             let other_memory = tenant.memory_nodes().contains(&MemoryNode::OtherSocket);
             keys.socket > 0 || port.socket(keys.socket) > 0 || other_memory
         };
@@ -236,7 +236,7 @@ impl Scenario {
 
     /// Whether a CXL card is used.
     #[must_use]
-    pub fn uses_cxl(&self) -> bool {
+    pub(crate) fn uses_cxl(&self) -> bool {
         self.tenants().any(|tenant| tenant.memory_nodes().contains(&MemoryNode::Cxl))
     }
 }

@@ -1,12 +1,11 @@
 //! Controllers of LLC ways, resolved: what each steers, and by what rule.
 
-use crate::input::check::Check;
-use crate::input::error::InputError;
-use crate::layout::Layout;
-use crate::platform::Platform;
-use crate::scenario::{ControllerKind, Scenario};
+use crate::contract::port::WaysController;
+use crate::facts::platform::Platform;
+use crate::plan::layout::Layout;
+use crate::scenario::{ControllerKind, Scenario, io_ways};
 use controllers::{Iat, IatConfig, Threshold, ThresholdConfig, WayController};
-use units::Picos;
+use units::{Picos, RootPortId};
 use workload::control::way_steering::{SteeringController, SteeringControllerConfig};
 
 /// A controller and what it steers.
@@ -23,25 +22,24 @@ enum Rule {
 }
 
 impl SteeringPlan {
-    /// One that looks at devices alone.
-    pub fn threshold(steered: SteeringControllerConfig, config: ThresholdConfig) -> Self {
-        Self { steered, rule: Rule::Threshold(config) }
+    /// The controller of one root port.
+    pub(crate) fn of_port(port: RootPortId, llc_ways: u32, controller: &WaysController) -> Self {
+        let &WaysController { threshold, period, io_ways } = controller;
+        let (ports, tenants) = (vec![port], Vec::new());
+        let steered = SteeringControllerConfig { ports, tenants, llc_ways, period, io_ways };
+        Self { steered, rule: Rule::Threshold(threshold) }
     }
 
-    /// The controller of the scenario, if it has one, for all root ports with DDIO on.
-    ///
-    /// # Errors
-    /// Names the key that the machine contradicts.
-    pub fn of_machine(
+    /// The controller of a checked scenario, if it has one, for all root ports with DDIO on.
+    pub(crate) fn of_machine(
         scenario: &Scenario,
         layout: &Layout,
         platform: &Platform,
-        check: &Check<'_>,
-    ) -> Result<Option<Self>, InputError> {
-        let Some(keys) = &scenario.machine.controller else { return Ok(None) };
-        let io_ways = keys.check(scenario, check, platform)?;
+    ) -> Option<Self> {
+        let keys = scenario.machine.controller.as_ref()?;
+        let io_ways = *io_ways(scenario).first()?;
         let has_ddio = |tenant: usize| {
-            let own = scenario.tenants().nth(tenant).and_then(|it| it.devices.port.ddio_ways);
+            let own = scenario.tenants().nth(tenant).and_then(|it| it.kinds.devices.port.ddio_ways);
             own.is_some_and(|ways| ways > 0)
         };
         let numbered = (0..scenario.tenants().count()).filter(|&tenant| has_ddio(tenant));
@@ -53,19 +51,22 @@ impl SteeringPlan {
             period: Picos::from_ns(keys.period_us * 1e3),
             io_ways: io_ways.clamp(keys.min_ways, keys.max_ways),
         };
-        Ok(Some(match keys.kind {
-            ControllerKind::Threshold => Self::threshold(steered(Vec::new()), keys.threshold()),
+        Some(match keys.kind {
+            ControllerKind::Threshold => {
+                let rule = Rule::Threshold(keys.threshold());
+                Self { steered: steered(Vec::new()), rule }
+            }
             ControllerKind::Iat => {
                 let cores = layout.tenants.iter().map(|tenant| tenant.cores.clone());
                 let cores = cores.chain(layout.co_runners.iter().cloned()).collect();
                 let rule = Rule::Iat(keys.iat(scenario, platform.llc.ways.value));
                 Self { steered: steered(cores), rule }
             }
-        }))
+        })
     }
 
     /// The controller itself.
-    pub fn build(&self) -> SteeringController {
+    pub(crate) fn build(&self) -> SteeringController {
         let ways = self.steered.io_ways;
         let controller: Box<dyn WayController> = match &self.rule {
             Rule::Threshold(config) => Box::new(Threshold::new(*config, ways)),

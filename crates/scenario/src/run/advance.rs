@@ -1,13 +1,12 @@
 //! Advances a machine batch after batch, and reads what each batch gave.
 
 use super::batches::{Batch, tight_enough};
-use super::sample::Sample;
 use super::statistics::LEAST_BATCHES;
-use super::{Job, Progress, RunFailure, Stopped, Watcher};
-use crate::assemble::ScenarioMachine;
-use crate::devices::sample as device_sample;
-use crate::layout::TenantLayout;
-use crate::result::StoppedBy;
+use super::{Progress, RunFailure, Simulation, Stopped, Watcher, sample};
+use crate::kinds;
+use crate::plan::layout::TenantLayout;
+use crate::run::assemble::ScenarioMachine;
+use crate::run::result::StoppedBy;
 use hdrhistogram::Histogram;
 use model::fabric::ResourceState;
 use model::latency_histogram::latency_histogram;
@@ -32,7 +31,7 @@ const LONGEST_BACKLOG: Picos = Picos(20_000_000_000);
 /// Largest number of batches of a whole replay: each keeps a histogram.
 const MOST_REPLAY_BATCHES: u64 = 512;
 
-impl Job {
+impl Simulation {
     /// Runs batch after batch until the intervals are narrow, the cap is reached or no packets arrive.
     pub(super) fn run_batches<T: Tracer>(
         &self,
@@ -45,7 +44,7 @@ impl Job {
         let batch_packets = keys.batch_packets.max(whole.unwrap_or(0) / MOST_REPLAY_BATCHES);
         let longest_batch = if whole.is_some() { Picos::NEVER } else { LONGEST_BATCH };
         let mut batches: Vec<Batch> = Vec::new();
-        let mut before = Sample::read(machine);
+        let mut before = sample::read(machine);
         loop {
             let goal = machine.progress() + batch_packets;
             let until = machine.now().saturating_add(longest_batch);
@@ -61,7 +60,7 @@ impl Job {
                 };
                 watch(progress)
             })?;
-            let reading = Sample::read(machine);
+            let reading = sample::read(machine);
             let sample = reading.since(&before);
             let latency_ns = self.take_latencies(machine);
             let phases_ns = self.take_phases(machine);
@@ -95,8 +94,8 @@ impl Job {
     fn take_latencies<T: Tracer>(&self, machine: &mut ScenarioMachine<T>) -> Vec<Histogram<u64>> {
         let of = |(number, tenant): (usize, &TenantLayout)| {
             let mut devices = self.plan.layout.devices_of(number);
-            let all = devices
-                .find_map(|id| device_sample::take_latencies(&mut machine.devices[id.index()]));
+            let all =
+                devices.find_map(|id| kinds::take_latencies(&mut machine.devices[id.index()]));
             let mut all = all.unwrap_or_else(latency_histogram);
             for &core in &tenant.cores {
                 if let Some(latencies) = machine.software[core.index()].take_latencies() {
@@ -137,9 +136,7 @@ impl Job {
         let layout = &self.plan.layout;
         let of = |tenant| {
             let mut devices = layout.devices_of(tenant);
-            devices.find_map(|id| {
-                device_sample::take_one_way_latencies(&mut machine.devices[id.index()])
-            })
+            devices.find_map(|id| kinds::take_one_way_latencies(&mut machine.devices[id.index()]))
         };
         (0..layout.tenants.len()).map(of).collect()
     }
@@ -178,6 +175,6 @@ pub fn run_batch<T: Tracer>(
 
 /// Packets that have arrived at the first device with a wire; without one, the work done.
 fn replayed<T: Tracer>(machine: &ScenarioMachine<T>) -> u64 {
-    let offered = machine.devices.iter().find_map(device_sample::packets_offered);
+    let offered = machine.devices.iter().find_map(kinds::packets_offered);
     offered.unwrap_or_else(|| machine.progress())
 }

@@ -1,8 +1,9 @@
 //! The outcome of a run and its causes, in a few sentences.
 
-use crate::apps::Packets;
-use crate::platform::Platform;
-use crate::result::{LimitKind, LimitResult, MetricResult};
+use crate::contract::application::Packets;
+use crate::contract::limit::LimitKind;
+use crate::facts::platform::Platform;
+use crate::run::result::{LimitResult, MetricResult};
 use crate::scenario::{Scenario, Tenant};
 use std::collections::BTreeMap;
 use units::LINE_BYTES;
@@ -28,7 +29,7 @@ pub(super) struct Finished<'a> {
 
 impl Finished<'_> {
     /// The main tenant's outcome, the resource that limits the machine, and where DMA writes go.
-    pub fn answer(&self) -> String {
+    pub(crate) fn answer(&self) -> String {
         let sentences: Vec<String> =
             [Some(self.outcome()), self.limit(), self.cache()].into_iter().flatten().collect();
         format!("{}.", sentences.join(". "))
@@ -61,7 +62,7 @@ impl Finished<'_> {
                 time(self.part("latency_ns", "p50"))
             );
         }
-        match self.main().keys.application.packets() {
+        match self.main().application().packets() {
             Packets::Forwarded | Packets::Received => self.arrivals(),
             Packets::Sent => format!("{} Gbit/s are sent", rounded(sent)),
             Packets::None if self.metrics.contains_key("ssd_read_gbytes_per_s") => format!(
@@ -102,8 +103,7 @@ impl Finished<'_> {
         }
         // Packets, not bytes: answers have other sizes than requests.
         let (received, sent) = (self.number("rx_packets"), self.number("tx_packets"));
-        if self.main().keys.application.packets() == Packets::Forwarded && sent < PASSED * received
-        {
+        if self.main().application().packets() == Packets::Forwarded && sent < PASSED * received {
             let share = rounded(100.0 * sent / received);
             return format!(
                 "{share} % of the packets of {offered} Gbit/s leave; the rest waits or is filtered"
@@ -169,7 +169,7 @@ impl Finished<'_> {
     fn writers(&self) -> &'static str {
         let others = ["ssd_read_gbytes_per_s", "dsa_write_gbytes_per_s", "cbdma_gbytes_per_s"];
         let has_others = others.iter().any(|&name| self.metrics.contains_key(name));
-        if self.main().keys.application.packets().are_received() && !has_others {
+        if self.main().application().packets().are_received() && !has_others {
             "the card writes"
         } else {
             "devices write"
@@ -179,15 +179,13 @@ impl Finished<'_> {
     /// Data lines that a turn through all receive rings of the main tenant writes.
     fn ring_bytes(&self) -> Option<f64> {
         let packets = self.number("rx_packets");
-        if !self.main().keys.application.packets().are_received()
-            || packets.is_nan()
-            || packets == 0.0
+        if !self.main().application().packets().are_received() || packets.is_nan() || packets == 0.0
         {
             return None;
         }
         let line = LINE_BYTES as f64;
         let lines = (self.number("rx_bytes") / packets / line).ceil();
-        let entries = self.main().devices.nic.rx_descriptors * self.main().keys.cores;
+        let entries = self.main().kinds.devices.nic.rx_descriptors * self.main().keys.cores;
         Some(f64::from(entries) * lines * line)
     }
 }

@@ -1,10 +1,10 @@
 //! Batches of a run: when there are enough, and their combined metrics.
 
-use crate::devices::sample::DeviceSample;
-use crate::layout::{Layout, TenantLayout};
-use crate::metrics::{self, Declaration, Kind};
-use crate::result::{Intervals, MetricResult, Numbers};
-use crate::run::sample::Sample;
+use crate::contract::metric::Numbers;
+use crate::contract::sample::{DeviceSample, Sample};
+use crate::plan::layout::{Layout, TenantLayout};
+use crate::run::metrics::{self, Declaration, Kind};
+use crate::run::result::{Intervals, MetricResult};
 use crate::run::statistics::{half_width_95, mean, warm_up};
 use crate::scenario::RunKeys;
 use hdrhistogram::Histogram;

@@ -1,7 +1,8 @@
 //! Figures of latency distributions, each with its interval over the batches of a run.
 
-use crate::metrics::Declaration;
-use crate::result::{Intervals, MetricResult, Numbers};
+use crate::contract::metric::Numbers;
+use crate::run::metrics::Declaration;
+use crate::run::result::{Intervals, MetricResult};
 use crate::run::statistics::{half_width, half_width_95};
 use hdrhistogram::Histogram;
 use model::latency_histogram::latency_histogram;
@@ -31,18 +32,24 @@ const FAR_TAIL: Figure = ("p99.999", |h| h.value_at_quantile(0.999_99) as f64);
 const CLIENT_FIGURES: [Figure; 2] = [FAR_TAIL, ("sd", |h| h.stdev())];
 
 /// A latency of a NIC from the histograms of its batches, in ns.
-pub fn metric(declared: &Declaration, batches: &[&Histogram<u64>]) -> MetricResult {
+pub(crate) fn metric(declared: &Declaration, batches: &[&Histogram<u64>]) -> MetricResult {
     figures(declared, batches, &FIGURES)
 }
 
 /// As [`metric`], with the farthest tail.
-pub fn metric_with_far_tail(declared: &Declaration, batches: &[&Histogram<u64>]) -> MetricResult {
+pub(crate) fn metric_with_far_tail(
+    declared: &Declaration,
+    batches: &[&Histogram<u64>],
+) -> MetricResult {
     figures(declared, batches, &[FIGURES.as_slice(), &[FAR_TAIL]].concat())
 }
 
 /// As [`metric`], with the figures of a client's report: the farthest tail, the standard deviation, and
 /// the half width of the 99 % interval of the mean.
-pub fn metric_of_client(declared: &Declaration, batches: &[&Histogram<u64>]) -> MetricResult {
+pub(crate) fn metric_of_client(
+    declared: &Declaration,
+    batches: &[&Histogram<u64>],
+) -> MetricResult {
     let mut metric = figures(declared, batches, &[FIGURES.as_slice(), &CLIENT_FIGURES].concat());
     let means: Vec<f64> = batches.iter().map(|batch| batch.mean()).collect();
     if let (Numbers::Parts(values), Intervals::Parts(halves)) =
@@ -81,7 +88,7 @@ fn figures(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::latency::{LATENCY, ONE_WAY};
+    use crate::run::metrics::latency::{LATENCY, ONE_WAY};
     use crate::run::statistics::mean;
 
     fn batch(values: &[u64]) -> Histogram<u64> {

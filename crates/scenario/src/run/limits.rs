@@ -1,10 +1,11 @@
 //! What limited a run: how busy every resource was that requests queue for.
 
-use crate::layout::Layout;
+use crate::contract::limit::LimitKind;
+use crate::contract::sample::Sample;
+use crate::contract::tenant::MAIN;
 use crate::plan::Plan;
-use crate::result::{LimitKind, LimitResult};
-use crate::run::sample::Sample;
-use crate::scenario::MAIN;
+use crate::plan::layout::Layout;
+use crate::run::result::LimitResult;
 use model::fabric::Resource;
 use units::{CoreId, Id, Picos, RootPortId};
 
@@ -24,7 +25,7 @@ pub(super) fn limits(plan: &Plan, resources: &[Resource], measured: &Sample) -> 
     });
     let devices = plan.devices.iter().zip(&layout.devices).zip(&measured.devices);
     let devices = devices.flat_map(|((device, own), counted)| {
-        let name = format!("{}{}", own.kind.key(), own.number);
+        let name = format!("{}{}", own.kind.key(), own.place.number);
         let tenant = own.tenant;
         let limits = device.limits(counted).into_iter();
         limits.map(move |part| limit(part.kind, part.named(&name), Some(tenant), part.busy))

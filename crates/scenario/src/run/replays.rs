@@ -1,10 +1,10 @@
 //! What the cores of a run did of the logs of descriptors that they replay, phase by phase.
 
-use crate::apps::PhaseOfLog;
-use crate::assemble::ScenarioMachine;
-use crate::layout::TenantLayout;
+use crate::contract::application::LogPhase;
+use crate::plan::layout::TenantLayout;
 use crate::plan::{Plan, TenantPlan};
-use crate::result::{ReplayResult, ReplayedPhaseResult, RunResult};
+use crate::run::assemble::ScenarioMachine;
+use crate::run::result::{ReplayResult, ReplayedPhaseResult, RunResult};
 use model::reading::Reading;
 use model::software::ReplayedPhase;
 use model::tracer::Tracer;
@@ -18,11 +18,11 @@ pub(super) fn of<T: Tracer>(plan: &Plan, machine: &ScenarioMachine<T>) -> Vec<Re
     let of_tenant = |(tenant, layout): (&TenantPlan, &TenantLayout)| {
         let logged = tenant.application.phases_of_log();
         let mut done = vec![ReplayedPhase::default(); logged.len()];
-        for core in &tenant.cores {
+        for core in &tenant.resources.cores {
             let own = machine.software[core.index()].replayed();
             done.iter_mut().zip(own).for_each(|(sum, own)| *sum = sum.plus(own));
         }
-        let by_engines = !tenant.ports.is_empty();
+        let by_engines = !tenant.resources.ports.is_empty();
         let phases: Vec<_> =
             logged.iter().zip(&done).map(|(phase, done)| result(phase, done, by_engines)).collect();
         let total = total(&phases);
@@ -37,7 +37,7 @@ pub(super) fn of<T: Tracer>(plan: &Plan, machine: &ScenarioMachine<T>) -> Vec<Re
     replaying.map(of_tenant).collect()
 }
 
-fn result(logged: &PhaseOfLog, done: &ReplayedPhase, by_engines: bool) -> ReplayedPhaseResult {
+fn result(logged: &LogPhase, done: &ReplayedPhase, by_engines: bool) -> ReplayedPhaseResult {
     let under_way = done.under_way.as_ns();
     let operations = logged.operations.iter();
     ReplayedPhaseResult {
@@ -90,7 +90,7 @@ fn notes(total: &ReplayedPhaseResult) -> Vec<String> {
 
 impl RunResult {
     /// Adds what a run of the same scenario without engines took.
-    pub(super) fn compare_replays(&mut self, by_cores: &Self) {
+    pub(crate) fn compare_replays(&mut self, by_cores: &Self) {
         for (replay, other) in self.replays.iter_mut().zip(&by_cores.replays) {
             replay.compare(other);
         }

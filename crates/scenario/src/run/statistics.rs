@@ -8,14 +8,14 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Least number of batches for an interval.
-pub const LEAST_BATCHES: usize = 5;
+pub(crate) const LEAST_BATCHES: usize = 5;
 /// Correlation between neighbours above which they are merged.
 const HIGH_CORRELATION: f64 = 0.3;
 
 /// The number of batches at the start that belong to the warm-up: the cut that minimises the standard
 /// error of the rest, at most half of all.
 #[must_use]
-pub fn warm_up(series: &[f64]) -> usize {
+pub(crate) fn warm_up(series: &[f64]) -> usize {
     let score = |cut: usize| {
         let rest = &series[cut..];
         sum_of_squares(rest) / (rest.len() * rest.len()) as f64
@@ -32,7 +32,7 @@ pub fn half_width_95(series: &[f64]) -> Option<f64> {
 /// Half width of the interval of the mean of `series` that holds with probability `confidence`;
 /// `None` if there are too few values.
 #[must_use]
-pub fn half_width(series: &[f64], confidence: f64) -> Option<f64> {
+pub(crate) fn half_width(series: &[f64], confidence: f64) -> Option<f64> {
     if series.len() < LEAST_BATCHES {
         return None;
     }
@@ -53,7 +53,7 @@ pub fn half_width(series: &[f64], confidence: f64) -> Option<f64> {
 
 /// The mean; zero for no values.
 #[must_use]
-pub fn mean(series: &[f64]) -> f64 {
+pub(crate) fn mean(series: &[f64]) -> f64 {
     if series.is_empty() { 0.0 } else { series.iter().sum::<f64>() / series.len() as f64 }
 }
 

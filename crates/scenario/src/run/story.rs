@@ -1,7 +1,7 @@
 //! The trace of a packet, line or descriptor as text.
 
-use crate::layout::Layout;
-use crate::result::{DescriptorTrace, TraceEvent, TraceEviction, TracePhase};
+use crate::plan::layout::Layout;
+use crate::run::result::{DescriptorTrace, TraceEvent, TraceEviction, TracePhase};
 use model::attribution::AgentId;
 use model::tracer::{
     DescriptorPhase, Event, Found, LineOperation, LineRole, WatchDescriptor, WatchLine, WatchPacket,
@@ -17,13 +17,13 @@ pub fn of_packet(tracer: &WatchPacket, layout: &Layout) -> Vec<TraceEvent> {
 
 /// Events of the watched line, in time order; lines are line addresses.
 #[must_use]
-pub fn of_line(tracer: &WatchLine, layout: &Layout) -> Vec<TraceEvent> {
+pub(crate) fn of_line(tracer: &WatchLine, layout: &Layout) -> Vec<TraceEvent> {
     tell(&tracer.events, layout, 0)
 }
 
 /// The story of the watched descriptor, if software has begun it; `number` is its own.
 #[must_use]
-pub fn of_descriptor(
+pub(crate) fn of_descriptor(
     tracer: &WatchDescriptor,
     number: u64,
     layout: &Layout,

@@ -2,20 +2,21 @@
 
 use super::answer::Finished;
 use super::batches::{Batch, combine, has_settled, warm_up_of, works_evenly};
-use super::sample::Sample;
-use super::{Ended, Job, latency, limits, replays};
-use crate::assemble::{self, ScenarioMachine};
-use crate::metrics::latency::{LATENCY, ONE_WAY};
-use crate::metrics::{self, Declaration};
-use crate::platform::FittedParameter;
-use crate::result::{MetricResult, MissKindCounts, RunResult, StoppedBy, TimelinePoint};
+use super::{Ended, Simulation, latency, limits, replays, sample};
+use crate::contract::hardware::placement_of_lines;
+use crate::contract::sample::Sample;
+use crate::facts::platform::FittedParameter;
+use crate::run::assemble::ScenarioMachine;
+use crate::run::metrics::latency::{LATENCY, ONE_WAY};
+use crate::run::metrics::{self, Declaration};
+use crate::run::result::{MetricResult, MissKindCounts, RunResult, StoppedBy, TimelinePoint};
 use crate::scenario::Testbed;
 use model::fabric::Resource;
 use model::reading::Reading;
 use model::tracer::Tracer;
 use std::collections::BTreeMap;
 
-impl Job {
+impl Simulation {
     /// The result of a run that has ended.
     pub(super) fn summarize<T: Tracer>(
         &self,
@@ -27,7 +28,7 @@ impl Job {
         let simulated = machine.now();
         let line_ops = machine.fabric.counters().line_ops;
         let (warm_up, measured_batches) = self.split_warm_up(ended);
-        let end = Sample::read(machine);
+        let end = sample::read(machine);
         let measured = end.since(&measured_batches[0].before);
         let metrics = self.combine(measured_batches, &end);
         let resources: Vec<Resource> =
@@ -42,7 +43,7 @@ impl Job {
             seed: self.seed,
             version: env!("CARGO_PKG_VERSION").into(),
             platform: self.platform_name.clone(),
-            slice_function: assemble::hardware::placement_of_lines(&self.platform),
+            slice_function: placement_of_lines(&self.platform),
             simulated_ns: simulated.as_ns(),
             warmup_ns: warm_up.iter().map(|batch| batch.sample.span.as_ns()).sum(),
             packets: machine.progress(),

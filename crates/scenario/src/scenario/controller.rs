@@ -1,10 +1,10 @@
 //! A controller that changes ways of the LLC while the machine runs.
 
 use super::Scenario;
-use crate::devices::root_port::{MISSES_PER_US, PERIOD_US, PERIODS};
-use crate::input::check::Check;
-use crate::input::error::InputError;
-use crate::platform::{MOST_LLC_WAYS, Platform};
+use crate::facts::platform::{MOST_LLC_WAYS, Platform};
+use crate::kinds::root_port::{MISSES_PER_US, PERIOD_US, PERIODS};
+use crate::text::check::Check;
+use crate::text::error::InputError;
 use controllers::{IatConfig, ThresholdConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ const STABLE_PERCENT: f64 = 3.0;
 /// Which controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum ControllerKind {
+pub(crate) enum ControllerKind {
     /// A way more for devices while they miss often, one less when they have missed seldom for a while.
     Threshold,
     /// As IAT of ISCA'21 (recalled): also ways of cores change, and who shares them with devices.
@@ -26,7 +26,7 @@ pub enum ControllerKind {
 
 /// A controller of the ways of all devices with DDIO on, as one register of a socket holds them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ControllerKeys {
+pub(crate) struct ControllerKeys {
     /// Which controller.
     pub kind: ControllerKind,
     /// Time between two readings of the counters.
@@ -106,13 +106,16 @@ impl ControllerKeys {
         }
     }
 
-    /// Checks the keys; returns the ways that devices have at first.
+    /// Checks the keys.
+    ///
+    /// # Errors
+    /// Names the first value that is out of range or contradicts another.
     pub(crate) fn check(
         &self,
         scenario: &Scenario,
         check: &Check<'_>,
         platform: &Platform,
-    ) -> Result<u32, InputError> {
+    ) -> Result<(), InputError> {
         let ways = platform.llc.ways.value;
         check.number("controller.period_us", self.period_us, PERIOD_US)?;
         check.whole("controller.min_ways", self.min_ways, (1, ways), "ways of the LLC")?;
@@ -171,7 +174,7 @@ impl ControllerKeys {
         scenario: &Scenario,
         check: &Check<'_>,
         platform: &Platform,
-    ) -> Result<u32, InputError> {
+    ) -> Result<(), InputError> {
         let refuse = |allowed: &str| Err(check.refuse("controller.kind", &"set", allowed.into()));
         if platform.root_complex_buffer.is_some() {
             return refuse("needs a platform without [root_complex_buffer]");
@@ -179,21 +182,26 @@ impl ControllerKeys {
         if scenario.uses_other_socket() {
             return refuse("steers one socket: leave the other one unused");
         }
-        if scenario.tenants().any(|tenant| tenant.devices.port.changes_ways_itself()) {
+        if scenario.tenants().any(|tenant| tenant.kinds.devices.port.changes_ways_itself()) {
             return refuse("a tenant has [dynamic_ways]: one of the two decides");
         }
         if scenario.machine.event.iter().any(|event| event.ddio_ways.is_some()) {
             return refuse("an event changes ddio_ways: one of the two decides");
         }
-        let ways = scenario.tenants().filter_map(|tenant| tenant.devices.port.ddio_ways);
-        let mut on: Vec<u32> = ways.filter(|&ways| ways > 0).collect();
-        on.dedup();
-        match on[..] {
-            [ways] => Ok(ways),
+        match io_ways(scenario)[..] {
+            [_] => Ok(()),
             [] => refuse("needs devices with ddio_ways above 0"),
             _ => refuse("tenants have different ddio_ways: the register has one number for all"),
         }
     }
+}
+
+/// Ways of devices with DDIO on at first: one number if all have the same.
+pub(crate) fn io_ways(scenario: &Scenario) -> Vec<u32> {
+    let ways = scenario.tenants().filter_map(|tenant| tenant.kinds.devices.port.ddio_ways);
+    let mut on: Vec<u32> = ways.filter(|&ways| ways > 0).collect();
+    on.dedup();
+    on
 }
 
 /// Names of the tenants, then of the co-runners.

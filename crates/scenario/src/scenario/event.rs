@@ -1,10 +1,12 @@
 //! Changes of a tenant's root ports and copy engines while the machine runs.
 
-use super::{MAIN, Scenario, Tenant};
-use crate::devices::root_port::PortKeys;
-use crate::input::check::Check;
-use crate::input::error::InputError;
-use crate::platform::{MOST_LLC_WAYS, Platform};
+use super::{Scenario, Tenant};
+use crate::contract::input::DeviceChange;
+use crate::contract::tenant::MAIN;
+use crate::facts::platform::{MOST_LLC_WAYS, Platform};
+use crate::kinds::root_port::PortKeys;
+use crate::text::check::Check;
+use crate::text::error::InputError;
 use model::device::dsa::QUEUE_ENTRIES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +19,7 @@ const THRESHOLD: (u32, u32) = (1, QUEUE_ENTRIES);
 
 /// A change while the machine runs: of DDIO ways, of cache control, or of thresholds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct EventKeys {
+pub(crate) struct EventKeys {
     /// Simulated time of the change.
     #[schemars(range(min = AT_US.0, max = AT_US.1))]
     pub at_us: f64,
@@ -53,6 +55,12 @@ impl EventKeys {
         Picos::from_ns(self.at_us * 1e3)
     }
 
+    /// Its change of devices beside their root ports.
+    pub(crate) fn device_change(&self) -> DeviceChange {
+        let Self { cache_control, threshold, .. } = *self;
+        DeviceChange { at: self.at(), cache_control, threshold }
+    }
+
     /// The keys of a root port after the event, if it changes them.
     pub(crate) fn changed(&self, port: &PortKeys) -> Option<PortKeys> {
         self.ddio_ways.map(|ways| PortKeys {
@@ -64,6 +72,8 @@ impl EventKeys {
 }
 
 /// Checks the events of a scenario.
+/// # Errors
+/// Names the first value that is out of range or contradicts another.
 pub(crate) fn check(
     scenario: &Scenario,
     check: &Check<'_>,
@@ -110,7 +120,7 @@ impl NumberedEvent<'_> {
         let Some(ways) = event.ddio_ways else { return Ok(()) };
         let most = platform.llc.ways.value;
         check.whole(&self.key("ddio_ways"), ways, (0, most), "ways of the LLC")?;
-        if tenant.devices.port.changes_ways_itself() {
+        if tenant.kinds.devices.port.changes_ways_itself() {
             let allowed = "this tenant has [dynamic_ways]: one of the two decides".into();
             return Err(check.refuse(&self.key("tenant"), &event.tenant, allowed));
         }
@@ -137,7 +147,7 @@ impl NumberedEvent<'_> {
         if let Some(because) = tenant.why_inert("dsa.instances") {
             return Err(check.refuse(&key, &threshold, format!("refused: {because}")));
         }
-        match tenant.devices.dsa.dsa.smallest_shared() {
+        match tenant.kinds.devices.dsa.dsa.smallest_shared() {
             Some(entries) => {
                 let what = "entries, no more than the smallest shared queue has";
                 check.whole(&key, threshold, (1, entries), what)

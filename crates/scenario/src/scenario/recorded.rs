@@ -1,9 +1,8 @@
 //! A tenant as results record it: all keys of all groups in one table, in a fixed order.
 
 use super::Tenant;
-use crate::apps::ApplicationTables;
-use crate::devices::DeviceKeys;
-use crate::scenario::TenantKeys;
+use crate::contract::tenant::TenantKeys;
+use crate::kinds::KindKeys;
 use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -58,15 +57,13 @@ struct AllKeys<'t> {
     #[serde(flatten)]
     keys: &'t TenantKeys,
     #[serde(flatten)]
-    devices: &'t DeviceKeys,
-    #[serde(flatten)]
-    tables: &'t ApplicationTables,
+    kinds: &'t KindKeys,
 }
 
 /// Writes a tenant's keys in their order.
 pub(super) fn serialize<S: Serializer>(tenant: &Tenant, serializer: S) -> Result<S::Ok, S::Error> {
-    let Tenant { keys, devices, tables, stated: _ } = tenant;
-    let text = serde_json::to_string(&AllKeys { keys, devices, tables }).map_err(Error::custom)?;
+    let Tenant { keys, kinds, stated: _ } = tenant;
+    let text = serde_json::to_string(&AllKeys { keys, kinds }).map_err(Error::custom)?;
     let mut values: BTreeMap<String, Box<RawValue>> =
         serde_json::from_str(&text).map_err(Error::custom)?;
     let mut map = serializer.serialize_map(Some(values.len()))?;
@@ -84,7 +81,7 @@ pub(super) fn serialize<S: Serializer>(tenant: &Tenant, serializer: S) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::key_groups::names;
+    use crate::text::key_groups::names;
 
     #[test]
     fn every_listed_key_is_one_of_a_tenant_s() {

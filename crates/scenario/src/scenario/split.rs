@@ -1,13 +1,13 @@
 //! Splits one TOML table into the keys of the machine and of each tenant.
 
 use super::{MachineKeys, Scenario, Tenant};
-use crate::apps::memory_kernel::MemoryKernelKeys;
-use crate::co_runner::CoRunnerKeys;
-use crate::devices::DeviceKind;
-use crate::input::document;
-use crate::input::error::{InputError, suggest};
-use crate::input::key_groups::names;
-use crate::platform::Platform;
+use crate::facts::platform::Platform;
+use crate::kinds::DeviceKind;
+use crate::kinds::co_runner::CoRunnerKeys;
+use crate::kinds::memory_kernel::MemoryKernelKeys;
+use crate::text::document;
+use crate::text::error::{InputError, suggest};
+use crate::text::key_groups::names;
 use std::collections::BTreeSet;
 use toml::{Table, Value};
 

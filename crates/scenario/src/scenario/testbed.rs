@@ -4,14 +4,14 @@
 //! that would not act on the scenario's application is left out, so that packets and copies may share a
 //! testbed.
 
-use super::Scenario;
-use super::split;
-use crate::input::error::InputError;
-use crate::input::sourced::{Confidence, Sourced};
-use crate::input::{builtin, document};
-use crate::plan::inert::stated_inert;
-use crate::platform::FittedParameter;
-use schemars::JsonSchema;
+use super::{Scenario, split};
+use crate::facts::platform::FittedParameter;
+use crate::facts::schema::optional_name;
+use crate::scenario::inert::stated_inert;
+use crate::text::error::{InputError, suggest};
+use crate::text::sourced::{Confidence, Sourced};
+use crate::text::{document, files};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
@@ -134,7 +134,7 @@ pub(super) fn scenario(file: &str, table: Table) -> Result<Scenario, InputError>
         return split::scenario(file, table);
     };
     let named = named.as_str().ok_or_else(|| wrong(file, KEY, "expected a name or a path"))?;
-    let mut testbed = builtin::testbed(file, named)?;
+    let mut testbed = named_testbed(file, named)?;
     let mut left_out = BTreeSet::new();
     loop {
         let (whole, taken) = testbed.under(&table, &left_out);
@@ -198,4 +198,26 @@ fn insert(table: &mut Table, key: &str, value: Value) -> bool {
 
 fn wrong(file: &str, key: &str, reason: &str) -> InputError {
     InputError::WrongValue { file: file.into(), key: key.into(), reason: reason.into() }
+}
+
+/// The testbed that `wanted` names: a path ending in .toml (relative to the scenario's folder, then to
+/// the current one), or the name of a known one.
+///
+/// # Errors
+/// If there is no such testbed, or its file is invalid.
+pub fn named_testbed(scenario_file: &str, wanted: &str) -> Result<Testbed, InputError> {
+    let path = files::testbed_path(scenario_file, wanted);
+    let text = std::fs::read_to_string(&path).ok().or_else(|| files::file(&path).map(String::from));
+    let text = text.ok_or_else(|| InputError::OutOfRange {
+        file: scenario_file.into(),
+        key: "testbed".into(),
+        value: wanted.into(),
+        allowed: format!("no such file or name; {}", suggest(wanted, &files::testbed_names())),
+    })?;
+    Testbed::read(wanted, &path, &text)
+}
+
+/// The schema of a key that may name a testbed.
+pub(super) fn schema(_: &mut SchemaGenerator) -> Schema {
+    optional_name(&files::testbed_names())
 }

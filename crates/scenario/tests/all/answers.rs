@@ -1,8 +1,7 @@
 //! What does a run say of itself? `answers.toml` has a scenario for each kind of limit, and its sentence.
 
 use scenario::result::RunResult;
-use scenario::scenario::Scenario;
-use scenario::{InputError, Job, Wanted, builtin};
+use scenario::{InputError, Job, Scenario, Wanted, builtin};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,9 +1,8 @@
 //! Whole runs of the packet applications: would they fail if the applications were wrong?
 
 use model::tracer::NoTrace;
-use scenario::assemble::ScenarioMachine;
 use scenario::result::{Numbers, RunResult};
-use scenario::{Job, Wanted, job};
+use scenario::{Job, ScenarioMachine, Wanted, job};
 use std::ops::ControlFlow;
 use units::Picos;
 

@@ -6,8 +6,7 @@
 //! of github chanbengz/dsa-reversing@4f655b2 (HPCA'26, DSAssassin).
 
 use scenario::result::{Numbers, RunResult};
-use scenario::scenario::Scenario;
-use scenario::{Job, Wanted, builtin};
+use scenario::{Job, Scenario, Wanted, builtin};
 use std::ops::ControlFlow;
 
 const PLATFORM: &str = "sapphire-rapids-56";

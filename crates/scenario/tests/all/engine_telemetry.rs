@@ -3,11 +3,8 @@
 
 use crate::jobs::job_of;
 use model::tracer::{Event, Found, LineOperation, Tracer};
-use scenario::assemble::ScenarioMachine;
 use scenario::result::Numbers;
-use scenario::run::sample::Sample;
-use scenario::scenario::Scenario;
-use scenario::{Job, Wanted, builtin, metrics};
+use scenario::{Job, Scenario, ScenarioMachine, Wanted, builtin, metrics, read_sample};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use units::{LineAddr, Picos};
@@ -83,9 +80,9 @@ fn dsa_29_the_counters_of_each_engine_equal_the_traced_events() {
         let mut machine = job.machine(TracedByAgent::default());
         // Counters forget what happened before time zero; the trace does not.
         let before = machine.fabric.tracer.clone();
-        let start = Sample::read(&machine);
+        let start = read_sample(&machine);
         machine.run(3_000, Picos::NEVER);
-        let sample = Sample::read(&machine);
+        let sample = read_sample(&machine);
         assert_eq!(start.span, Picos::ZERO);
         let metric = metrics::all(&job.plan().layout, 2.0)
             .into_iter()

@@ -212,7 +212,7 @@ fn without_ddio_a_packet_s_first_read_goes_to_dram() {
     let job = l2fwd(&overrides);
     let mut machine = job.machine(WatchPacket::new(10_000));
     machine.run(15_000, Picos::NEVER);
-    let story = scenario::run::story::of_packet(&machine.fabric.tracer, &job.plan().layout);
+    let story = scenario::packet_trace(&machine.fabric.tracer, &job.plan().layout);
     let first_by = |agent: &str| story.iter().find(|event| event.agent == agent);
     assert_eq!(first_by("nic0").map(|event| event.found.as_str()), Some("DRAM"));
     assert_eq!(first_by("core0").map(|event| event.found.as_str()), Some("DRAM"));

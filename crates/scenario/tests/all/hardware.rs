@@ -1,10 +1,8 @@
 //! `[hardware]`: facts of the platform and of devices beside it, replaced by a scenario.
 
 use address_map::AddressMap;
-use scenario::devices::NamedDevices;
 use scenario::platform::Platform;
-use scenario::scenario::Scenario;
-use scenario::{InputError, builtin};
+use scenario::{InputError, NamedDevices, Scenario, builtin};
 use units::LineAddr;
 use units::narrow::fit;
 
@@ -19,9 +17,9 @@ fn read(
     let owned: Vec<(String, String)> =
         overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let scenario = Scenario::read("a.toml", text, &owned)?;
-    let name = &scenario.machine.platform;
+    let name = &scenario.platform_name();
     let platform = builtin::platform_with("a.toml", name, &scenario.platform_facts())?;
-    let named = NamedDevices::of_tenants("a.toml", &scenario)?;
+    let named = scenario.named_devices("a.toml")?;
     Ok((platform, named))
 }
 
@@ -59,7 +57,7 @@ fn a_published_slice_function_is_chosen_by_its_name_and_may_rank_its_sets() {
     let sets = ("hardware.llc.set_function", "ranked");
     let map = |overrides: &[(&str, &str)]| {
         let (platform, _) = read(SKYLAKE, overrides).unwrap_or_else(|error| panic!("{error}"));
-        scenario::assemble::hardware::address_map(&platform)
+        scenario::address_map(&platform)
     };
     let plain = ("hardware.llc.set_function", "plain");
     let (plain, ranked) = (map(&[slices, plain]), map(&[slices, sets]));

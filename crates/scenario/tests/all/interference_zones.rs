@@ -5,8 +5,7 @@
 
 use scenario::platform::{InclusionName, Platform};
 use scenario::result::{Numbers, RunResult};
-use scenario::scenario::Scenario;
-use scenario::{Job, Wanted, builtin};
+use scenario::{Job, Scenario, Wanted, builtin};
 use std::ops::ControlFlow;
 
 const SCENARIO: &str = "experiments/ddio-bench/l2fwd.toml";

@@ -2,8 +2,7 @@
 
 use model::tracer::NoTrace;
 use scenario::result::{Numbers, RunResult};
-use scenario::scenario::Scenario;
-use scenario::{Job, Wanted, builtin};
+use scenario::{Job, Scenario, Wanted, builtin};
 use std::ops::ControlFlow;
 use units::Picos;
 
@@ -15,7 +14,7 @@ const SMALL: &str = "[key_value]\nitems = 64\nkey_bytes = 23\nvalue_bytes = 1000
 fn job(application: &str, text: &str) -> Result<Job, scenario::InputError> {
     let text = format!("platform = \"{PLATFORM}\"\napplication = \"{application}\"\n{SHORT}{text}");
     let scenario = Scenario::read("the test", &text, &[])?;
-    let platform = builtin::platform_with("the test", PLATFORM, &scenario.machine.hardware)?;
+    let platform = builtin::platform_with("the test", PLATFORM, &scenario.platform_facts())?;
     Job::new("the test", scenario, platform, PLATFORM, 3)
 }
 

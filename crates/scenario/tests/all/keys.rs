@@ -88,7 +88,7 @@ fn metrics(application: &str, text: &str, set: &[(&str, &str)]) -> Result<String
     let set: Vec<(String, String)> =
         set.iter().map(|(key, value)| ((*key).into(), with_captures(value))).collect();
     let job = || -> Result<Job, scenario::InputError> {
-        let read = scenario::scenario::Scenario::read("a.toml", text, &set)?;
+        let read = scenario::Scenario::read("a.toml", text, &set)?;
         let stated = set.iter().find(|(key, _)| key == "platform");
         let name = stated.map_or(platform(application), |(_, name)| name.trim_matches('"'));
         let platform = builtin::platform("a.toml", name)?;

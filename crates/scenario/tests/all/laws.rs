@@ -13,9 +13,7 @@ use model::tracer::NoTrace;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use scenario::result::{Numbers, RunResult};
-use scenario::run::sample::Sample;
-use scenario::scenario::Scenario;
-use scenario::{InputError, Job, Progress, Wanted, builtin};
+use scenario::{InputError, Job, Progress, Scenario, Wanted, builtin, read_sample};
 use std::ops::ControlFlow;
 use units::{Id, Picos, RootPortId};
 
@@ -457,7 +455,7 @@ proptest! {
             let nic =
                 machine.devices.iter_mut().find_map(Device::as_nic_mut).expect("it has a card");
             let latencies = nic.egress.take_latencies();
-            (nic.port.counters, nic.egress.packets, latencies, Sample::read(&machine).backlog)
+            (nic.port.counters, nic.egress.packets, latencies, read_sample(&machine).backlog)
         };
         let dropped_of = |rx: &RxCounters| rx.dropped_no_descriptor + rx.dropped_buffer_full;
         let (rx, sent_before, _, _) = run_until(FILLED_US);

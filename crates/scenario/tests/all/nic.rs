@@ -2,9 +2,8 @@
 
 use crate::jobs::job_of;
 use model::tracer::NoTrace;
-use scenario::builtin;
 use scenario::platform::{NicDevice, Platform};
-use scenario::{Job, Wanted, job};
+use scenario::{Job, Wanted, builtin, job};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -222,7 +221,7 @@ fn the_default_load_is_no_more_than_the_card_of_the_platform_takes() {
     let of = |platform: &str, keys: &str| job_of(&format!("platform = \"{platform}\"\n{keys}"), 1);
     let offered = |keys: &str| {
         let job = of("cascade-lake-platinum-8260", keys).expect("it is not refused");
-        job.scenario().main.devices.nic.offered_gbps
+        serde_json::to_value(job.scenario()).expect("is JSON")["offered_gbps"].clone()
     };
     assert_eq!(offered(""), 40.0);
     assert_eq!(offered("nic = \"e810\""), 99.3);

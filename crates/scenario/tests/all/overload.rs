@@ -3,10 +3,8 @@
 use crate::jobs::job_of;
 use model::root_complex::ddio::DmaKind;
 use model::tracer::NoTrace;
-use scenario::assemble::ScenarioMachine;
 use scenario::result::{Numbers, RunResult};
-use scenario::run::run_batch;
-use scenario::{Job, RunFailure, Wanted};
+use scenario::{Job, RunFailure, ScenarioMachine, Wanted, run_batch};
 use std::ops::ControlFlow;
 use units::{LineAddr, Picos, RootPortId};
 

@@ -85,8 +85,7 @@ fn every_tenant_beside_another_has_the_hit_rates_of_its_own_port() {
     let toml = "title = \"two\"\nplatform = \"skylake-gold-6140\"\n[[tenant]]\nname = \"low\"\n";
     let overrides: Vec<(String, String)> =
         SHORT.iter().chain(&settings).map(|(k, v)| (k.to_string(), v.to_string())).collect();
-    let scenario =
-        scenario::scenario::Scenario::read("two.toml", toml, &overrides).expect("is valid");
+    let scenario = scenario::Scenario::read("two.toml", toml, &overrides).expect("is valid");
     let platform = scenario::builtin::platform("two.toml", "skylake-gold-6140").expect("built in");
     let job = scenario::Job::new("two.toml", scenario, platform, "skylake-gold-6140", 1);
     let result = job.expect("is valid").run(Wanted::default(), |_| ControlFlow::Continue(()));

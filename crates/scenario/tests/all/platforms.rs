@@ -3,8 +3,7 @@
 use model::tracer::NoTrace;
 use scenario::platform::Platform;
 use scenario::result::{Numbers, RunResult};
-use scenario::scenario::Scenario;
-use scenario::{InputError, Job, Wanted, builtin};
+use scenario::{InputError, Job, Scenario, Wanted, builtin};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -5,8 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use scenario::platform::{NicFacts, Platform};
 use scenario::result::{Numbers, RunResult};
-use scenario::scenario::Scenario;
-use scenario::{InputError, Job, Wanted, builtin};
+use scenario::{InputError, Job, Scenario, Wanted, builtin};
 use std::fmt;
 use std::ops::{ControlFlow, RangeInclusive};
 

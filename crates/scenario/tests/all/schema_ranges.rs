@@ -6,8 +6,7 @@
 use crate::keys::base;
 use crate::keys::changes::CHANGES;
 use crate::keys::recordings::with_captures;
-use scenario::scenario::Scenario;
-use scenario::{Job, builtin, schema};
+use scenario::{Job, Scenario, builtin, schema};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -159,7 +158,7 @@ fn planned(application: &str, settings: &[(&str, &str)]) -> Result<(), String> {
     let job = || -> Result<Job, scenario::InputError> {
         let read = Scenario::read("a.toml", &text, &settings)?;
         let facts = read.platform_facts();
-        let platform = builtin::platform_with("a.toml", &read.machine.platform, &facts)?;
+        let platform = builtin::platform_with("a.toml", read.platform_name(), &facts)?;
         Job::new("a.toml", read, platform, "the platform", 3)
     };
     job().map(drop).map_err(|error| error.to_string())

@@ -4,8 +4,7 @@
 use model::mesh::Topology;
 use scenario::platform::Platform;
 use scenario::result::{Numbers, RunResult};
-use scenario::scenario::Scenario;
-use scenario::{Job, Wanted, builtin};
+use scenario::{Job, Scenario, Wanted, builtin};
 use std::ops::ControlFlow;
 use units::{Gigahertz, SliceId};
 

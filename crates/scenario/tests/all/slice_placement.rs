@@ -5,10 +5,8 @@ use model::device::nic::rings::Buffer;
 use model::mesh::Topology;
 use model::tracer::{NoTrace, Tracer};
 use proptest::prelude::*;
-use scenario::assemble::ScenarioMachine;
 use scenario::result::{Numbers, RunResult};
-use scenario::scenario::Scenario;
-use scenario::{InputError, Job, Wanted, builtin};
+use scenario::{InputError, Job, Scenario, ScenarioMachine, Wanted, builtin};
 use std::ops::ControlFlow;
 use units::{LineAddr, Picos, SliceId, SocketId};
 
@@ -18,7 +16,7 @@ const SKYLAKE: &str = "skylake-gold-6134";
 fn try_job(platform: &str, text: &str, seed: u64) -> Result<Job, InputError> {
     let text = format!("platform = \"{platform}\"\n{text}");
     let scenario = Scenario::read("the test", &text, &[])?;
-    let facts = builtin::platform_with("the test", platform, &scenario.machine.hardware)?;
+    let facts = builtin::platform_with("the test", platform, &scenario.platform_facts())?;
     Job::new("the test", scenario, facts, platform, seed)
 }
 

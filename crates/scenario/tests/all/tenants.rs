@@ -4,8 +4,7 @@ use model::device::DeviceId;
 use model::tracer::NoTrace;
 use scenario::platform::Platform;
 use scenario::result::{Intervals, Numbers, RunResult, StoppedBy};
-use scenario::scenario::Scenario;
-use scenario::{Job, Wanted, builtin};
+use scenario::{Job, Scenario, Wanted, builtin};
 use std::ops::ControlFlow;
 use units::Picos;
 
@@ -99,19 +98,24 @@ fn a_tenant_that_has_not_settled_is_named() {
 fn a_tenant_inherits_what_it_does_not_state() {
     let job = job("packet_bytes = 512\nrx_descriptors = 256\n\
          [[tenant]]\nname = \"second\"\nrx_descriptors = 1024\ntraffic.flows = 7");
-    let nic = &job.scenario().tenant[0].devices.nic;
-    assert_eq!((nic.packet_bytes, nic.rx_descriptors), (512, 1024));
-    assert_eq!((nic.traffic.flows, nic.traffic.train_packets), (7, 128));
+    let scenario = serde_json::to_value(job.scenario()).expect("is JSON");
+    let keys = &scenario["tenant"][0];
+    assert_eq!([&keys["packet_bytes"], &keys["rx_descriptors"]], [512, 1024]);
+    let traffic = &keys["traffic"];
+    assert_eq!([&traffic["flows"], &traffic["train_packets"]], [7, 128]);
 }
 
 #[test]
 fn what_follows_from_platform_or_cores_is_not_inherited() {
     let job = job("ddio_ways = 5\ncore_way_mask = 3\nnic_socket = 1\n\
          [[tenant]]\nname = \"second\"");
-    let (main, second) = (&job.scenario().main, &job.scenario().tenant[0]);
-    assert_eq!((main.devices.port.ddio_ways, second.devices.port.ddio_ways), (Some(5), Some(2)));
-    assert_eq!((main.devices.port.nic_socket, second.devices.port.nic_socket), (Some(1), Some(0)));
-    assert_eq!((main.keys.core_way_mask, second.keys.core_way_mask), (Some(3), Some(0x7ff)));
+    let main = serde_json::to_value(job.scenario()).expect("is JSON");
+    let second = &main["tenant"][0];
+    for (key, of_main, of_second) in
+        [("ddio_ways", 5, 2), ("nic_socket", 1, 0), ("core_way_mask", 3, 0x7ff)]
+    {
+        assert_eq!([&main[key], &second[key]], [of_main, of_second], "{key}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Does a scenario take from its testbed what it does not state, and nothing that would not act?
 
-use scenario::scenario::{Scenario, Testbed};
-use scenario::{builtin, job};
+use scenario::{Scenario, Testbed, builtin, job};
+use serde_json::Value;
 use serde_json::json;
 
 fn read(text: &str, set: &[(&str, &str)]) -> Scenario {
@@ -11,6 +11,12 @@ fn read(text: &str, set: &[(&str, &str)]) -> Scenario {
 
 fn refusal(text: &str) -> String {
     Scenario::read("a.toml", text, &[]).map(drop).expect_err("is refused").to_string()
+}
+
+/// The value of a key in the scenario as results record it.
+fn key(scenario: &Scenario, pointer: &str) -> Value {
+    let recorded = serde_json::to_value(scenario).expect("is JSON");
+    recorded.pointer(pointer).expect("it has the key").clone()
 }
 
 fn taken(scenario: &Scenario) -> Vec<&str> {
@@ -23,8 +29,8 @@ const FORWARDER: &str = "testbed = 'atc20-skylake'\napplication = 'l2-forward'\n
 #[test]
 fn what_a_scenario_does_not_state_is_its_testbed_s() {
     let scenario = read(FORWARDER, &[]);
-    assert_eq!(scenario.machine.platform, "skylake-gold-6140");
-    assert_eq!(scenario.main.devices.nic.traffic.turn_packets, 32);
+    assert_eq!(scenario.platform_name(), "skylake-gold-6140");
+    assert_eq!(key(&scenario, "/traffic/turn_packets"), 32);
     assert!(taken(&scenario).contains(&"traffic.turn_packets"));
 }
 
@@ -32,15 +38,15 @@ fn what_a_scenario_does_not_state_is_its_testbed_s() {
 fn what_a_scenario_or_a_command_states_wins() {
     let own = format!("{FORWARDER}pool_cache = 9\n[traffic]\nturn_packets = 7\n");
     let scenario = read(&own, &[("traffic.train_packets", "64"), ("platform", "ice-lake-40")]);
-    let nic = &scenario.main.devices.nic;
-    assert_eq!((nic.pool_cache, nic.traffic.turn_packets, nic.traffic.train_packets), (9, 7, 64));
-    assert_eq!(scenario.machine.platform, "ice-lake-40");
+    let keys = ["/pool_cache", "/traffic/turn_packets", "/traffic/train_packets"];
+    assert_eq!(keys.map(|name| key(&scenario, name)), [9, 7, 64]);
+    assert_eq!(scenario.platform_name(), "ice-lake-40");
     for key in ["pool_cache", "traffic.turn_packets", "traffic.train_packets"] {
         assert!(!taken(&scenario).contains(&key), "{key}");
     }
     // A testbed may be changed from outside as well.
     let moved = read(FORWARDER, &[("testbed", "atc20-haswell")]);
-    assert_eq!(moved.machine.platform, "haswell-e5-2699v3");
+    assert_eq!(moved.platform_name(), "haswell-e5-2699v3");
 }
 
 #[test]

@@ -3,8 +3,7 @@
 use crate::jobs::job_of;
 use crate::overload::{run_on, value};
 use model::tracer::NoTrace;
-use scenario::Job;
-use scenario::assemble::ScenarioMachine;
+use scenario::{Job, ScenarioMachine};
 use soak::amount;
 use units::Picos;
 

@@ -1,0 +1,86 @@
+//! Root ports with the devices behind them, before the layout numbers them.
+
+use crate::contract::device::DeviceModule;
+use crate::contract::limit::Limit;
+use crate::contract::sample::DeviceSample;
+use crate::contract::traffic::Traffic;
+use controllers::ThresholdConfig;
+use model::device::Device;
+use model::fabric::PortConfig;
+use std::fmt::Debug;
+use std::rc::Rc;
+use units::{Picos, RootPortId};
+
+/// A root port and the devices behind it.
+#[derive(Clone, Debug)]
+pub(crate) struct PortPlan {
+    /// The port and its link.
+    pub config: PortConfig,
+    /// The controller of its DDIO ways, if there is one.
+    pub controller: Option<WaysController>,
+    /// The devices that share it.
+    pub devices: Vec<Rc<dyn DevicePlan>>,
+}
+
+/// A controller of the DDIO ways of one root port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaysController {
+    /// Its rule.
+    pub threshold: ThresholdConfig,
+    /// Time between two readings of the counters.
+    pub period: Picos,
+    /// Ways at the start.
+    pub io_ways: u32,
+}
+
+/// The place of a device in the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DevicePlace {
+    /// Its number among the devices of its kind.
+    pub number: usize,
+    /// Its root port.
+    pub port: RootPortId,
+}
+
+/// A device of any kind, fully resolved.
+pub(crate) trait DevicePlan: Debug {
+    /// The position of its kind in the list of kinds.
+    fn kind(&self) -> usize;
+
+    /// The device, at its place in the machine.
+    fn build(&self, place: &DevicePlace) -> Device<Traffic>;
+
+    /// What people should know of its input.
+    fn note(&self) -> Option<String>;
+
+    /// What the device itself can do, beside its link, and how much of that it did.
+    fn limits(&self, counted: &DeviceSample) -> Vec<Limit>;
+
+    /// Packets after which the run ends, if its source has such a number.
+    fn packets_to_replay(&self) -> Option<u64>;
+}
+
+impl<M: DeviceModule> DevicePlan for M
+where
+    Device<Traffic>: From<M::Device>,
+{
+    fn kind(&self) -> usize {
+        M::POSITION
+    }
+
+    fn build(&self, place: &DevicePlace) -> Device<Traffic> {
+        Device::from(DeviceModule::build(self, place))
+    }
+
+    fn note(&self) -> Option<String> {
+        DeviceModule::note(self)
+    }
+
+    fn limits(&self, counted: &DeviceSample) -> Vec<Limit> {
+        DeviceModule::limits(self, counted.reading())
+    }
+
+    fn packets_to_replay(&self) -> Option<u64> {
+        DeviceModule::packets_to_replay(self)
+    }
+}

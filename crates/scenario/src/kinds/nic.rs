@@ -1,0 +1,283 @@
+//! A NIC: its keys with their defaults, the card that serves a tenant, and the device of the machine.
+//!
+//! [`traffic`] and [`source`] are its arrivals, [`driver`] is the software half of its queues,
+//! [`check`] has the ranges of keys.
+
+mod check;
+pub(crate) mod driver;
+mod inert;
+mod limits;
+mod metrics;
+mod sample;
+pub(crate) mod source;
+mod traffic;
+
+pub(crate) use inert::{Arrivals, inert};
+pub(crate) use traffic::{ArrivalProcess, Pattern, SizeMix, TrafficKeys};
+
+use crate::contract::device::DeviceModule;
+use crate::contract::input::{Defaults, TenantInput};
+use crate::contract::limit::Limit;
+use crate::contract::metric::Metric;
+use crate::contract::port::{DevicePlace, PortPlan};
+use crate::contract::tenant::{TenantMut, TenantRef};
+use crate::contract::traffic::Traffic;
+use crate::facts::platform::{
+    MOST_BUFFER_DATA_BYTES, MOST_LINE_RATE_GBPS, MOST_RX_DESCRIPTORS, NicFacts, PcieFacts,
+    SoftwareFacts,
+};
+use crate::facts::schema;
+use crate::kinds::root_port::{self, PortKeys};
+use crate::text::error::InputError;
+use facts::Kind;
+use hdrhistogram::Histogram;
+use metrics::NicOfTenant;
+use model::device::DeviceId;
+use model::device::nic::NicConfig;
+use model::device::nic::card::Nic;
+use model::fabric::Fabric;
+use model::root_complex::attachment::AttachmentConfig;
+use model::root_complex::pcie_link::PcieLinkConfig;
+use model::tracer::Tracer;
+use sample::NicSample;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use source::SourcePlan;
+use std::borrow::Cow;
+use traffic::LEAST_GBPS;
+use units::Picos;
+use units::narrow::fit;
+
+/// The load, of which the line rate is the most unless it is stated.
+const OFFERED_GBPS: &str = "offered_gbps";
+
+/// Keys of a tenant's NIC, its driver and its arrivals.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct NicKeys {
+    /// Its NIC instead of the platform's: a known one, or path of a device file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::nic")]
+    pub nic: Option<String>,
+    /// Receive descriptors per queue.
+    #[schemars(extend("enum" = check::RINGS))]
+    pub rx_descriptors: u32,
+    /// Frame size without FCS. Frames of more than 2048 bytes need larger buffers (buffer_bytes).
+    #[schemars(range(min = check::LEAST_PACKET_BYTES, max = MOST_BUFFER_DATA_BYTES))]
+    pub packet_bytes: u64,
+    /// Bytes for packet data in a buffer of the pool, headroom apart. The driver's choice by default:
+    /// 2048 (DPDK) on most platforms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = check::BUFFER_BYTES.0, max = check::BUFFER_BYTES.1))]
+    pub buffer_bytes: Option<u64>,
+    /// Offered load on the wire, including FCS, preamble and gap. By default no more than the card's line rate.
+    #[schemars(range(min = LEAST_GBPS, max = MOST_LINE_RATE_GBPS))]
+    pub offered_gbps: f64,
+    /// The NIC sends PAUSE when its internal buffer fills up, and packets wait there for descriptors.
+    pub flow_control: bool,
+    /// Extra std::mt19937 calls per packet.
+    #[schemars(range(min = check::RNG_CALLS.0, max = check::RNG_CALLS.1))]
+    pub rng_calls: u32,
+    /// Packets that a send ring holds. The driver's choice by default.
+    #[schemars(extend("enum" = schema::or_none(&check::RINGS)))]
+    pub tx_descriptors: Option<u32>,
+    /// Packets that may wait before the send ring.
+    #[schemars(range(min = check::INTERNAL_QUEUE.0, max = check::INTERNAL_QUEUE.1))]
+    pub internal_queue: u32,
+    /// Packets per receive and send burst.
+    #[schemars(range(min = check::BURST.0, max = check::BURST.1))]
+    pub burst: u32,
+    /// Buffers of the pool that all cores share.
+    #[schemars(range(min = check::LEAST_POOL_BUFFERS, max = check::MOST_POOL_BUFFERS))]
+    pub pool_buffers: u32,
+    /// Buffers that a core keeps in its pool cache.
+    #[schemars(range(min = check::POOL_CACHE.0, max = check::POOL_CACHE.1))]
+    pub pool_cache: u32,
+    /// Posted buffers of each queue whose data lines a core has written before time zero.
+    #[schemars(range(min = 0, max = MOST_RX_DESCRIPTORS))]
+    pub warm_buffers: u32,
+    /// The packets that arrive.
+    pub traffic: TrafficKeys,
+}
+
+impl Default for NicKeys {
+    fn default() -> Self {
+        Self {
+            nic: None,
+            rx_descriptors: 4096,
+            packet_bytes: 1500,
+            buffer_bytes: None,
+            offered_gbps: 99.3,
+            flow_control: false,
+            rng_calls: 0,
+            tx_descriptors: None,
+            internal_queue: 1024,
+            burst: 32,
+            pool_buffers: 65_535,
+            pool_cache: 256,
+            warm_buffers: 0,
+            traffic: TrafficKeys::default(),
+        }
+    }
+}
+
+impl NicKeys {
+    /// Packets that a send ring holds when `nic` has `queues` queues.
+    fn tx_packets(&self, nic: &NicFacts, queues: u32) -> u32 {
+        self.tx_descriptors.unwrap_or_else(|| nic.default_tx_packets(queues))
+    }
+}
+
+/// The card that serves a tenant, in its slot, and the costs of packet software on that machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Card<'a> {
+    /// The card and its driver.
+    pub nic: &'a NicFacts,
+    /// Its link.
+    pub pcie: Cow<'a, PcieFacts>,
+    /// Costs of packet software.
+    pub software: &'a SoftwareFacts,
+    /// Bytes for packet data in a buffer of the tenant's pool.
+    pub buffer_bytes: u64,
+}
+
+impl<'a> Card<'a> {
+    /// The card that the tenant names, or else the platform's own.
+    ///
+    /// # Errors
+    /// Names the table that the platform lacks.
+    pub(crate) fn of(input: &TenantInput<'a>) -> Result<Self, InputError> {
+        root_port::facts(input)?;
+        let platform = input.platform;
+        let (nic, pcie) = match &input.named.nic {
+            Some(device) => (&device.nic, Cow::Owned(device.link_in(platform.slot_rate()))),
+            None => {
+                let pcie = input.facts("pcie", platform.pcie.as_ref())?;
+                (input.facts("nic", platform.nic.as_ref())?, Cow::Borrowed(pcie))
+            }
+        };
+        let software = input.facts("software", platform.software.as_ref())?;
+        let stated = input.table::<NicKeys>().buffer_bytes;
+        let buffer_bytes = stated.unwrap_or(software.buffer_data_bytes.value);
+        Ok(Self { nic, pcie, software, buffer_bytes })
+    }
+
+    /// Checks the keys of the tenant whose packets go through it.
+    ///
+    /// # Errors
+    /// Names the first value that is out of range.
+    pub(crate) fn check(&self, input: &TenantInput<'_>) -> Result<(), InputError> {
+        check::serving(input, self)
+    }
+
+    fn link(&self) -> PcieLinkConfig {
+        let pcie = &self.pcie;
+        PcieLinkConfig {
+            lanes: pcie.lanes.value,
+            gtransfers_per_s: pcie.gtransfers_per_s.value,
+            max_payload_bytes: pcie.max_payload_bytes.value,
+            max_read_request_bytes: pcie.max_read_request_bytes.value,
+            data_link_interval_bytes: pcie.data_link_interval_bytes.value,
+            propagation_ns: pcie.propagation_ns.value,
+        }
+    }
+}
+
+/// A NIC, fully resolved.
+#[derive(Clone, Debug)]
+pub(crate) struct NicPlan {
+    config: NicConfig,
+    source: SourcePlan,
+    /// Receive and send queues.
+    queues: u32,
+    flow_rules: u32,
+}
+
+/// The root port of `card`, at which `source` arrives.
+///
+/// # Errors
+/// If a key of the tenant's is out of range, or the platform has no I/O.
+pub(crate) fn plan(
+    input: &TenantInput<'_>,
+    card: &Card<'_>,
+    source: SourcePlan,
+) -> Result<PortPlan, InputError> {
+    let (nic, port) = (input.table::<NicKeys>(), input.table::<PortKeys>());
+    let mut config = card.nic.config(nic.flow_control);
+    config.bypass_backlog = port.placement.bypass_when_backlogged;
+    let (queues, flow_rules) = (input.tenant.keys.cores, nic.traffic.flow_rules);
+    let nic = NicPlan { config, source, queues, flow_rules };
+    root_port::plan(input, AttachmentConfig::Pcie(card.link()), vec![nic])
+}
+
+impl DeviceModule for NicPlan {
+    const KEY: &'static str = "nic";
+    const FILES: Option<Kind> = Some(Kind::Nic);
+    const IS_PART_OF_PLATFORM: bool = true;
+    const METRICS: &'static [Metric<NicOfTenant>] = metrics::METRICS;
+
+    type Device = Nic<Traffic>;
+    type Reading = NicSample;
+    type Subject = NicOfTenant;
+
+    fn subject(ids: &[DeviceId]) -> NicOfTenant {
+        NicOfTenant { id: ids[0] }
+    }
+
+    fn named(tenant: TenantRef<'_>) -> Option<&String> {
+        tenant.table::<NicKeys>().nic.as_ref()
+    }
+
+    /// The send ring, and a load within the line rate.
+    fn fill_in(tenant: &mut TenantMut<'_>, defaults: &Defaults<'_>) {
+        let own = defaults.named.nic.as_ref().map(|device| &device.nic);
+        let Some(nic) = own.or(defaults.platform.nic.as_ref()) else { return };
+        let (queues, states_load) = (tenant.keys.cores, defaults.has_stated(tenant, OFFERED_GBPS));
+        let keys = tenant.table::<NicKeys>();
+        keys.tx_descriptors = Some(keys.tx_packets(nic, queues));
+        if !states_load {
+            keys.offered_gbps = keys.offered_gbps.min(nic.line_rate_gbps.value);
+        }
+    }
+
+    fn check(input: &TenantInput<'_>) -> Result<(), InputError> {
+        check::tenant(input)
+    }
+
+    fn build(&self, place: &DevicePlace) -> Nic<Traffic> {
+        let mut nic = Nic::new(place.port, &self.config, self.source.build(), self.queues as usize);
+        let queue_of = |rule: u32| Some(fit(rule % self.queues));
+        nic.port.steering_mut().set_rules((0..self.flow_rules).map(queue_of).collect());
+        nic
+    }
+
+    fn read<T: Tracer>(nic: &Nic<Traffic>, fabric: &Fabric<T>, now: Picos) -> NicSample {
+        NicSample::read(nic, fabric, now)
+    }
+
+    /// The wire in each direction, and the card's own pace.
+    fn limits(&self, counted: &NicSample) -> Vec<Limit> {
+        limits::limits(self, counted)
+    }
+
+    fn note(&self) -> Option<String> {
+        self.source.note()
+    }
+
+    fn packets_to_replay(&self) -> Option<u64> {
+        self.source.packets_to_replay()
+    }
+
+    fn packets_offered(nic: &Nic<Traffic>) -> Option<u64> {
+        Some(nic.port.counters.offered_packets)
+    }
+
+    fn take_latencies(nic: &mut Nic<Traffic>) -> Option<Histogram<u64>> {
+        let of_packets = nic.egress.take_latencies();
+        Some(nic.port.source_mut().take_request_latencies().unwrap_or(of_packets))
+    }
+
+    fn take_one_way_latencies(nic: &mut Nic<Traffic>) -> Option<Histogram<u64>> {
+        nic.port.source_mut().take_one_way_latencies()
+    }
+}

@@ -1,0 +1,89 @@
+//! Ranges of a NIC's keys: its queues and the pool of its buffers.
+
+use super::{Card, NicKeys};
+use crate::contract::input::TenantInput;
+use crate::facts::platform::MOST_RX_DESCRIPTORS;
+use crate::kinds::root_port::PortKeys;
+use crate::text::error::InputError;
+
+/// Largest buffer: beyond the jumbo frames of all cards, whose largest are 9 to 16 KB.
+pub(super) const BUFFER_BYTES: (u64, u64) = (64, 16 << 10);
+/// The shortest Ethernet frame, without FCS.
+pub(super) const LEAST_PACKET_BYTES: u64 = 60;
+/// Entries of a ring: powers of two.
+pub(super) const RINGS: [u32; 13] =
+    [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384, MOST_RX_DESCRIPTORS];
+pub(super) const RNG_CALLS: (u32, u32) = (0, 1_000_000);
+pub(super) const INTERNAL_QUEUE: (u32, u32) = (32, 65_536);
+pub(super) const BURST: (u32, u32) = (1, 64);
+/// DPDK's own limit.
+pub(super) const POOL_CACHE: (u32, u32) = (32, 512);
+/// Largest pool: the pools of all tenants fit the simulated memory.
+const MOST_POOL_BYTES: u64 = 4 << 30;
+pub(super) const MOST_POOL_BUFFERS: u64 = 1 << 20;
+/// What one core takes with the smallest ring, cache and burst, and a card that reports each packet.
+pub(super) const LEAST_POOL_BUFFERS: u32 = buffers_of_core(RINGS[0], POOL_CACHE.0, BURST.0, 1);
+
+/// Checks of every tenant, whether its application uses the NIC or not.
+pub(super) fn tenant(input: &TenantInput<'_>) -> Result<(), InputError> {
+    let (keys, check) = (input.table::<NicKeys>(), &input.check);
+    check.whole("rng_calls", keys.rng_calls, RNG_CALLS, "calls")?;
+    let most = keys.rx_descriptors;
+    if let Some(backlog) = input.table::<PortKeys>().placement.bypass_when_backlogged {
+        let key = "placement.bypass_when_backlogged";
+        check.whole(key, backlog, (1, most - 1), "packets, fewer than rx_descriptors")?;
+    }
+    check.whole("warm_buffers", keys.warm_buffers, (0, most), "descriptors of a queue")
+}
+
+/// Checks of a tenant whose packets go through `card`.
+pub(super) fn serving(input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
+    let keys = input.table::<NicKeys>();
+    queues(keys, input, card)?;
+    pool(keys, input, card)?;
+    keys.traffic.check(&input.check, card.nic.line_rate_gbps.value)
+}
+
+fn queues(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
+    let (check, cores) = (&input.check, input.tenant.keys.cores);
+    check.one_of("rx_descriptors", keys.rx_descriptors, &RINGS)?;
+    if let Some(bytes) = keys.buffer_bytes {
+        check.whole("buffer_bytes", bytes, BUFFER_BYTES, "bytes")?;
+    }
+    let what = "bytes that a buffer holds; longer packets need a larger buffer_bytes";
+    check.whole(
+        "packet_bytes",
+        keys.packet_bytes,
+        (LEAST_PACKET_BYTES, card.buffer_bytes),
+        what,
+    )?;
+    // A ring smaller than a completion's packets would never be freed.
+    let least = card.nic.tx_packets_per_completion.value.max(8);
+    let rings: Vec<u32> = RINGS.into_iter().filter(|&ring| ring >= least).collect();
+    check.one_of("tx_descriptors", keys.tx_packets(card.nic, cores), &rings)?;
+    check.whole("internal_queue", keys.internal_queue, INTERNAL_QUEUE, "packets")?;
+    check.whole("burst", keys.burst, BURST, "packets")
+}
+
+/// The pool must fill every receive ring and cache, the bursts in work, and the sent packets that no
+/// completion has reported yet; packets in send rings and queues may exhaust it for a while.
+fn pool(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
+    let check = &input.check;
+    check.whole("pool_cache", keys.pool_cache, POOL_CACHE, "buffers, DPDK's own limit")?;
+    let unreported = card.nic.tx_packets_per_completion.value;
+    let per_core = buffers_of_core(keys.rx_descriptors, keys.pool_cache, keys.burst, unreported);
+    let least = u64::from(per_core) * u64::from(input.tenant.keys.cores);
+    let most = MOST_POOL_BUFFERS.min(MOST_POOL_BYTES / card.buffer_bytes);
+    let why = format!(
+        "buffers of {} bytes; receive rings, pool caches, bursts and sends take {least}: lower \
+         rx_descriptors or cores, or raise pool_buffers",
+        card.buffer_bytes
+    );
+    check.whole("pool_buffers", u64::from(keys.pool_buffers), (least, most), &why)
+}
+
+/// Buffers that a core may hold: its receive ring's, its cache's, which fills up to one and a half times
+/// its size, those of bursts in work, and packets that were sent and are not reported.
+const fn buffers_of_core(rx_descriptors: u32, cache: u32, burst: u32, unreported: u32) -> u32 {
+    rx_descriptors + cache + cache / 2 + 2 * burst + 2 * unreported
+}

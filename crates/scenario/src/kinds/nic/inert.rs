@@ -1,0 +1,91 @@
+//! Keys of a NIC that have no effect on a tenant: other keys, or its application, decide instead.
+
+use super::traffic::{ArrivalProcess, Pattern, SizeMix};
+use super::{NicKeys, TrafficKeys};
+use crate::contract::application::Packets;
+use crate::contract::inert::Inert;
+
+/// What decides which packets arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrivals {
+    /// The NIC's keys.
+    OfKeys,
+    /// A client that waits for each answer.
+    OfClient,
+    /// Initiators that keep a number of requests in flight.
+    OfInitiators,
+    /// None arrive.
+    None,
+}
+
+/// Keys without effect on a tenant that handles `packets`.
+pub(crate) fn inert(keys: &NicKeys, packets: Packets, arrivals: Arrivals) -> Vec<Inert> {
+    let mut inert = match arrivals {
+        Arrivals::OfKeys => of_traffic(&keys.traffic),
+        Arrivals::OfClient => {
+            let of_client =
+                ["burst", "flow_control", "offered_gbps", "packet_bytes", "rng_calls", "traffic"];
+            Inert::all(of_client, "a client sends one message and waits for its answer").collect()
+        }
+        Arrivals::OfInitiators => {
+            let of_initiators = ["flow_control", "offered_gbps", "packet_bytes", "traffic"];
+            let because =
+                "initiators keep requests in flight, no more than a queue has descriptors for";
+            Inert::all(of_initiators, because).collect()
+        }
+        Arrivals::None => {
+            let of_arrivals = [
+                "offered_gbps",
+                "traffic",
+                "flow_control",
+                "rng_calls",
+                "warm_buffers",
+                "placement.bypass_unread",
+                "placement.bypass_when_backlogged",
+                "placement.inject_lines",
+                "placement.io_priority",
+                "placement.prefetch_hint_lines",
+                "placement.push_to_l2_lines",
+                "placement.replace_read_first",
+            ];
+            Inert::all(of_arrivals, "the application receives no packets").collect()
+        }
+    };
+    if !packets.are_sent() {
+        let of_sending = ["tx_descriptors", "internal_queue"];
+        inert.extend(Inert::all(of_sending, "the application sends no packets"));
+    }
+    inert
+}
+
+fn of_traffic(traffic: &TrafficKeys) -> Vec<Inert> {
+    const TRAINS: [&str; 3] =
+        ["traffic.generator_threads", "traffic.train_packets", "traffic.turn_packets"];
+    if traffic.pcap.is_some() {
+        let by_capture = [
+            "offered_gbps",
+            "packet_bytes",
+            "traffic.flows",
+            "traffic.load",
+            "traffic.load_step_us",
+            "traffic.pattern",
+        ];
+        let by_capture = by_capture.into_iter().chain(TRAINS);
+        return Inert::all(by_capture, "traffic.pcap states what arrives when").collect();
+    }
+    let mut inert = Vec::new();
+    if traffic.pattern != Pattern::Trains {
+        inert
+            .extend(Inert::all(TRAINS, "only traffic.pattern = \"trains\" has threads and trains"));
+    }
+    if matches!(traffic.sizes, Some(SizeMix::Imix | SizeMix::Campus)) {
+        inert.extend(Inert::all(["packet_bytes"], "traffic.sizes states the sizes"));
+    }
+    if traffic.arrivals == Some(ArrivalProcess::BackToBack) {
+        inert.extend(Inert::all(
+            ["offered_gbps"],
+            "traffic.arrivals = \"back-to-back\" is line rate",
+        ));
+    }
+    inert
+}

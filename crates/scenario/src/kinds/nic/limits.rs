@@ -1,0 +1,36 @@
+//! What a card itself can do, and how much of that it did.
+
+use super::NicPlan;
+use super::sample::NicSample;
+use crate::contract::limit::{Limit, LimitKind};
+use model::traffic::WIRE_OVERHEAD_BYTES;
+use units::{Bytes, Picos};
+
+/// The wire in each direction, and the card's own pace.
+pub(super) fn limits(plan: &NicPlan, counted: &NicSample) -> Vec<Limit> {
+    let (rx, config) = (&counted.rx, &plan.config);
+    let (arrived, left) =
+        ((rx.offered_packets, rx.offered_bytes), (counted.tx_packets, counted.tx_bytes));
+    let on_wire = |(packets, bytes)| Bytes(bytes + packets * WIRE_OVERHEAD_BYTES);
+    let (taken, sent) = (plan.paced((rx.packets, rx.bytes)), plan.paced(left));
+    let wire_in = config.line_rate.time_for(on_wire(arrived));
+    let wire_out = config.tx_rate.time_for(on_wire(left));
+    vec![
+        Limit::new(LimitKind::WireIn, "the wire into {}", wire_in),
+        Limit::new(LimitKind::WireOut, "the wire out of {}", wire_out),
+        Limit::new(LimitKind::ReceivePipeline, "the receive pipeline of {}", taken),
+        Limit::new(LimitKind::SendPipeline, "the send pipeline of {}", sent),
+    ]
+}
+
+impl NicPlan {
+    /// The time that port and queues need for packets of their mean size.
+    fn paced(&self, (packets, bytes): (u64, u64)) -> Picos {
+        if packets == 0 {
+            return Picos::ZERO;
+        }
+        let each = self.config.port_pace.time_for(Bytes(bytes / packets));
+        let of_queue = Picos(self.config.queue_packet_gap.0 / u64::from(self.queues));
+        Picos(packets * each.max(of_queue).0)
+    }
+}

@@ -1,0 +1,100 @@
+//! Metrics of a tenant's NIC: its wire, its PCIe link, its packets.
+
+use super::sample::NicSample;
+use crate::contract::arithmetic::{per_microsecond, wire_gbps};
+use crate::contract::metric::Group::{Link, Packets};
+use crate::contract::metric::{Metric, Subject, named};
+use crate::contract::sample::Sample;
+use model::device::DeviceId;
+use units::Picos;
+
+/// A NIC.
+pub(crate) struct NicOfTenant {
+    /// Its number among devices.
+    pub id: DeviceId,
+}
+
+/// A NIC in a sample.
+pub(crate) struct NicView<'a> {
+    /// Counters of the NIC and its link.
+    pub nic: &'a NicSample,
+    /// Time over which they counted.
+    pub span: Picos,
+}
+
+impl Subject for NicOfTenant {
+    type View<'a> = NicView<'a>;
+
+    fn view<'a>(&'a self, sample: &'a Sample) -> NicView<'a> {
+        NicView { nic: sample.device(self.id), span: sample.span }
+    }
+}
+
+impl NicView<'_> {
+    fn share(&self, busy: Picos) -> f64 {
+        100.0 * busy.as_ns() / self.span.as_ns()
+    }
+}
+
+/// All metrics of a NIC.
+pub(crate) const METRICS: &[Metric<NicOfTenant>] = &[
+    named(Link, "offered_gbps", "Gbit/s", "Offered, on the wire")
+        .about("Frames that arrived on the wire, with FCS, preamble and gap.")
+        .rate(|v| wire_gbps(v.nic.rx.offered_packets, v.nic.rx.offered_bytes, v.span)),
+    named(Link, "received_gbps", "Gbit/s", "Received, on the wire")
+        .about("Frames written into host memory, as on the wire, with FCS, preamble and gap.")
+        .rate(|v| wire_gbps(v.nic.rx.packets, v.nic.rx.bytes, v.span)),
+    named(Link, "throughput_gbps", "Gbit/s", "Sent, on the wire")
+        .about("Frames sent, with FCS, preamble and gap.")
+        .headline()
+        .in_timeline()
+        .rate(|v| wire_gbps(v.nic.tx_packets, v.nic.tx_bytes, v.span)),
+    named(Link, "pcie_utilisation", "percent", "PCIe link utilisation")
+        .about("Time for which the NIC's link was busy: up to the host, down to the NIC.")
+        .rate_by("direction", |v| {
+            let (up, down) = v.nic.link_busy;
+            vec![("up".into(), v.share(up)), ("down".into(), v.share(down))]
+        }),
+    named(Link, "iio_occupancy_lines", "lines", "IIO occupancy")
+        .about("IIO entries of the NIC's socket in use by writes and reads, the mean over time.")
+        .rate(|v| v.nic.iio_occupied.as_ns() / v.span.as_ns()),
+    named(Link, "pause_frames", "frames", "PAUSE frames")
+        .about("PAUSE frames that the NIC sent, those that end a pause included.")
+        .count(|v| v.nic.rx.pause_frames as f64),
+    named(Link, "paused", "percent", "Paused")
+        .about("Time for which PAUSE frames kept the wire silent.")
+        .rate(|v| v.share(v.nic.rx.paused)),
+    named(Packets, "rx_mpps", "Mpps", "Packets received, rate")
+        .about("Packets written into host memory.")
+        .rate(|v| per_microsecond(v.nic.rx.packets, v.span)),
+    named(Packets, "tx_mpps", "Mpps", "Packets sent, rate")
+        .about("Packets that left on the wire.")
+        .rate(|v| per_microsecond(v.nic.tx_packets, v.span)),
+    named(Packets, "rx_packets", "packets", "Packets received")
+        .about("Packets written into host memory.")
+        .count(|v| v.nic.rx.packets as f64),
+    named(Packets, "rx_bytes", "bytes", "Bytes received")
+        .about("Bytes of packets written into host memory, without FCS.")
+        .count(|v| v.nic.rx.bytes as f64),
+    named(Packets, "tx_packets", "packets", "Packets sent")
+        .about("Packets that left on the wire.")
+        .count(|v| v.nic.tx_packets as f64),
+    named(Packets, "tx_bytes", "bytes", "Bytes sent")
+        .about("Bytes of packets that left on the wire, without FCS.")
+        .count(|v| v.nic.tx_bytes as f64),
+    named(Packets, "rx_dropped", "packets", "Packets dropped")
+        .about("Packets that the NIC dropped on arrival.")
+        .headline()
+        .count(|v| (v.nic.rx.dropped_no_descriptor + v.nic.rx.dropped_buffer_full) as f64),
+    named(Packets, "rx_dropped_by_cause", "packets", "Packets dropped by cause")
+        .about(
+            "Dropped because no descriptor (rx_out_of_buffer) or no buffer space (rx_discards_phy) \
+             was left.",
+        )
+        .count_by("cause", |v| {
+            vec![
+                ("no_descriptor".into(), v.nic.rx.dropped_no_descriptor as f64),
+                ("buffer_full".into(), v.nic.rx.dropped_buffer_full as f64),
+            ]
+        }),
+];

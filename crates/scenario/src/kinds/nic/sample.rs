@@ -1,0 +1,54 @@
+//! What a NIC and its link have counted.
+
+use crate::contract::sample::DeviceReading;
+use crate::contract::traffic::Traffic;
+use model::device::nic::card::Nic;
+use model::device::nic::rx::RxCounters;
+use model::fabric::Fabric;
+use model::reading;
+use model::tracer::Tracer;
+use units::Picos;
+
+/// A reading, or the difference of two.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NicSample {
+    /// The receive port's counters.
+    pub rx: RxCounters,
+    /// Packets that left.
+    pub tx_packets: u64,
+    /// Bytes of them without FCS.
+    pub tx_bytes: u64,
+    /// Time that the link was busy (up, down).
+    pub link_busy: (Picos, Picos),
+    /// Entry-time of the IIO of its socket.
+    pub iio_occupied: Picos,
+}
+
+reading!(NicSample { rx, tx_packets, tx_bytes, link_busy, iio_occupied });
+
+impl NicSample {
+    pub(super) fn read<T: Tracer>(nic: &Nic<Traffic>, fabric: &Fabric<T>, now: Picos) -> Self {
+        let port = fabric.root_port(nic.root_port());
+        Self {
+            rx: nic.port.counters,
+            tx_packets: nic.egress.packets,
+            tx_bytes: nic.egress.bytes,
+            link_busy: port.attachment().busy_until(now),
+            iio_occupied: fabric.iio(port.socket()).total_occupied(),
+        }
+    }
+}
+
+impl DeviceReading for NicSample {
+    fn packets_offered(&self) -> u64 {
+        self.rx.offered_packets
+    }
+
+    fn packets_received(&self) -> u64 {
+        self.rx.packets
+    }
+
+    fn ring_full(&self) -> Option<Picos> {
+        Some(self.rx.ring_full)
+    }
+}

@@ -1,0 +1,208 @@
+//! Builds the arrivals at a NIC from a tenant's traffic keys.
+
+use super::check::BUFFER_BYTES;
+use super::traffic::LEAST_GBPS;
+use super::{ArrivalProcess, Card, NicKeys, Pattern, SizeMix};
+use crate::contract::input::TenantInput;
+use crate::contract::traffic::Traffic;
+use crate::text::error::InputError;
+use crate::text::files;
+use recordings::capture::{CaptureError, CutShort, Recording};
+use workload::traffic::{
+    ArrivalTimes, CaptureReplay, FixedRate, FixedRateConfig, Initiators, InitiatorsConfig,
+    LoadProfile, Mix, MixConfig, PingPongClient, PingPongClientConfig, ReplayConfig, ReplaySpeed,
+    Sizes, Toeplitz, Trains, TrainsConfig, VaryingLoad,
+};
+
+/// How a capture is replayed whose last record is not whole.
+const CUT_SHORT_HINT: &str = "; traffic.cut_short = true replays the packets before it";
+
+/// A source of arrivals, fully resolved.
+#[derive(Clone, Debug)]
+pub(crate) enum SourcePlan {
+    /// One packet of each flow in turn.
+    Fixed(FixedRateConfig),
+    /// Trains of flows.
+    Trains(TrainsConfig),
+    /// Sizes, arrivals and flows at random.
+    Random(MixConfig),
+    /// Any of these, at a load that changes.
+    Varying(Box<SourcePlan>, LoadProfile),
+    /// A capture.
+    Replay(Recording, ReplayConfig),
+    /// No packets.
+    Silence,
+    /// A client that waits for answers.
+    PingPong(PingPongClientConfig),
+    /// Initiators that keep requests in flight.
+    Initiators(InitiatorsConfig),
+}
+
+impl SourcePlan {
+    /// The source of the tenant's keys.
+    ///
+    /// # Errors
+    /// If the offered load is out of range, the capture cannot be read, or it holds a packet larger than a
+    /// buffer.
+    pub(crate) fn of_keys(input: &TenantInput<'_>, card: &Card<'_>) -> Result<Self, InputError> {
+        let keys = input.table::<NicKeys>();
+        let line_rate_gbps = card.nic.line_rate_gbps.value;
+        let traffic = &keys.traffic;
+        if let Some(path) = &traffic.pcap {
+            let config = ReplayConfig {
+                speed: traffic
+                    .scale_to_gbps
+                    .map_or(ReplaySpeed::AsCaptured, ReplaySpeed::ScaledToGbps),
+                line_rate_gbps,
+                loops: traffic.loops,
+            };
+            return Ok(Self::Replay(capture(input.file, path, traffic.cut_short, card)?, config));
+        }
+        if traffic.arrivals != Some(ArrivalProcess::BackToBack) {
+            input.check.number("offered_gbps", keys.offered_gbps, (LEAST_GBPS, line_rate_gbps))?;
+        }
+        let (packet_bytes, offered_gbps) = (keys.packet_bytes, keys.offered_gbps);
+        let (flows, seed) = (traffic.flows as usize, input.seed);
+        let source = match traffic.pattern {
+            Pattern::Fixed => {
+                Self::Fixed(FixedRateConfig { packet_bytes, offered_gbps, flows, seed })
+            }
+            Pattern::Trains => Self::Trains(TrainsConfig {
+                packet_bytes,
+                offered_gbps,
+                threads: traffic.generator_threads as usize,
+                flows_per_thread: flows,
+                train_packets: u64::from(traffic.train_packets),
+                turn_packets: u64::from(traffic.turn_packets),
+                seed,
+            }),
+            Pattern::Random => {
+                let mix = mix(keys, line_rate_gbps, seed);
+                check_fits(&mix, input, card)?;
+                Self::Random(mix)
+            }
+        };
+        Ok(match traffic.load() {
+            Some(load) => Self::Varying(Box::new(source), load),
+            None => source,
+        })
+    }
+
+    /// The source itself.
+    pub(super) fn build(&self) -> Traffic {
+        let rss = Toeplitz::default();
+        match self {
+            Self::Fixed(config) => Traffic::Fixed(FixedRate::new(config, &rss)),
+            Self::Trains(config) => Traffic::Trains(Trains::new(config, &rss)),
+            Self::Random(config) => Traffic::Random(Box::new(Mix::new(config, &rss))),
+            Self::Varying(source, load) => {
+                Traffic::Varying(Box::new(VaryingLoad::new(source.build(), load.clone())))
+            }
+            Self::Replay(Recording { capture, .. }, config) => {
+                Traffic::Replay(CaptureReplay::new(capture, config, &rss))
+            }
+            Self::Silence => Traffic::Silence,
+            Self::PingPong(config) => {
+                Traffic::PingPong(Box::new(PingPongClient::new(config.clone())))
+            }
+            Self::Initiators(config) => Traffic::Initiators(Box::new(Initiators::new(*config))),
+        }
+    }
+
+    /// Packets of all loops of a capture, if the number of loops is given.
+    pub(super) fn packets_to_replay(&self) -> Option<u64> {
+        match self {
+            Self::Replay(Recording { capture, .. }, ReplayConfig { loops: Some(loops), .. }) => {
+                Some((capture.packet_count() * loops).max(1))
+            }
+            _ => None,
+        }
+    }
+
+    /// What people should know of its input.
+    pub(super) fn note(&self) -> Option<String> {
+        let Self::Replay(Recording { capture, cut_in }, _) = self else { return None };
+        let (reordered, all) = (capture.reordered(), capture.packet_count());
+        let cut = cut_in.map(|position| {
+            format!(
+                "The capture is cut short in {position}; the {all} packets before it are replayed"
+            )
+        });
+        let reordered = (reordered > 0).then(|| {
+            format!(
+                "{reordered} of the capture's {all} packets are stamped earlier than one before them; \
+                 they are replayed in the order of their times"
+            )
+        });
+        let notes: Vec<String> = cut.into_iter().chain(reordered).collect();
+        (!notes.is_empty()).then(|| notes.join(". "))
+    }
+}
+
+/// Reads the capture at `path`, if it may be also one that is cut short; `file` is the scenario that names
+/// it.
+fn capture(
+    file: &str,
+    path: &str,
+    cut_short: bool,
+    card: &Card<'_>,
+) -> Result<Recording, InputError> {
+    let allowed = if cut_short { CutShort::Read } else { CutShort::Refused };
+    let refused = |fault: CaptureError| {
+        let is_way = fault.fault.is_cut_short() && !cut_short;
+        let hint = if is_way { CUT_SHORT_HINT } else { "" };
+        InputError::Capture { file: file.into(), fault, hint }
+    };
+    let recording =
+        recordings::capture::read(files::beside(file, path), allowed).map_err(refused)?;
+    let largest = recording.capture.largest_frame_bytes().0;
+    let fits = card.buffer_bytes;
+    if largest > fits {
+        return Err(InputError::OutOfRange {
+            file: file.into(),
+            key: "traffic.pcap".into(),
+            value: path.into(),
+            allowed: format!(
+                "its largest packet has {largest} bytes, a buffer holds {fits}: raise buffer_bytes \
+                 (up to {}), capture with segmentation offload off, or filter larger \
+                 packets out",
+                BUFFER_BYTES.1
+            ),
+        });
+    }
+    Ok(recording)
+}
+
+/// Checks that a buffer holds the largest packet of a mix.
+fn check_fits(mix: &MixConfig, input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
+    let (largest, fits) = (mix.sizes.largest_bytes(), card.buffer_bytes);
+    if largest <= fits {
+        return Ok(());
+    }
+    let allowed = format!("the largest packet of traffic.sizes has {largest} bytes: raise it");
+    Err(input.check.refuse("buffer_bytes", &fits, allowed))
+}
+
+fn mix(keys: &NicKeys, line_rate_gbps: f64, seed: u64) -> MixConfig {
+    let traffic = &keys.traffic;
+    MixConfig {
+        sizes: match traffic.sizes.unwrap_or_default() {
+            SizeMix::Fixed => Sizes::Fixed(keys.packet_bytes),
+            SizeMix::Imix => Sizes::Imix,
+            SizeMix::Campus => Sizes::Campus,
+        },
+        arrivals: match traffic.arrivals.unwrap_or_default() {
+            ArrivalProcess::Even => ArrivalTimes::Even,
+            ArrivalProcess::Poisson => ArrivalTimes::Poisson,
+            ArrivalProcess::OnOff => ArrivalTimes::OnOff {
+                burst_packets: u64::from(traffic.burst_packets.unwrap_or(32)),
+            },
+            ArrivalProcess::BackToBack => ArrivalTimes::BackToBack,
+        },
+        offered_gbps: keys.offered_gbps,
+        line_rate_gbps,
+        flows: traffic.flows as usize,
+        flow_zipf: traffic.flow_zipf.unwrap_or(0.0),
+        seed,
+    }
+}

@@ -1,0 +1,239 @@
+//! Keys of the packets that arrive at a NIC.
+
+use crate::facts::platform::MOST_LINE_RATE_GBPS;
+use crate::text::check::Check;
+use crate::text::error::InputError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Picos;
+use workload::traffic::LoadProfile;
+
+/// The smallest load that is one.
+pub(super) const LEAST_GBPS: f64 = 1e-3;
+const THREADS: (u32, u32) = (1, 256);
+const FLOWS: (u32, u32) = (1, 1 << 20);
+const FLOW_RULES: (u32, u32) = (0, 1 << 20);
+/// Packets of a train, a turn or a burst.
+const PACKETS: (u32, u32) = (1, 1 << 20);
+const ZIPF: (f64, f64) = (0.0, 4.0);
+const LOOPS: (u64, u64) = (1, 1_000_000);
+const SHARE: (f64, f64) = (0.0, 1.0);
+const MOST_STEPS: usize = 10_000;
+const STEP_US: (f64, f64) = (0.1, 1e9);
+const DEFAULT_STEP_US: f64 = 100.0;
+
+/// The packets that arrive at a NIC.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct TrafficKeys {
+    /// Order of synthetic packets.
+    pub pattern: Pattern,
+    /// Trains: threads of the generator.
+    #[schemars(range(min = THREADS.0, max = THREADS.1))]
+    pub generator_threads: u32,
+    /// Flows, per thread for trains.
+    #[schemars(range(min = FLOWS.0, max = FLOWS.1))]
+    pub flows: u32,
+    /// Exact-match rules in the NIC: this number of flows, from the first on, go to the queues in turn;
+    /// RSS distributes the others.
+    #[schemars(range(min = FLOW_RULES.0, max = FLOW_RULES.1))]
+    pub flow_rules: u32,
+    /// Trains: packets of a flow one after another.
+    #[schemars(range(min = PACKETS.0, max = PACKETS.1))]
+    pub train_packets: u32,
+    /// Trains: packets that a thread sends before the next thread's turn.
+    #[schemars(range(min = PACKETS.0, max = PACKETS.1))]
+    pub turn_packets: u32,
+    /// Random: sizes of packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<SizeMix>,
+    /// Random: arrival times of packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<ArrivalProcess>,
+    /// Random, arrivals on and off: packets of a burst. 32 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = PACKETS.0, max = PACKETS.1))]
+    pub burst_packets: Option<u32>,
+    /// Random: popularity of flows, the exponent of Zipf's law. By default 0: all are equal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = ZIPF.0, max = ZIPF.1))]
+    pub flow_zipf: Option<f64>,
+    /// Shares of offered_gbps, each for load_step_us, over and over: a load that changes. Always all of it
+    /// by default.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(range(min = SHARE.0, max = SHARE.1)))]
+    pub load: Vec<f64>,
+    /// How long each share of load holds. 100 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = STEP_US.0, max = STEP_US.1))]
+    pub load_step_us: Option<f64>,
+    /// A pcap or pcapng file to replay instead, relative to the scenario's folder if it exists there.
+    pub pcap: Option<String>,
+    /// Replay a capture that ends within a packet, as one of an interrupted tool does, up to there.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cut_short: bool,
+    /// Scale the capture's times to this rate on the wire.
+    #[schemars(range(min = LEAST_GBPS, max = MOST_LINE_RATE_GBPS))]
+    pub scale_to_gbps: Option<f64>,
+    /// End after the capture has been replayed this many times, instead of at a narrow interval.
+    #[schemars(range(min = LOOPS.0, max = LOOPS.1))]
+    pub loops: Option<u64>,
+}
+
+impl Default for TrafficKeys {
+    fn default() -> Self {
+        Self {
+            pattern: Pattern::default(),
+            generator_threads: 4,
+            flows: 4096,
+            flow_rules: 0,
+            train_packets: 128,
+            turn_packets: 1,
+            sizes: None,
+            arrivals: None,
+            burst_packets: None,
+            flow_zipf: None,
+            load: Vec::new(),
+            load_step_us: None,
+            pcap: None,
+            cut_short: false,
+            scale_to_gbps: None,
+            loops: None,
+        }
+    }
+}
+
+/// Order of synthetic packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Pattern {
+    /// Trains of one flow each from several threads, as from the measured testbed's generator.
+    #[default]
+    Trains,
+    /// One packet of each flow in turn.
+    Fixed,
+    /// Packets of flows drawn at random, with random sizes and arrivals.
+    Random,
+}
+
+/// Sizes of random packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SizeMix {
+    /// All of packet_bytes.
+    #[default]
+    Fixed,
+    /// 60, 590 and 1514 B as 7 : 4 : 1.
+    Imix,
+    /// As on a campus: 26.9 % under 100 B, 11.8 % from 100 to 500 B, the rest full-sized.
+    Campus,
+}
+
+/// Arrival times of random packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ArrivalProcess {
+    /// Evenly spaced.
+    #[default]
+    Even,
+    /// With independent exponential gaps.
+    Poisson,
+    /// In bursts of burst_packets at line rate.
+    OnOff,
+    /// At line rate, for any offered load.
+    BackToBack,
+}
+
+impl TrafficKeys {
+    /// Checks the keys for a card of this line rate.
+    pub(super) fn check(&self, check: &Check<'_>, line_rate_gbps: f64) -> Result<(), InputError> {
+        check.whole("traffic.generator_threads", self.generator_threads, THREADS, "threads")?;
+        check.whole("traffic.flows", self.flows, FLOWS, "flows")?;
+        check.whole("traffic.flow_rules", self.flow_rules, FLOW_RULES, "rules")?;
+        check.whole("traffic.train_packets", self.train_packets, PACKETS, "packets")?;
+        check.whole("traffic.turn_packets", self.turn_packets, PACKETS, "packets")?;
+        self.check_random(check)?;
+        self.check_load(check)?;
+        if let Some(gbps) = self.scale_to_gbps {
+            if self.pcap.is_none() {
+                let allowed =
+                    "only together with traffic.pcap; set offered_gbps for synthetic traffic";
+                return Err(check.refuse("traffic.scale_to_gbps", &gbps, allowed.into()));
+            }
+            check.number("traffic.scale_to_gbps", gbps, (LEAST_GBPS, line_rate_gbps))?;
+        }
+        if self.cut_short && self.pcap.is_none() {
+            let allowed = "only together with traffic.pcap";
+            return Err(check.refuse("traffic.cut_short", &true, allowed.into()));
+        }
+        match self.loops {
+            Some(loops) if self.pcap.is_none() => {
+                let allowed = "only together with traffic.pcap";
+                Err(check.refuse("traffic.loops", &loops, allowed.into()))
+            }
+            Some(loops) => check.whole("traffic.loops", loops, LOOPS, "loops"),
+            None => Ok(()),
+        }
+    }
+
+    /// The load that changes, if it does.
+    pub(super) fn load(&self) -> Option<LoadProfile> {
+        let step = Picos::from_ns(1e3 * self.load_step_us.unwrap_or(DEFAULT_STEP_US));
+        (!self.load.is_empty()).then(|| LoadProfile::new(self.load.clone(), step))
+    }
+
+    fn check_load(&self, check: &Check<'_>) -> Result<(), InputError> {
+        if let Some(step_us) = self.load_step_us {
+            if self.load.is_empty() {
+                let allowed = "only together with traffic.load".into();
+                return Err(check.refuse("traffic.load_step_us", &step_us, allowed));
+            }
+            check.number("traffic.load_step_us", step_us, STEP_US)?;
+        }
+        let shown = format!("{:?}", self.load);
+        if self.load.len() > MOST_STEPS {
+            let allowed = format!("allowed: up to {MOST_STEPS} shares");
+            return Err(check.refuse("traffic.load", &self.load.len(), allowed));
+        }
+        if self.load.iter().any(|share| !(SHARE.0..=SHARE.1).contains(share)) {
+            let allowed = "allowed: shares of offered_gbps from 0 to 1".into();
+            return Err(check.refuse("traffic.load", &shown, allowed));
+        }
+        if !self.load.is_empty() && self.load.iter().all(|share| *share == 0.0) {
+            let allowed = "one share at least is above 0".into();
+            return Err(check.refuse("traffic.load", &shown, allowed));
+        }
+        Ok(())
+    }
+
+    /// Checks the keys of random traffic.
+    fn check_random(&self, check: &Check<'_>) -> Result<(), InputError> {
+        let stated = [
+            ("traffic.sizes", self.sizes.as_ref().map(as_toml)),
+            ("traffic.arrivals", self.arrivals.as_ref().map(as_toml)),
+            ("traffic.burst_packets", self.burst_packets.as_ref().map(as_toml)),
+            ("traffic.flow_zipf", self.flow_zipf.as_ref().map(as_toml)),
+        ];
+        for (key, value) in stated {
+            if let Some(value) = value
+                && self.pattern != Pattern::Random
+            {
+                let allowed = "only with traffic.pattern = \"random\"";
+                return Err(check.refuse(key, &value, allowed.into()));
+            }
+        }
+        if let Some(packets) = self.burst_packets {
+            if self.arrivals != Some(ArrivalProcess::OnOff) {
+                let allowed = "only with traffic.arrivals = \"on-off\"";
+                return Err(check.refuse("traffic.burst_packets", &packets, allowed.into()));
+            }
+            check.whole("traffic.burst_packets", packets, PACKETS, "packets")?;
+        }
+        check.number("traffic.flow_zipf", self.flow_zipf.unwrap_or(0.0), ZIPF)
+    }
+}
+
+/// A value as a scenario file states it.
+fn as_toml(value: &impl Serialize) -> String {
+    toml::Value::try_from(value).map_or_else(|error| error.to_string(), |value| value.to_string())
+}

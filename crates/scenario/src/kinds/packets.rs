@@ -1,0 +1,196 @@
+//! Applications whose packets go through a NIC: the interface of such an application's file, and their
+//! common build.
+
+use crate::contract::application::{ApplicationModule, Packets};
+use crate::contract::build::Builder;
+use crate::contract::inert::Inert;
+use crate::contract::input::TenantInput;
+use crate::contract::port::PortPlan;
+use crate::contract::tenant::{TenantMut, TenantRef};
+use crate::kinds::cbdma::CbdmaKeys;
+use crate::kinds::dsa::DsaKeys;
+use crate::kinds::nic::driver::{DriverNeeds, DriverPlan};
+use crate::kinds::nic::source::SourcePlan;
+use crate::kinds::nic::{self, Arrivals, Card, NicKeys};
+use crate::kinds::ssd::SsdKeys;
+use crate::text::error::InputError;
+use crate::text::key_groups::names;
+use model::core::Core;
+use model::device::DeviceQueues;
+use model::device::queues::QueueId;
+use model::software::Software;
+use model::tracer::Tracer;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt::Debug;
+use workload::app::l3_forward::Payload;
+use workload::app::packet_loop::{Drivers, Handler, PacketLoop, PacketLoopConfig};
+use workload::driver::mempool::Spacing;
+use workload::host_memory::Arena;
+
+/// An application whose packets go through a NIC, all of its configuration resolved.
+pub(crate) trait PacketApplication: Sized + Clone + Debug {
+    /// The direction of packets.
+    const PACKETS: Packets;
+    /// Whether its memory can be filled before time zero as `initial_content = "store-filled"` asks.
+    const FILLS_STORE: bool = false;
+    /// The table of its keys in a scenario, if it has one.
+    const TABLE: Option<&'static str> = None;
+    /// What decides which packets arrive.
+    const ARRIVALS: Arrivals = Arrivals::OfKeys;
+    /// Spacing of the buffers in its pool.
+    const SPACING: Spacing = Spacing::OddLines;
+    /// Bytes besides the queues of each core for its own use.
+    const OWN_BYTES: u64 = 0;
+
+    /// Memory that its cores share.
+    type Shared;
+
+    /// Records the application's defaults of keys that the tenant does not state.
+    fn fill_in(_tenant: &mut TenantMut<'_>) {}
+
+    /// Checks the keys of its table whose ranges do not depend on the tenant's application.
+    ///
+    /// # Errors
+    /// Names the first value that is out of range.
+    fn check_table(_input: &TenantInput<'_>) -> Result<(), InputError> {
+        Ok(())
+    }
+
+    /// Checks its keys, also against platform and devices, and resolves them.
+    ///
+    /// # Errors
+    /// Names the first value that is out of range or contradicts another.
+    fn plan(input: &TenantInput<'_>, card: &Card<'_>) -> Result<Self, InputError>;
+
+    /// The arrivals: by default those of the NIC's keys.
+    fn source(&self, input: &TenantInput<'_>, card: &Card<'_>) -> Result<SourcePlan, InputError> {
+        SourcePlan::of_keys(input, card)
+    }
+
+    /// Allocates the memory that its cores share.
+    fn share<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> Self::Shared;
+
+    /// The software of a core.
+    fn software<T: Tracer>(
+        &self,
+        shared: &Self::Shared,
+        core: PollingCore<'_>,
+        builder: &mut Builder<'_, T>,
+    ) -> Box<dyn Software<T>>;
+}
+
+/// A core whose queues are ready.
+#[derive(Debug)]
+pub(crate) struct PollingCore<'a> {
+    /// The core.
+    pub core: Core,
+    /// Its number among those of its tenant.
+    pub thread: u64,
+    /// Drivers of its queues.
+    pub drivers: Drivers,
+    /// The parameters of its polling.
+    pub polling: PacketLoopConfig,
+    /// Memory for its own use.
+    pub arena: &'a mut Arena,
+}
+
+impl PollingCore<'_> {
+    /// The core runs packets to completion: `handler` processes each.
+    pub(crate) fn handle<T: Tracer>(self, handler: impl Handler + 'static) -> Box<dyn Software<T>> {
+        Box::new(PacketLoop::new(self.polling, handler, self.core, self.drivers))
+    }
+}
+
+/// A packet application with its driver and its card.
+#[derive(Clone, Debug)]
+pub(crate) struct OverNic<A> {
+    application: A,
+    driver: DriverPlan,
+    port: PortPlan,
+}
+
+impl<A: PacketApplication> ApplicationModule for OverNic<A> {
+    const PACKETS: Packets = A::PACKETS;
+    const FILLS_STORE: bool = A::FILLS_STORE;
+    const TABLE: Option<&'static str> = A::TABLE;
+
+    fn inert(tenant: TenantRef<'_>) -> Vec<Inert> {
+        let mut inert = nic::inert(tenant.table::<NicKeys>(), A::PACKETS, A::ARRIVALS);
+        let because = format!("{} uses no SSD", tenant.application());
+        inert.extend(Inert::all(names::<SsdKeys>(), &because));
+        let engines = names::<DsaKeys>().into_iter().chain(names::<CbdmaKeys>());
+        inert.extend(Inert::all(engines, "packets are moved by their card"));
+        inert
+    }
+
+    fn fill_in(tenant: &mut TenantMut<'_>) {
+        A::fill_in(tenant);
+    }
+
+    fn check_table(input: &TenantInput<'_>) -> Result<(), InputError> {
+        A::check_table(input)
+    }
+
+    fn plan(input: &TenantInput<'_>) -> Result<Self, InputError> {
+        let card = Card::of(input)?;
+        let application = A::plan(input, &card)?;
+        card.check(input)?;
+        let needs = DriverNeeds {
+            receives: A::PACKETS.are_received(),
+            spacing: A::SPACING,
+            own_bytes: A::OWN_BYTES,
+        };
+        let source = application.source(input, &card)?;
+        let driver = DriverPlan::of(input, &card, needs);
+        let port = nic::plan(input, &card, source)?;
+        Ok(Self { application, driver, port })
+    }
+
+    fn ports(&self) -> &[PortPlan] {
+        std::slice::from_ref(&self.port)
+    }
+
+    fn build<T: Tracer>(&self, builder: &mut Builder<'_, T>) {
+        let pool = self.driver.pool(builder);
+        let mut arena = self.driver.arena(builder);
+        let shared = self.application.share(builder);
+        let mut pairs = self.driver.queue_pairs(builder, &mut arena);
+        let device = builder.tenant.devices[0];
+        for ((queue, pair), &id) in (0..).zip(&mut pairs).zip(&builder.tenant.cores) {
+            let at = (builder.machine.core(id), QueueId { device, queue }, pair);
+            let drivers = self.driver.start(builder, at, &pool, &mut arena);
+            let core = PollingCore {
+                core: builder.machine.core(id),
+                thread: u64::from(queue),
+                drivers,
+                polling: self.driver.polling,
+                arena: &mut arena,
+            };
+            let software = self.application.software(&shared, core, builder);
+            builder.software.insert(id, software);
+        }
+        builder.queues.insert(device, DeviceQueues::Nic(pairs));
+    }
+}
+
+/// Access to the lines of a packet after the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PayloadUse {
+    /// None: the application reads headers only.
+    #[default]
+    Untouched,
+    /// The core reads them.
+    Read,
+}
+
+impl PayloadUse {
+    /// The parameter of the application.
+    pub(super) fn payload(self) -> Payload {
+        match self {
+            Self::Untouched => Payload::Untouched,
+            Self::Read => Payload::Read,
+        }
+    }
+}

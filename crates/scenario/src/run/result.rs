@@ -1,0 +1,249 @@
+//! The result of a run, as the interface for scripts.
+
+mod replay;
+
+pub use replay::{ReplayResult, ReplayedPhaseResult};
+
+use crate::contract::limit::LimitKind;
+use crate::contract::metric::Description;
+pub use crate::contract::metric::Numbers;
+use crate::facts::platform::FittedParameter;
+use crate::scenario::{Scenario, Testbed};
+use model::miss_kinds::{AccessCounts, MissKind};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Result of a run. The same scenario, seed and version give the same bytes, except `wall_s` and values
+/// derived from it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunResult {
+    /// The scenario with every default filled in.
+    pub scenario: Scenario,
+    /// Seed of all random choices.
+    pub seed: u64,
+    /// Version of Skipline.
+    pub version: String,
+    /// Name of the platform.
+    pub platform: String,
+    /// The slice function: a processor's own or a stand-in.
+    pub slice_function: String,
+    /// Total simulated time.
+    pub simulated_ns: f64,
+    /// Simulated time of the warm-up, which the metrics leave out.
+    pub warmup_ns: f64,
+    /// Total number of packets sent.
+    pub packets: u64,
+    /// Batches in the metrics.
+    pub batches: usize,
+    /// Why the run ended.
+    pub stopped_by: StoppedBy,
+    /// Whether the metrics cover a whole replay, or a time when queues had stopped filling and every
+    /// entry of the receive rings had been used: otherwise they still depend on the start of the run.
+    pub settled: bool,
+    /// Wall-clock time of the simulation.
+    pub wall_s: f64,
+    /// Line operations: one line of one agent's request.
+    pub line_ops: u64,
+    /// Line operations per second of wall-clock time.
+    pub line_ops_per_s: f64,
+    /// Simulated seconds per second of wall-clock time.
+    pub real_time_factor: f64,
+    /// The testbed, with the settings that the scenario takes from it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub testbed: Option<Testbed>,
+    /// Parameters of platform and testbed that were chosen by fitting.
+    pub fitted_parameters: Vec<FittedParameter>,
+    /// What people should know of the input, and of tenants that have not settled.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// Of several tenants, those whose work still varied by more than run.throughput_interval_percent when
+    /// the run ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unsettled: Vec<String>,
+    /// What happened and why, in words.
+    pub answer: String,
+    /// Resources that requests queue for, the busiest first; those without use are left out.
+    pub limits: Vec<LimitResult>,
+    /// Metrics by name.
+    pub metrics: BTreeMap<String, MetricResult>,
+    /// Logs of descriptors that tenants replay, phase by phase, engines beside cores.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replays: Vec<ReplayResult>,
+    /// Some metrics batch by batch, where settings change during the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub timeline: Vec<TimelinePoint>,
+    /// The trace of one packet, if it was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Vec<TraceEvent>>,
+    /// Physical address of the traced packet's first line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_address: Option<u64>,
+    /// The trace of one line of memory, if it was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_trace: Option<Vec<TraceEvent>>,
+    /// The story of one descriptor, if it was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub descriptor_trace: Option<DescriptorTrace>,
+    /// Kinds of LLC misses by agent over the measured time, if they were requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub miss_kinds: Option<BTreeMap<String, MissKindCounts>>,
+}
+
+/// Measurements between the end of the previous point, or time zero, and this one.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TimelinePoint {
+    /// Simulated time at its end.
+    pub until_ns: f64,
+    /// Numbers by name, those of a metric with several as `METRIC.NAME`; null where nothing was counted.
+    #[schemars(with = "BTreeMap<String, Option<f64>>")]
+    pub metrics: BTreeMap<String, f64>,
+}
+
+/// Requests that reached a cache, classified by the outcome in a fully associative LRU cache of the
+/// same size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct MissKindCounts {
+    /// Hits.
+    pub hits: u64,
+    /// Hits where the fully associative cache missed.
+    pub anti_conflict_hits: u64,
+    /// Misses of lines that were never requested before.
+    pub compulsory: u64,
+    /// Misses that the fully associative cache has too.
+    pub capacity: u64,
+    /// Misses where it hits: caused by sets, way masks or the replacement policy.
+    pub conflict: u64,
+    /// Misses of lines that a device write to memory had invalidated.
+    pub invalidated: u64,
+}
+
+impl MissKindCounts {
+    /// The counts of a shadow.
+    #[must_use]
+    pub(crate) fn of(counts: &AccessCounts) -> Self {
+        Self {
+            hits: counts.hits,
+            anti_conflict_hits: counts.anti_conflict_hits,
+            compulsory: counts.misses(MissKind::Compulsory),
+            capacity: counts.misses(MissKind::Capacity),
+            conflict: counts.misses(MissKind::Conflict),
+            invalidated: counts.misses(MissKind::Invalidated),
+        }
+    }
+}
+
+/// A resource that requests queue for.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LimitResult {
+    /// Its kind.
+    pub kind: LimitKind,
+    /// The resource in words.
+    pub resource: String,
+    /// The tenant that it serves; absent if it serves all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    /// Time for which it was busy; of entries the share that was in use, of a core the time in which it
+    /// neither polled empty queues nor waited for a send ring.
+    pub utilisation_percent: f64,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum StoppedBy {
+    /// The intervals were narrow enough.
+    #[serde(rename = "interval")]
+    Interval,
+    /// The highest number of batches was reached first.
+    #[serde(rename = "cap")]
+    Cap,
+    /// Packets arrived and none left any more.
+    #[serde(rename = "stalled")]
+    Stalled,
+    /// No packets arrived any more.
+    #[serde(rename = "source ended")]
+    SourceEnded,
+}
+
+/// A metric.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MetricResult {
+    /// Its value, or values by name; null where nothing was counted.
+    pub value: Numbers,
+    /// Half width of the 95 % interval; null if the run was too short for one.
+    pub ci95: Intervals,
+    /// Unit of both.
+    pub unit: &'static str,
+    /// Its appearance in tables.
+    #[serde(flatten)]
+    pub description: Description,
+}
+
+/// Half widths, in the shape of the numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Intervals {
+    /// Half width of one number.
+    One(Option<f64>),
+    /// Half widths by name.
+    Parts(BTreeMap<String, Option<f64>>),
+}
+
+/// The story of one descriptor of a copy engine.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct DescriptorTrace {
+    /// Its number, in the order in which cores prepared descriptors.
+    pub descriptor: u64,
+    /// When software began to fill it in.
+    pub begun_ns: f64,
+    /// The phases that it has passed, in order.
+    pub phases: Vec<TracePhase>,
+    /// Operations on its lines until software had read its completion, in time order.
+    pub events: Vec<TraceEvent>,
+    /// Further operations, for which the trace had no room.
+    pub left_out: u64,
+}
+
+/// A phase of a descriptor.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TracePhase {
+    /// Its name.
+    pub phase: String,
+    /// Its end.
+    pub until_ns: f64,
+    /// From the end of the phase before.
+    pub took_ns: f64,
+}
+
+/// One operation on a line of the traced packet, line or descriptor.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TraceEvent {
+    /// Simulated time.
+    pub time_ns: f64,
+    /// The agent.
+    pub agent: String,
+    /// The operation.
+    pub operation: String,
+    /// Line within the packet, or within its part of a descriptor, from 0.
+    pub line: u64,
+    /// Part of the descriptor: its own line, its list, a source, a destination, its completion record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// Where the line was found, or where it went.
+    pub found: String,
+    /// The victim of the operation.
+    pub evicted: Option<TraceEviction>,
+}
+
+/// A line that was evicted for a line of the traced packet.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TraceEviction {
+    /// Its line address: the physical address divided by 64.
+    pub address_line: u64,
+    /// The agent that wrote its content.
+    pub owner: String,
+    /// "dirty" if it was written back to DRAM, else "clean".
+    pub state: String,
+    /// Whether it was read since it was allocated.
+    pub read: bool,
+}

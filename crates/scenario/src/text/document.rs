@@ -1,0 +1,298 @@
+//! Converts TOML text to a typed value, with errors that name file and key.
+
+use crate::text::error::{InputError, suggest};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+/// Parses `text` and applies the overrides (`key=value` of the command line).
+///
+/// # Errors
+/// If the text is not TOML, or an override passes through a value that is not a table.
+pub(crate) fn parse(
+    file: &str,
+    text: &str,
+    overrides: &[(String, String)],
+) -> Result<toml::Table, InputError> {
+    let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+        InputError::Syntax { file: file.into(), reason: error.to_string().trim_end().into() }
+    })?;
+    for (key, value) in overrides {
+        set(&mut table, key, value)?;
+    }
+    Ok(table)
+}
+
+/// Converts a table to `V`; keys that `V` does not know are refused.
+///
+/// # Errors
+/// For an unknown key, a missing one, or a value of the wrong kind.
+pub(crate) fn interpret<V: DeserializeOwned + JsonSchema>(
+    file: &str,
+    table: toml::Table,
+) -> Result<V, InputError> {
+    let keys: Vec<String> = table.keys().cloned().collect();
+    let mut unknown = Vec::new();
+    let mut note = |path: serde_ignored::Path<'_>| unknown.push(path.to_string());
+    let document = toml::Value::Table(table);
+    let result =
+        serde_path_to_error::deserialize(serde_ignored::Deserializer::new(document, &mut note));
+    if result.is_err() && unknown.is_empty() {
+        // An error stops the reading before all keys are seen.
+        let schema = schemars::schema_for!(V).to_value();
+        unknown.extend(keys.into_iter().find(|key| schema["properties"].get(key).is_none()));
+    }
+    if let Some(path) = unknown.first() {
+        let key = path.replace("?.", "");
+        let known = suggest_key(&key, &schemars::schema_for!(V).to_value());
+        return Err(InputError::UnknownKey { file: file.into(), key, known });
+    }
+    result.map_err(|error: serde_path_to_error::Error<toml::de::Error>| {
+        // Entries of lists are numbered as --set does it.
+        let path = error.path().to_string().replace('[', ".").replace(']', "");
+        let reason = plain_types(error.into_inner().message());
+        let (key, reason) = match missing_key(&reason) {
+            Some(missing) if path == "." => (missing, "is missing".into()),
+            Some(missing) => (format!("{path}.{missing}"), "is missing".into()),
+            None if reason.contains("unit variant") => {
+                let names = names_of(&path, &schemars::schema_for!(V).to_value());
+                (path, format!("expected one of {}", names.join(", ")))
+            }
+            None => (path, reason),
+        };
+        InputError::WrongValue { file: file.into(), key, reason }
+    })
+}
+
+fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), InputError> {
+    let wrong = |reason: &str| InputError::WrongValue {
+        file: "--set".into(),
+        key: key.into(),
+        reason: reason.into(),
+    };
+    let (parents, leaf) = key.rsplit_once('.').map_or(("", key), |split| split);
+    if leaf.is_empty() {
+        return Err(wrong("a key is missing; write --set key=value"));
+    }
+    if let Some((list, number)) = missing_entry(table, key) {
+        return Err(wrong(&format!(
+            "there is no list `{list}`, so no entry {number}: write [[{list}]] in the file"
+        )));
+    }
+    let mut place = table;
+    let mut parents = parents.split('.').filter(|part| !part.is_empty()).peekable();
+    while let Some(parent) = parents.next() {
+        let entry = place.entry(parent).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        let next = match entry {
+            toml::Value::Array(entries) => {
+                let known = entries.len();
+                let number = parents.next().and_then(|number| number.parse::<usize>().ok());
+                number.and_then(|number| entries.get_mut(number)).ok_or_else(|| {
+                    wrong(&format!("`{parent}` is a list: write {parent}.N.key, N below {known}"))
+                })?
+            }
+            // A single [co_runner] is a list of one.
+            entry => {
+                parents.next_if_eq(&"0");
+                entry
+            }
+        };
+        place = next.as_table_mut().ok_or_else(|| wrong("goes through a key that is no table"))?;
+    }
+    place.insert(leaf.into(), value_of(value));
+    Ok(())
+}
+
+/// List and number of an entry of a list of tables, if the file has no such list. Created by `--set`,
+/// it would be one more tenant or co-runner instead of a change of one.
+fn missing_entry<'k>(file: &toml::Table, key: &'k str) -> Option<(&'k str, &'k str)> {
+    let (list, rest) = key.split_once('.')?;
+    let (number, _) = rest.split_once('.')?;
+    number.parse::<usize>().ok()?;
+    (!file.contains_key(list)).then_some((list, number))
+}
+
+/// A TOML value if the text is one, else the text itself: paths and names need no quotes.
+fn value_of(text: &str) -> toml::Value {
+    let document = format!("value = {text}");
+    match document.parse::<toml::Table>() {
+        Ok(mut table) if table.len() == 1 => {
+            table.remove("value").unwrap_or_else(|| toml::Value::String(text.into()))
+        }
+        _ => toml::Value::String(text.into()),
+    }
+}
+
+/// The known key of the schema that is nearest to the unknown one.
+fn suggest_key(path: &str, schema: &serde_json::Value) -> String {
+    let (parents, leaf) = path.rsplit_once('.').unwrap_or(("", path));
+    let place = at(parents, schema);
+    let known: Vec<String> = place["properties"]
+        .as_object()
+        .map(|properties| properties.keys().cloned().collect())
+        .unwrap_or_default();
+    suggest(leaf, &known)
+}
+
+/// The names that a key of the schema may have as its value.
+fn names_of(path: &str, schema: &serde_json::Value) -> Vec<String> {
+    let place = at(path, schema);
+    // Names with a description are apart, those without in lists.
+    let apart = place["oneOf"].as_array().into_iter().flatten();
+    let named = |one: &serde_json::Value| match one["enum"].as_array() {
+        Some(several) => several.clone(),
+        None => one.get("const").into_iter().cloned().collect(),
+    };
+    let all = std::iter::once(place).chain(apart).flat_map(named);
+    all.map(|name| name.to_string()).collect()
+}
+
+/// The schema of the key at a dotted path; the whole one at an empty path.
+fn at<'s>(path: &str, schema: &'s serde_json::Value) -> &'s serde_json::Value {
+    path.split('.').filter(|part| !part.is_empty()).fold(schema, |place, part| {
+        let is_entry = part.parse::<usize>().is_ok();
+        let inner = if is_entry { &place["items"] } else { &place["properties"][part] };
+        resolve(inner, schema)
+    })
+}
+
+/// Follows references into the schema's definitions, through optional values.
+fn resolve<'s>(
+    place: &'s serde_json::Value,
+    schema: &'s serde_json::Value,
+) -> &'s serde_json::Value {
+    let inner = place["anyOf"].get(0).unwrap_or(place);
+    match inner["$ref"].as_str().and_then(|reference| reference.rsplit('/').next()) {
+        Some(name) => &schema["$defs"][name],
+        None => inner,
+    }
+}
+
+/// The missing key in a message of serde.
+fn missing_key(message: &str) -> Option<String> {
+    message.strip_prefix("missing field `")?.split('`').next().map(String::from)
+}
+
+/// Replaces Rust's type names by terms for users.
+fn plain_types(message: &str) -> String {
+    let message = match message.split_once("expected struct ") {
+        Some((before, _)) => format!("{before}expected a table"),
+        None => message.to_string(),
+    };
+    message
+        .replace("expected u32", "expected a whole number from 0 to 4294967295")
+        .replace("expected u64", "expected a whole number, 0 or more")
+        .replace("expected usize", "expected a whole number, 0 or more")
+        .replace("expected f64", "expected a number")
+        .trim_end()
+        .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct Outer {
+        cores: u32,
+        inner: Option<Inner>,
+        #[serde(default)]
+        more: Vec<Inner>,
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct Inner {
+        pattern: String,
+    }
+
+    fn read(text: &str, overrides: &[(&str, &str)]) -> Result<Outer, InputError> {
+        let owned: Vec<_> = overrides.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        interpret("a.toml", parse("a.toml", text, &owned)?)
+    }
+
+    fn message(text: &str, overrides: &[(&str, &str)]) -> String {
+        read(text, overrides).expect_err("must be refused").to_string()
+    }
+
+    #[test]
+    fn overrides_win_and_create_tables() {
+        let outer = read("cores = 1", &[("cores", "0x10"), ("inner.pattern", "/a/b.pcap")])
+            .expect("is valid");
+        assert_eq!(outer.cores, 16);
+        assert_eq!(outer.inner.map(|inner| inner.pattern).as_deref(), Some("/a/b.pcap"));
+    }
+
+    #[test]
+    fn an_entry_of_a_list_that_the_file_lacks_is_refused() {
+        let advice = "there is no list `more`, so no entry 0: write [[more]] in the file";
+        let text = message("cores = 1", &[("more.0.pattern", "x")]);
+        assert_eq!(text, format!("--set: `more.0.pattern`: {advice}"));
+        // There is no list of tables further down.
+        let text = message("cores = 1", &[("inner.pattern.0.x", "1")]);
+        assert!(!text.contains("[["), "{text}");
+    }
+
+    #[test]
+    fn a_single_table_is_the_first_entry_of_its_list() {
+        let pattern = |key: &str| {
+            let overrides = [(key.to_string(), "y".to_string())];
+            let document = parse("a.toml", "[more]\npattern = 'x'", &overrides).expect("is valid");
+            document["more"]["pattern"].clone()
+        };
+        assert_eq!((pattern("more.pattern"), pattern("more.0.pattern")), ("y".into(), "y".into()));
+    }
+
+    #[test]
+    fn an_unknown_key_names_its_place_and_the_nearest_known_one() {
+        let text = message("cores = 1\n[inner]\npatern = 'x'\npattern = 'y'", &[]);
+        assert_eq!(text, "a.toml: unknown key `inner.patern`; did you mean `pattern`?");
+        let text = message("cores = 1\n[[more]]\npatern = 'x'", &[]);
+        assert_eq!(text, "a.toml: unknown key `more.0.patern`; did you mean `pattern`?");
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_names_its_key() {
+        let text = message("cores = 1", &[("cores", "many")]);
+        assert!(text.starts_with("a.toml: `cores`: invalid type: string \"many\""), "{text}");
+        assert!(text.contains("expected a whole number"), "{text}");
+    }
+
+    #[test]
+    fn a_number_in_place_of_a_name_lists_the_names() {
+        #[derive(Debug, Deserialize, JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        enum Order {
+            OneByOne,
+            /// In any order.
+            Shuffled,
+        }
+        #[derive(Debug, Deserialize, JsonSchema)]
+        struct Cards {
+            order: Order,
+        }
+        let table = "order = 3".parse().expect("is TOML");
+        let error = interpret::<Cards>("a.toml", table).map(|cards| format!("{:?}", cards.order));
+        let text = error.expect_err("is refused").to_string();
+        assert_eq!(text, "a.toml: `order`: expected one of \"one-by-one\", \"shuffled\"");
+    }
+
+    #[test]
+    fn a_missing_key_is_named_with_its_place() {
+        assert_eq!(message("", &[]), "a.toml: `cores`: is missing");
+        let text = message("cores = 1\n[inner]", &[]);
+        assert_eq!(text, "a.toml: `inner.pattern`: is missing");
+    }
+
+    #[test]
+    fn a_number_in_place_of_a_table_is_refused_in_plain_words() {
+        let text = message("cores = 1\ninner = 5", &[]);
+        assert!(text.contains("`inner`") && text.ends_with("expected a table"), "{text}");
+    }
+
+    #[test]
+    fn a_syntax_error_says_where() {
+        assert!(message("cores = ", &[]).contains("line 1"), "{}", message("cores = ", &[]));
+    }
+}
