@@ -2,7 +2,7 @@
 
 use crate::measurements::options;
 use dsa_bench::model::scenario_of;
-use scenario::scenario::Scenario;
+use scenario::Scenario;
 use std::path::Path;
 
 const PLATFORM: &str = "sapphire-rapids-56";

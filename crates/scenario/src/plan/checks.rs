@@ -66,8 +66,8 @@ const RULES: [(Stage, Rule); 11] = [
 /// # Errors
 /// Names the first value that is out of range or contradicts another.
 pub(super) fn check(stage: Stage, checked: &Checked<'_>) -> Result<(), InputError> {
-    let of_stage = RULES.iter().filter(|(at, _)| *at == stage);
-    of_stage.map(|(_, rule)| rule(checked)).collect()
+    let mut of_stage = RULES.iter().filter(|(at, _)| *at == stage);
+    of_stage.try_for_each(|(_, rule)| rule(checked))
 }
 
 /// Checks the keys that every tenant has.
