@@ -156,7 +156,7 @@ fn platform(name_or_path: TextArgument, named_in: Option<TextArgument>) -> PyRes
 /// The JSON schema of "scenario", "platform" or "result".
 #[pyfunction(name = "schema")]
 fn schema_of(kind: &str) -> PyResult<String> {
-    match schema::of(kind) {
+    match schema::for_kind(kind) {
         Some(schema) => as_json(&schema),
         None => Err(InputError::new_err(format!(
             "no schema `{kind}`; there are: scenario, platform, result"

@@ -109,7 +109,7 @@ impl Plan {
         let ports: Vec<&[PortPlan]> = applications.iter().map(AnyApplication::ports).collect();
         rules(Stage::Resolved, &scenario, &ports, &none)?;
         let with_ports: Vec<_> = scenario.tenants().zip(ports.iter().copied()).collect();
-        let layout = Layout::of(&with_ports, &scenario.machine.co_runner);
+        let layout = Layout::for_tenants(&with_ports, &scenario.machine.co_runner);
         rules(Stage::Numbered, &scenario, &ports, &layout)?;
         let plan = Self::numbered(&scenario, platform, (applications, co_runners), layout, seed)?;
         Ok(Resolved { scenario, plan })
@@ -136,7 +136,7 @@ impl Plan {
         Ok(Self { machine, layout, devices, tenants, co_runners, changes, controllers, goal })
     }
 
-    /// What people should know of the input of its devices.
+    /// Notes on the input of its devices for the reader of a result.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.devices.iter().filter_map(|device| device.note()).collect()
     }

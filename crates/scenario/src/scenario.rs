@@ -179,7 +179,7 @@ impl Scenario {
         }
     }
 
-    /// What people should know of keys of the file.
+    /// Notes on keys of the file for the reader of a result.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> + '_ {
         self.overridden.iter().map(|StatedInert { key, because, .. }| {
             format!("What the file states of {key} has no effect: {because}")

@@ -38,7 +38,7 @@ pub(crate) trait DeviceModule: ListedDevice + Clone + Debug + 'static {
 
     /// The device of the machine.
     type Device;
-    /// What is read of it.
+    /// The reading of a device of this kind.
     type Reading: DeviceReading;
     /// The subject of its metrics.
     type Subject: Subject + 'static;
@@ -68,12 +68,12 @@ pub(crate) trait DeviceModule: ListedDevice + Clone + Debug + 'static {
     /// Reads a device.
     fn read<T: Tracer>(device: &Self::Device, fabric: &Fabric<T>, now: Picos) -> Self::Reading;
 
-    /// What the device itself can do, beside its link, and how much of that it did.
+    /// The limits of the device itself, beside its link, and how much of each it used.
     fn limits(&self, _counted: &Self::Reading) -> Vec<Limit> {
         Vec::new()
     }
 
-    /// What people should know of its input.
+    /// A note on its input for the reader of a result.
     fn note(&self) -> Option<String> {
         None
     }

@@ -24,7 +24,7 @@ const MOST_BYTES: usize = 256 << 20;
 /// A line of a cache, with its state and what chooses victims, takes some 16 bytes.
 const CACHED_LINE_BYTES: usize = 16;
 
-/// What this process keeps, shared by its threads.
+/// The fills that this process keeps, shared by its threads.
 static KEPT: Mutex<Kept> = Mutex::new(Kept::nothing());
 
 /// A fabric with the fills that have to be made before anything else accesses it.
@@ -144,11 +144,11 @@ struct One {
     contents: OnceLock<Contents>,
 }
 
-/// What is kept of a beginning, or will be.
+/// A beginning: the contents that are kept of it, or will be.
 fn kept_of(beginning: Beginning, bytes: usize) -> Arc<One> {
     let one = One { beginning, bytes, contents: OnceLock::new() };
     // A thread that panicked has left whole entries.
-    let (one, dropped) = KEPT.lock().unwrap_or_else(PoisonError::into_inner).of(one);
+    let (one, dropped) = KEPT.lock().unwrap_or_else(PoisonError::into_inner).entry_for(one);
     // Outside the lock: that takes a while.
     drop(dropped);
     one
@@ -167,7 +167,7 @@ impl Kept {
 
     /// The entry of the same beginning, or else this one, and what is not kept any more: to make room,
     /// those that have not been used for longest.
-    fn of(&mut self, one: One) -> (Arc<One>, Vec<Arc<One>>) {
+    fn entry_for(&mut self, one: One) -> (Arc<One>, Vec<Arc<One>>) {
         if let Some(found) = self.all.iter().position(|kept| kept.beginning == one.beginning) {
             self.all.make_contiguous()[found..].rotate_left(1);
             return (Arc::clone(&self.all[self.all.len() - 1]), vec![Arc::new(one)]);
@@ -228,12 +228,12 @@ mod tests {
     #[test]
     fn the_same_beginning_is_the_same_entry_and_another_line_or_core_is_another() {
         let mut kept = Kept::nothing();
-        let (first, _) = kept.of(one("a", 1));
-        assert!(Arc::ptr_eq(&first, &kept.of(one("a", 1)).0));
+        let (first, _) = kept.entry_for(one("a", 1));
+        assert!(Arc::ptr_eq(&first, &kept.entry_for(one("a", 1)).0));
         for other in [fills(CORE, &[2]), fills(CORE, &[1, 2]), fills(CoreId(1), &[1])] {
             let mut changed = one("a", 1);
             changed.beginning.fills = other;
-            assert!(!Arc::ptr_eq(&first, &kept.of(changed).0));
+            assert!(!Arc::ptr_eq(&first, &kept.entry_for(changed).0));
         }
     }
 
@@ -241,10 +241,10 @@ mod tests {
     fn those_that_were_not_used_for_longest_make_room() {
         let mut kept = Kept::nothing();
         for name in ["a", "b", "c"] {
-            kept.of(one(name, MOST_BYTES / 3));
+            kept.entry_for(one(name, MOST_BYTES / 3));
         }
-        kept.of(one("a", MOST_BYTES / 3));
-        let (_, dropped) = kept.of(one("d", MOST_BYTES / 3));
+        kept.entry_for(one("a", MOST_BYTES / 3));
+        let (_, dropped) = kept.entry_for(one("d", MOST_BYTES / 3));
         assert_eq!(dropped.len(), 1);
         assert_eq!(
             ["a", "b", "c", "d"].map(|name| is_kept(&kept, name)),
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn a_machine_that_begins_alike_copies_what_is_kept() {
         let (config, lines) = (small(1), 0..3_000);
-        // What is kept here is not what these lines leave, so that a copy can be told.
+        // The contents kept here are not those that these lines leave, so that a copy shows.
         let other = filled(&config, 30_000..60_000);
         entry(&config, lines.clone()).contents.set(other.contents()).expect("nothing is kept");
         let mut copied = filled(&config, lines);

@@ -221,7 +221,7 @@ pub(crate) fn slice_function(platform: &Platform) -> SliceFunction {
     }
 }
 
-/// What chooses slice and set of a line on a platform, for reports.
+/// The slice function and the set index of a platform in words, for reports.
 #[must_use]
 pub(crate) fn placement_of_lines(platform: &Platform) -> String {
     let slices = slice_function(platform);

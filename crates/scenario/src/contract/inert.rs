@@ -7,7 +7,7 @@ use crate::contract::tenant::TenantRef;
 pub(crate) struct Inert {
     /// The key.
     pub key: String,
-    /// What decides in its stead, or what the tenant lacks.
+    /// The reason: the key that decides in its stead, or the part that the tenant lacks.
     pub because: String,
 }
 

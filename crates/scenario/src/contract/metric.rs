@@ -172,7 +172,7 @@ pub(crate) struct Metric<S: Subject> {
 }
 
 impl<S: Subject> Metric<S> {
-    /// What the keys of its numbers name, if it has several.
+    /// The kind of thing that the keys of its numbers name, if it has several.
     #[must_use]
     pub(crate) fn by(&self) -> Option<&'static str> {
         match self.value {
@@ -181,7 +181,7 @@ impl<S: Subject> Metric<S> {
         }
     }
 
-    fn of(&self, view: &S::View<'_>) -> Numbers {
+    fn numbers(&self, view: &S::View<'_>) -> Numbers {
         match self.value {
             Value::One(of) => Numbers::One(of(view)),
             Value::By(_, of) => Numbers::Parts(of(view).into_iter().collect()),
@@ -225,7 +225,7 @@ pub struct Measured {
 impl Measured {
     /// Its numbers in a sample.
     #[must_use]
-    pub fn of(&self, sample: &Sample) -> Numbers {
+    pub fn numbers(&self, sample: &Sample) -> Numbers {
         (self.compute)(sample)
     }
 }
@@ -243,7 +243,7 @@ pub(crate) fn measured<S: Subject + 'static>(
             name: format!("{prefix}{}", metric.declaration.name),
             declaration: &metric.declaration,
             kind: metric.kind,
-            compute: Box::new(move |sample| metric.of(&subject.view(sample))),
+            compute: Box::new(move |sample| metric.numbers(&subject.view(sample))),
         }
     })
 }
@@ -260,7 +260,7 @@ pub struct Entry {
     pub description: Description,
     /// How batches combine; none for figures of all batches' histograms together.
     pub kind: Option<Kind>,
-    /// What the keys of its numbers name, if it has several.
+    /// The kind of thing that the keys of its numbers name, if it has several.
     pub by: Option<&'static str>,
     /// Its subject. Names of the metrics of tenants other than the main one begin with `NAME:`.
     pub of: Scope,

@@ -50,10 +50,10 @@ pub(crate) trait DevicePlan: Debug {
     /// The device, at its place in the machine.
     fn build(&self, place: &DevicePlace) -> Device<Traffic>;
 
-    /// What people should know of its input.
+    /// A note on its input for the reader of a result.
     fn note(&self) -> Option<String>;
 
-    /// What the device itself can do, beside its link, and how much of that it did.
+    /// The limits of the device itself, beside its link, and how much of each it used.
     fn limits(&self, counted: &DeviceSample) -> Vec<Limit>;
 
     /// Packets after which the run ends, if its source has such a number.

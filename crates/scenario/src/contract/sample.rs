@@ -65,7 +65,7 @@ reading!(
 );
 
 impl Sample {
-    /// What a device of a kind with this reading has counted.
+    /// The reading of a device, if it is of the kind that has this one.
     ///
     /// # Panics
     /// If the device is of another kind, which is our own fault.
@@ -74,7 +74,7 @@ impl Sample {
     }
 }
 
-/// What a kind of device has counted: a reading, or the difference of two.
+/// The counts of a kind of device: a reading, or the difference of two.
 pub(crate) trait DeviceReading: Reading + Clone + Debug + 'static {
     /// Packets that arrived at the device.
     fn packets_offered(&self) -> u64 {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// The schema of "scenario", "platform" or "result"; `None` for anything else.
 #[must_use]
-pub fn of(kind: &str) -> Option<Value> {
+pub fn for_kind(kind: &str) -> Option<Value> {
     let mut schema = match kind {
         "scenario" => scenario_file(schema_for!(Scenario).to_value()),
         "platform" => platform_file(schema_for!(Platform).to_value()),

@@ -120,7 +120,7 @@ impl TraceJob {
         let opens = move |stop: StopReading| -> Result<Box<dyn Batches>, TraceError> {
             Ok(Box::new(TraceReader::open(path, format, stop)?))
         };
-        let replayed = Replayed::of(platform, machine, trace, wanted, seed)?;
+        let replayed = Replayed::new(platform, machine, trace, wanted, seed)?;
         Ok(Self { replayed, source: Source::ToRead(Box::new(opens)) })
     }
 
@@ -137,7 +137,7 @@ impl TraceJob {
         let trace = standard_named(name)?;
         let platform = by_name::platform("--machine", machine)?;
         let loads = LoadList::new(trace.addresses(), "standard");
-        let replayed = Replayed::of(platform, machine, trace.name(), wanted, seed)?;
+        let replayed = Replayed::new(platform, machine, trace.name(), wanted, seed)?;
         Ok(Self { replayed, source: Source::AtHand(Box::new(loads)) })
     }
 
@@ -153,7 +153,7 @@ impl TraceJob {
         seed: u64,
     ) -> Result<Self, InputError> {
         let platform = by_name::platform("--machine", machine)?;
-        let replayed = Replayed::of(platform, machine, trace, wanted, seed)?;
+        let replayed = Replayed::new(platform, machine, trace, wanted, seed)?;
         Ok(Self { replayed, source: Source::AtHand(batches) })
     }
 
@@ -179,7 +179,7 @@ impl TraceJob {
         let mut since_watched = 0;
         let process = process::id();
         let started = std::time::Instant::now();
-        let mut trace = Pieces::of(&replayed.trace, source)?;
+        let mut trace = Pieces::open(&replayed.trace, source)?;
         loop {
             match trace.next()? {
                 Next::Piece(Piece { batch, fraction }) => {
@@ -210,7 +210,7 @@ impl TraceJob {
 }
 
 impl Replayed {
-    fn of(
+    fn new(
         platform: Platform,
         machine: &str,
         trace: &str,

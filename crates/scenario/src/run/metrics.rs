@@ -94,7 +94,7 @@ pub(crate) fn prefix(tenant: &str) -> String {
 #[must_use]
 pub(crate) fn timeline(layout: &Layout, core_ghz: f64, sample: &Sample) -> BTreeMap<String, f64> {
     let shown = all(layout, core_ghz).into_iter().filter(|metric| metric.declaration.in_timeline);
-    let numbers = |metric: Measured| match metric.of(sample) {
+    let numbers = |metric: Measured| match metric.numbers(sample) {
         Numbers::One(number) => vec![(metric.name, number)],
         Numbers::Parts(parts) => {
             let part = |(part, number)| (format!("{}.{part}", metric.name), number);

@@ -131,7 +131,7 @@ impl NumberedEvent<'_> {
         Ok(())
     }
 
-    /// What a key of the tenant does not act on, an event cannot change either.
+    /// An event cannot change a setting on which the key of the tenant does not act.
     fn check_engines(&self, tenant: &Tenant) -> Result<(), InputError> {
         let check = self.check;
         if let Some(cache_control) = self.event.cache_control {

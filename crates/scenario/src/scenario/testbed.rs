@@ -68,9 +68,9 @@ pub struct Testbed {
     pub title: String,
     /// The platform.
     pub platform: String,
-    /// What `fitted_on` begins with where this testbed's own measurements chose a value.
+    /// The start of `fitted_on` where this testbed's own measurements chose a value.
     pub measurements: Vec<String>,
-    /// What experiments share; in a result those that act in it.
+    /// The settings that its experiments share; in a result those that act in it.
     pub settings: Vec<TestbedSetting>,
 }
 

@@ -53,7 +53,7 @@ pub enum InputError {
         key: String,
         /// The value given.
         value: String,
-        /// What is allowed.
+        /// The allowed values, in words.
         allowed: String,
     },
     /// A platform that is not known.

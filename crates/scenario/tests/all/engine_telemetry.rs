@@ -88,7 +88,7 @@ fn dsa_29_the_counters_of_each_engine_equal_the_traced_events() {
             .into_iter()
             .find(|metric| metric.name == "engine_lines")
             .expect("engines have it");
-        let Numbers::Parts(counted) = metric.of(&sample) else { panic!("it has parts") };
+        let Numbers::Parts(counted) = metric.numbers(&sample) else { panic!("it has parts") };
         assert_eq!(counted.len(), 4 * engines);
         let names = job.plan().layout.agent_names();
         let traced = |key: &(u8, &'static str)| {

@@ -173,7 +173,7 @@ fn leaves(schema: &Value, of: &Value, prefix: &str, keys: &mut BTreeSet<String>)
 
 #[test]
 fn the_list_of_changes_has_every_key_of_a_tenant() {
-    let schema = schema::of("scenario").expect("there is one");
+    let schema = schema::for_kind("scenario").expect("there is one");
     let mut keys = BTreeSet::new();
     leaves(&schema, &schema["$defs"]["Tenant"], "", &mut keys);
     for name in NAMES {
@@ -187,7 +187,7 @@ fn the_list_of_changes_has_every_key_of_a_tenant() {
 /// with the next seeds; every eighth else. By the sum of their numbers, so that no key is left out because
 /// their count is even.
 fn pairs() -> impl Iterator<Item = (String, &'static str)> {
-    let schema = schema::of("scenario").expect("there is one");
+    let schema = schema::for_kind("scenario").expect("there is one");
     let names = schema["$defs"]["Application"]["oneOf"].as_array().expect("a list").clone();
     let names = names.into_iter().map(|name| name["const"].as_str().expect("a name").to_owned());
     let keys: BTreeSet<&str> = CHANGES.iter().map(|change| change.0).collect();
@@ -306,7 +306,7 @@ const ELSEWHERE: [&str; 3] = ["probe.", "cache_control", "threshold"];
 
 #[test]
 fn every_key_of_a_co_runner_and_an_event_acts() {
-    let schema = schema::of("scenario").expect("there is one");
+    let schema = schema::for_kind("scenario").expect("there is one");
     for Beside { tables, definition, changes } in BESIDE {
         let mut keys = BTreeSet::new();
         leaves(&schema, &schema["$defs"][definition], "", &mut keys);

@@ -124,7 +124,7 @@ const BESIDE: [(&str, &str); 3] = [
 
 /// Every key with its schema, of all tables. Keys of tenants are those at the top.
 fn keys() -> BTreeMap<String, Value> {
-    let whole = schema::of("scenario").expect("there is one");
+    let whole = schema::for_kind("scenario").expect("there is one");
     let mut found = BTreeMap::new();
     collect(&whole, &whole, "", &mut found);
     found.retain(|key, _| !key.starts_with("tenant."));

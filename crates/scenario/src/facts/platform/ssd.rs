@@ -46,7 +46,7 @@ pub struct SsdFacts {
     pub data_reads: Sourced<u32>,
     /// Pages that can be read or written at a time.
     pub units: Sourced<u32>,
-    /// What a unit reads or writes at once.
+    /// Bytes that a flash unit reads or writes at once.
     pub page_bytes: Sourced<u64>,
     /// Mean time to read a page.
     pub read_ns: Sourced<f64>,

@@ -23,7 +23,7 @@ pub(super) fn of_tables(replaced: &ReplacedFacts, tables: &[&str]) -> ReplacedFa
 /// its type.
 ///
 /// # Errors
-/// Those of `interpret`. An error in a replaced fact is attributed to the scenario, one in an inherited
+/// If `interpret` fails. An error in a replaced fact is attributed to the scenario, one in an inherited
 /// fact to the file that states it.
 pub(super) fn read_with<V>(
     kind: Kind,

@@ -50,7 +50,7 @@ pub(super) enum Pieces {
 impl Pieces {
     /// # Errors
     /// If the host has no thread for the trace called `name`.
-    pub(super) fn of(name: &str, source: Source) -> Result<Self, TraceError> {
+    pub(super) fn open(name: &str, source: Source) -> Result<Self, TraceError> {
         match source {
             Source::AtHand(batches) => Ok(Self::AtHand { batches, spare: Batch::default() }),
             Source::ToRead(opens) => ReadAhead::start(name, opens).map(Self::ReadAhead),

@@ -119,7 +119,7 @@ fn machines_whose_levels_act_on_each_other_are_replayed_in_the_fabric() {
 fn hits(name: &str) -> [u64; 4] {
     let job = TraceJob::of_standard(name, REFERENCE, TraceWanted::default(), 1);
     let result = job.expect("all of it is built in").run(|_| ControlFlow::Continue(()));
-    let result = result.expect("nobody stops it");
+    let result = result.expect("the run is not stopped");
     assert_eq!(result.line_ops, 10_000_000);
     let [l1, l2, llc] = [0, 1, 2].map(|level: usize| result.levels[level].hits);
     [l1, l2, llc, result.memory_lines_read]
@@ -168,7 +168,7 @@ fn replay<F: FnMut() -> (Vec<u64>, Option<TraceFault>) + Send + 'static>(
 ) -> Result<TraceResult, TraceRunError> {
     let opens = move |_| -> Result<Box<dyn Batches>, TraceError> { Ok(Box::new(Told(opens()))) };
     let platform = by_name::platform("a test", REFERENCE).expect("it is built in");
-    let replayed = Replayed::of(platform, REFERENCE, "a test", TraceWanted::default(), 1);
+    let replayed = Replayed::new(platform, REFERENCE, "a test", TraceWanted::default(), 1);
     let replayed = replayed.expect("is valid");
     TraceJob { replayed, source: Source::ToRead(Box::new(opens)) }.run(watch)
 }
