@@ -1,7 +1,6 @@
 //! Rules for the sources: every component says what it models, from which source, and what it
-//! simplifies, if anything; modules use only those below them.
+//! simplifies, if anything.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -98,37 +97,6 @@ fn every_deviation_that_code_refers_to_is_explained() {
         }
     }
     assert!(referred >= 9, "only {referred} references were found");
-}
-
-/// The modules of the model that each of them uses.
-fn uses_of_modules() -> BTreeMap<String, BTreeSet<String>> {
-    let source = root().join("crates/model/src");
-    let mut found = Vec::new();
-    sources(&source, &mut found);
-    let mut uses = BTreeMap::<String, BTreeSet<String>>::new();
-    for (path, text) in found {
-        let inside = path.strip_prefix(&source).expect("it was found there");
-        let top = inside.components().next().expect("it has a name").as_os_str();
-        let module = top.to_string_lossy().trim_end_matches(".rs").to_owned();
-        let used = code(&text).flat_map(|line| line.split("crate::").skip(1)).map(|rest| {
-            rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()
-        });
-        uses.entry(module.clone()).or_default().extend(used.filter(|used| *used != module));
-    }
-    uses
-}
-
-#[test]
-fn modules_of_the_model_use_only_those_below_them() {
-    let mut uses = uses_of_modules();
-    assert!(uses["core"].contains("fabric") && uses.len() >= 20, "not all uses were found");
-    // Remove the modules that use none of the remaining ones: those left over use each other in a
-    // circle.
-    while let Some(lowest) = uses.keys().find(|module| uses[*module].is_empty()).cloned() {
-        uses.remove(&lowest);
-        uses.values_mut().for_each(|used| used.retain(|module| *module != lowest));
-    }
-    assert!(uses.is_empty(), "modules that use one another in a circle: {uses:?}");
 }
 
 /// The code of a file without its comments and its own tests.
