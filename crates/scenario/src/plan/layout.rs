@@ -66,7 +66,10 @@ pub(crate) struct DeviceLayout {
 impl Layout {
     /// Numbers the resources of tenants with these root ports, and of co-runners.
     #[must_use]
-    pub(crate) fn for_tenants(tenants: &[(&Tenant, &[PortPlan])], co_runners: &[CoRunnerKeys]) -> Self {
+    pub(crate) fn for_tenants(
+        tenants: &[(&Tenant, &[PortPlan])],
+        co_runners: &[CoRunnerKeys],
+    ) -> Self {
         let of_tenants = tenants.iter().map(|(tenant, _)| (tenant.keys.socket, tenant.keys.cores));
         let beside = co_runners.iter().map(|keys| (keys.socket, keys.cores));
         let requests: Vec<(u32, u32)> = of_tenants.chain(beside).collect();

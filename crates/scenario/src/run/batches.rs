@@ -144,7 +144,8 @@ pub(crate) fn combine(
     let whole = end.since(&batches[0].before);
     let mut results = BTreeMap::new();
     for metric in metrics::all(layout, core_ghz) {
-        let each: Vec<Numbers> = batches.iter().map(|batch| metric.numbers(&batch.sample)).collect();
+        let each: Vec<Numbers> =
+            batches.iter().map(|batch| metric.numbers(&batch.sample)).collect();
         let estimate = |total, name: Option<&str>| {
             let series: Vec<f64> = each.iter().filter_map(|batch| batch.number(name)).collect();
             estimate(metric.kind, total, &series)
