@@ -6,7 +6,7 @@ use crate::options::BenchOptions;
 use crate::point::BenchPoint;
 use crate::results::{BenchResult, PHASES};
 use scenario::result::RunResult;
-use scenario::{InputError, Job, Scenario, Wanted, builtin};
+use scenario::{InputError, Job, RecordingRequest, Scenario, builtin};
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
@@ -37,7 +37,7 @@ pub fn measure(
 ) -> Result<BenchResult, Failure> {
     let text = scenario_of(options, point, platform, by_core)?;
     let job = job(&text, options).map_err(|error| refusal(&error))?;
-    let ran = job.run(Wanted::default(), |progress| {
+    let ran = job.run(RecordingRequest::default(), |progress| {
         watch(progress.fraction);
         ControlFlow::Continue(())
     });

@@ -14,7 +14,9 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use scenario::{InputError as BadInput, KernelJob, Progress, Wanted, builtin, metrics, schema};
+use scenario::{
+    InputError as BadInput, KernelJob, RecordingRequest, RunProgress, builtin, metrics, schema,
+};
 use units::LineAddr;
 use watch::{WatchedRun, failed};
 
@@ -61,7 +63,7 @@ fn run(
             scenario::job(&scenario.0, &overrides, seed).map_err(|error| bad_input(&error))?;
         let line = trace_line.map(LineAddr::of_byte);
         let (packet, descriptor) = (trace_packet, trace_descriptor);
-        let wanted = Wanted { packet, descriptor, line, miss_kinds };
+        let wanted = RecordingRequest { packet, descriptor, line, miss_kinds };
         let mut watched = WatchedRun::new(progress.as_ref());
         let result = job.run(wanted, |now| watched.report(|py| as_dict(py, now)));
         watched.finish(result, failed)
@@ -69,7 +71,7 @@ fn run(
 }
 
 /// The progress of a run as a Python dictionary.
-fn as_dict(py: Python<'_>, now: Progress) -> PyResult<(Py<PyDict>,)> {
+fn as_dict(py: Python<'_>, now: RunProgress) -> PyResult<(Py<PyDict>,)> {
     let progress = PyDict::new(py);
     progress.set_item("packets", now.packets)?;
     progress.set_item("fraction", now.fraction)?;

@@ -2,7 +2,7 @@
 //! digest of each result without its wall-clock time: revisions that print the same compute the
 //! same. `digests FILTER` runs those whose name contains it.
 
-use scenario::{Wanted, builtin};
+use scenario::{RecordingRequest, builtin};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
@@ -28,7 +28,7 @@ const VARIANTS: [&[(&str, &str)]; 12] = [
 
 fn main() {
     let filter = std::env::args().nth(1).unwrap_or_default();
-    // What has no application is an experiment, a platform or a table.
+    // A file without an application is an experiment, a platform or a table.
     let is_scenario =
         |file: &String| builtin::read(file).is_ok_and(|text| text.contains("\napplication = "));
     let scenarios = builtin::files().into_iter().filter(is_scenario);
@@ -57,8 +57,8 @@ fn main() {
 /// A digest of the result of a run.
 fn digest(file: &str, overrides: &[(String, String)]) -> Result<u64, scenario::InputError> {
     let job = scenario::job(file, overrides, SEED)?;
-    let ran = job.run(Wanted::default(), |_| ControlFlow::Continue(()));
-    let mut result = ran.expect("nobody stops it");
+    let ran = job.run(RecordingRequest::default(), |_| ControlFlow::Continue(()));
+    let mut result = ran.expect("the watcher lets it end");
     (result.wall_s, result.line_ops_per_s, result.real_time_factor) = (0.0, 0.0, 0.0);
     // Sentences for people are no result of the simulation either.
     result.answer.clear();

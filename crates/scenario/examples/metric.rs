@@ -1,7 +1,7 @@
 //! Runs a built-in scenario file for a few batches and prints one of its metrics: `metric FILE METRIC
 //! KEY=VALUE...`. It shows whether a change, or a setting, takes effect.
 
-use scenario::{Wanted, job};
+use scenario::{RecordingRequest, job};
 use std::ops::ControlFlow;
 
 const SEED: u64 = 1;
@@ -19,7 +19,8 @@ fn main() {
     let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
     let overrides: Vec<(String, String)> = SHORT.into_iter().chain(settings).map(owned).collect();
     let job = job(file, &overrides, SEED).unwrap_or_else(|error| panic!("{error}"));
-    let result = job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("it ends");
+    let result =
+        job.run(RecordingRequest::default(), |_| ControlFlow::Continue(())).expect("it ends");
     let metric = result.metrics.get(metric.as_str()).expect("the result has this metric");
     println!("{:?}", metric.value);
 }

@@ -1,4 +1,4 @@
-//! What scenarios at random cost to simulate: `random_costs [COUNT]`, 500 by default. Exits with 1 if one of
+//! Costs of simulating scenarios at random: `random_costs [COUNT]`, 500 by default. Exits with 1 if one of
 //! them costs more than ten times the median.
 //!
 //! Scenarios are those of the law that every run ends (`tests/all/laws.rs`), drawn from a fixed seed. Packets,
@@ -24,7 +24,7 @@ const SHOWN: usize = 3;
 /// Runs of a scenario that seems too expensive: another program may have had the processor.
 const AGAIN: usize = 2;
 
-/// What a run cost.
+/// The cost of a run.
 struct Cost {
     sketch: Sketch,
     ns_per_operation: f64,

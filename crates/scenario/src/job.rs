@@ -17,7 +17,7 @@ use crate::facts::platform::Platform;
 use crate::plan::{Plan, Resolved};
 use crate::run::assemble::ScenarioMachine;
 use crate::run::result::RunResult;
-use crate::run::{Progress, RunFailure, Simulation, Wanted};
+use crate::run::{RecordingRequest, RunFailure, RunProgress, Simulation};
 use crate::scenario::Scenario;
 use crate::text::error::InputError;
 use crate::text::files;
@@ -100,16 +100,17 @@ impl Job {
     /// If `watch` stopped the run, or it makes no progress.
     pub fn run(
         &self,
-        wanted: Wanted,
-        mut watch: impl FnMut(Progress) -> ControlFlow<()>,
+        wanted: RecordingRequest,
+        mut watch: impl FnMut(RunProgress) -> ControlFlow<()>,
     ) -> Result<RunResult, RunFailure> {
         let Some(by_cores) = &self.by_cores else {
             // One simulator is compiled, not one for each watcher.
             return self.simulation.run(wanted, &mut watch);
         };
-        let half = |now: Progress, done| Progress { fraction: done + now.fraction / 2.0, ..now };
+        let half =
+            |now: RunProgress, done| RunProgress { fraction: done + now.fraction / 2.0, ..now };
         let mut result = self.simulation.run(wanted, &mut |now| watch(half(now, 0.0)))?;
-        let other = by_cores.run(Wanted::default(), &mut |now| watch(half(now, 0.5)))?;
+        let other = by_cores.run(RecordingRequest::default(), &mut |now| watch(half(now, 0.5)))?;
         result.compare_replays(&other);
         Ok(result)
     }

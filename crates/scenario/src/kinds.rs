@@ -1,6 +1,6 @@
-//! The only lists of the kinds of devices and of applications. Each kind has one room below: its keys with
-//! their defaults, its checks, its plan, what the machine gets, its metrics. Rooms know the contract and
-//! other rooms, and never these lists. All devices share the [`root_port`] before them.
+//! The only lists of the kinds of devices and of applications. Each kind has one module below: its keys with
+//! their defaults, its checks, its plan, its part of the machine, its metrics. These modules know the
+//! contract and each other, and never these lists. Every device is behind a [`root_port`].
 
 mod block_io;
 mod cachelib;
@@ -56,7 +56,7 @@ use serde::{Deserialize, Serialize};
 use std::any::{Any, TypeId};
 use units::Picos;
 
-/// Declares groups of keys, each found by its type.
+/// Declares a struct of tables of keys. A table is looked up by its type.
 macro_rules! tables {
     (
         $(#[$meta:meta])*
@@ -106,8 +106,8 @@ tables! {
 }
 
 tables! {
-    /// Tables of applications. A tenant states its own application's, or one that a tenant which inherits
-    /// it uses.
+    /// Tables of applications. A tenant may state the table of its own application, and that of the
+    /// application of a tenant which inherits from it.
     #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
     #[serde(default)]
     ApplicationTables {
@@ -144,21 +144,21 @@ tables! {
     }
 }
 
-/// Declares the kinds of devices: the name of each, which the model has too, and its room.
+/// Declares the kinds of devices: for each its name, its variant of the model's [`Device`], and its plan.
 macro_rules! devices {
     ($($(#[$meta:meta])* $name:ident ($device:ident): $plan:ty,)*) => {
         /// A kind of device. Machines number their devices in this order.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub(crate) enum DeviceKind {
+        pub(crate) enum DeviceClass {
             $($(#[$meta])* $name,)*
         }
 
         $(impl ListedDevice for $plan {
-            const POSITION: usize = DeviceKind::$name as usize;
+            const POSITION: usize = DeviceClass::$name as usize;
         })*
 
-        impl DeviceKind {
-            /// Every kind.
+        impl DeviceClass {
+            /// All kinds, in the order of their declaration.
             pub(crate) const ALL: [Self; [$(Self::$name),*].len()] = [$(Self::$name),*];
 
             /// The key by which a scenario names a device of this kind, the table of its facts, and the
@@ -183,14 +183,16 @@ macro_rules! devices {
                 }
             }
 
-            /// Whether it moves data within memory, and has its own stop on the mesh.
+            /// Whether devices of this kind move data within memory. Such a device has a stop of its own on
+            /// the mesh.
             pub(crate) fn is_copy_engine(self) -> bool {
                 match self {
                     $(Self::$name => <$plan>::IS_COPY_ENGINE,)*
                 }
             }
 
-            /// The device of this kind that a tenant names.
+            /// The name of the device of this kind that a tenant states: a known device, or the path of a
+            /// device file.
             pub(crate) fn named(self, tenant: TenantRef<'_>) -> Option<&String> {
                 match self {
                     $(Self::$name => <$plan>::named(tenant),)*
@@ -205,7 +207,7 @@ macro_rules! devices {
             }
 
             /// The metrics of a tenant's devices of this kind; their names begin with `prefix`.
-            pub(crate) fn measured(self, prefix: &str, ids: &[DeviceId]) -> Vec<Measured> {
+            pub(crate) fn tenant_metrics(self, prefix: &str, ids: &[DeviceId]) -> Vec<Measured> {
                 if ids.is_empty() {
                     return Vec::new();
                 }
@@ -217,7 +219,8 @@ macro_rules! devices {
             }
         }
 
-        /// Records the defaults by platform and devices of keys of devices that a tenant does not state.
+        /// Records the defaults of the device keys that a tenant does not state, by its platform and its
+        /// named devices.
         pub(crate) fn fill_in_devices(tenant: &mut TenantMut<'_>, defaults: &Defaults<'_>) {
             root_port::fill_in(tenant, defaults.platform);
             $(<$plan>::fill_in(tenant, defaults);)*
@@ -233,7 +236,7 @@ macro_rules! devices {
             Ok(())
         }
 
-        /// Reads a device.
+        /// Reads the counters of a device at the simulated time `now`.
         pub(crate) fn read_device<T: Tracer>(
             device: &Device<Traffic>,
             fabric: &Fabric<T>,
@@ -244,22 +247,23 @@ macro_rules! devices {
             }
         }
 
-        /// Packets that have arrived at a device, if it has a wire.
+        /// Number of packets that have arrived at a device; `None` if it has no wire.
         pub(crate) fn packets_offered(device: &Device<Traffic>) -> Option<u64> {
             match device {
                 $(Device::$device(own) => <$plan>::packets_offered(own),)*
             }
         }
 
-        /// Latencies since the last call of a device's packets, or of requests that several of them
-        /// answer, if it measures them.
+        /// Takes the latencies, in ns, that a device has measured since the last call: of packets, or of
+        /// requests that several packets answer. `None` if it measures none.
         pub(crate) fn take_latencies(device: &mut Device<Traffic>) -> Option<Histogram<u64>> {
             match device {
                 $(Device::$device(own) => <$plan>::take_latencies(own),)*
             }
         }
 
-        /// Latencies since the last call, as the client at the other end of the wire measured them.
+        /// Takes the latencies, in ns, that the client at the other end of the wire has measured since
+        /// the last call. `None` if there is no such client.
         pub(crate) fn take_one_way_latencies(
             device: &mut Device<Traffic>,
         ) -> Option<Histogram<u64>> {
@@ -281,7 +285,7 @@ devices! {
     Cbdma(Cbdma): cbdma::CbdmaPlan,
 }
 
-/// Declares the applications: the name of each and its room.
+/// Declares the applications: for each its name and its plan.
 macro_rules! applications {
     ($($(#[$meta:meta])* $name:ident: $plan:ty,)*) => {
         /// The software of the cores.
@@ -300,17 +304,17 @@ macro_rules! applications {
         }
 
         impl Application {
-            /// Every application.
+            /// All applications, in the order of their declaration.
             pub(crate) const ALL: [Self; [$(Self::$name),*].len()] = [$(Self::$name),*];
 
-            /// The direction of its packets.
+            /// The direction of the application's packets.
             pub(crate) fn packets(self) -> Packets {
                 match self {
                     $(Self::$name => <$plan>::PACKETS,)*
                 }
             }
 
-            /// The table of its keys, if it has one.
+            /// The name of the table of the application's keys; `None` if it has no keys of its own.
             fn table(self) -> Option<&'static str> {
                 match self {
                     $(Self::$name => <$plan>::TABLE,)*
@@ -323,7 +327,8 @@ macro_rules! applications {
                 }
             }
 
-            /// Whether its cores move data by engines or by themselves, and are measured at that.
+            /// Whether the application's cores move data, by engines or themselves. The metrics of data
+            /// operations exist only then.
             pub(crate) fn moves_data(self) -> bool {
                 match self {
                     $(Self::$name => <$plan>::MOVES_DATA,)*
@@ -336,14 +341,14 @@ macro_rules! applications {
                 }
             }
 
-            /// Metrics that only it has.
+            /// Metrics that only this application has.
             pub(crate) fn metrics(self) -> &'static [Metric<ApplicationCores>] {
                 match self {
                     $(Self::$name => <$plan>::METRICS,)*
                 }
             }
 
-            /// Whether the farthest tail of its latencies is reported.
+            /// Whether results have the 99.999th percentile of the application's latencies.
             pub(crate) fn has_far_tail(self) -> bool {
                 match self {
                     $(Self::$name => <$plan>::HAS_FAR_TAIL,)*
@@ -356,15 +361,15 @@ macro_rules! applications {
                 }
             }
 
-            /// Records its defaults of keys that the tenant does not state.
+            /// Records the application's defaults of keys that the tenant does not state.
             pub(crate) fn fill_in(self, tenant: &mut TenantMut<'_>) {
                 match self {
                     $(Self::$name => <$plan>::fill_in(tenant),)*
                 }
             }
 
-            /// Leaves the operations that engines do to the cores, if its run is compared with one of
-            /// cores alone. Returns whether it is.
+            /// Changes the keys so that cores do the operations of the engines, for the second run of a
+            /// comparison. Returns whether the keys ask for one; otherwise they stay as they are.
             pub(crate) fn leave_to_cores(self, tenant: &mut TenantMut<'_>) -> bool {
                 match self {
                     $(Self::$name => <$plan>::leave_to_cores(tenant),)*
@@ -376,7 +381,7 @@ macro_rules! applications {
                 Ok(())
             }
 
-            fn plan_own(self, input: &TenantInput<'_>) -> Result<AnyApplication, InputError> {
+            fn plan_application(self, input: &TenantInput<'_>) -> Result<AnyApplication, InputError> {
                 Ok(match self {
                     $(Self::$name => AnyApplication::$name(Box::new(<$plan>::plan(input)?)),)*
                 })
@@ -384,28 +389,30 @@ macro_rules! applications {
         }
 
         impl AnyApplication {
-            /// Its root ports with their devices.
+            /// The root ports that the application uses, with their devices.
             pub(crate) fn ports(&self) -> &[PortPlan] {
                 match self {
                     $(Self::$name(plan) => plan.ports(),)*
                 }
             }
 
-            /// Work after which the run ends, if it replays a log.
+            /// Units of work after which the run ends, if the application replays a log.
             pub(crate) fn work_to_replay(&self) -> Option<u64> {
                 match self {
                     $(Self::$name(plan) => plan.work_to_replay(),)*
                 }
             }
 
-            /// The phases of its log, if it replays one of descriptors.
+            /// The phases of the log of descriptors that the application replays; empty for any other
+            /// application.
             pub(crate) fn phases_of_log(&self) -> &[LogPhase] {
                 match self {
                     $(Self::$name(plan) => plan.phases_of_log(),)*
                 }
             }
 
-            /// Puts its software on the tenant's cores, and its memory into the machine's memory.
+            /// Puts the application's software on the tenant's cores, and its data into the machine's
+            /// memory.
             pub(crate) fn build<T: Tracer>(&self, builder: &mut Builder<'_, T>) {
                 match self {
                     $(Self::$name(plan) => plan.build(builder),)*
@@ -418,18 +425,18 @@ macro_rules! applications {
 applications! {
     /// Run-to-completion L2 forwarder.
     #[default]
-    L2Forward: packets::OverNic<l2_forward::L2ForwardPlan>,
+    L2Forward: packets::NicApplication<l2_forward::L2ForwardPlan>,
     /// L3 forwarder: routes by a table and rewrites headers.
-    L3Forward: packets::OverNic<l3_forward::L3ForwardPlan>,
+    L3Forward: packets::NicApplication<l3_forward::L3ForwardPlan>,
     /// Receiver that reads the header of every packet and drops it.
-    PacketSink: packets::OverNic<packet_sink::PacketSinkPlan>,
+    PacketSink: packets::NicApplication<packet_sink::PacketSinkPlan>,
     /// Sender at the rate that its send ring takes; it receives no packets.
-    PacketSource: packets::OverNic<packet_source::PacketSourcePlan>,
+    PacketSource: packets::NicApplication<packet_source::PacketSourcePlan>,
     /// Stateful chain: router, NAPT, load balancer.
-    Chain: packets::OverNic<chain::ChainPlan>,
+    Chain: packets::NicApplication<chain::ChainPlan>,
     /// Key-value store whose requests are packets, as memcached over a kernel-bypass stack. Requests
     /// are packet_bytes long, the size of answers follows from the values.
-    KeyValue: packets::OverNic<key_value::KeyValuePlan>,
+    KeyValue: packets::NicApplication<key_value::KeyValuePlan>,
     /// Key-value store whose clients are on the same machine and always have a request, as redis under
     /// YCSB. It receives no packets.
     KeyValueMemory: key_value_memory::KeyValueMemoryPlan,
@@ -440,7 +447,7 @@ applications! {
     BlockIo: block_io::BlockIoPlan,
     /// Echo server with one client that waits for each answer. Its packets are ping_pong.message_bytes
     /// and headers long; packet_bytes, offered_gbps and traffic are refused.
-    PingPong: packets::OverNic<ping_pong::PingPongPlan>,
+    PingPong: packets::NicApplication<ping_pong::PingPongPlan>,
     /// Operations on data in memory, such as copies: by copy engines, or by the cores themselves. It
     /// receives no packets.
     Offload: offload::OffloadPlan,
@@ -459,10 +466,10 @@ applications! {
     NvmeTcpTarget: nvme_tcp_target::NvmeTcpTargetPlan,
 }
 
-/// Keys of a tenant of all kinds.
+/// Keys of a tenant that kinds of devices and applications declare.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct KindKeys {
-    /// The key of its application.
+    /// The key that names the application.
     #[serde(flatten)]
     pub chosen: ApplicationKey,
     /// Keys of its devices.
@@ -482,7 +489,10 @@ pub(crate) struct ApplicationKey {
 }
 
 impl DeviceKeys {
-    /// Takes the keys of devices from those of a tenant.
+    /// Takes the keys of devices from a tenant's groups of keys.
+    ///
+    /// # Errors
+    /// If the value of a key is invalid.
     pub(crate) fn take(groups: &mut KeyGroups<'_>) -> Result<Self, InputError> {
         Ok(Self {
             port: groups.take()?,
@@ -536,13 +546,13 @@ impl TablesMut for KindKeys {
 }
 
 impl Application {
-    /// Its name in scenario files.
+    /// The name of the application in scenario files, in kebab case.
     pub(crate) fn name(self) -> String {
         let name = serde_json::to_value(self).unwrap_or_default();
         name.as_str().unwrap_or_default().into()
     }
 
-    /// Keys that have no effect on a tenant with it.
+    /// Keys that have no effect on a tenant with this application, each with the reason.
     pub(crate) fn inert_keys(self, tenant: TenantRef<'_>) -> Vec<Inert> {
         let others = names::<ApplicationTables>().into_iter();
         let others = others.filter(|table| self.table() != Some(table.as_str()));
@@ -552,7 +562,7 @@ impl Application {
         inert
     }
 
-    /// Memory nodes that a tenant with it uses.
+    /// All memory nodes that a tenant with this application uses.
     pub(crate) fn all_memory_nodes(self, tenant: TenantRef<'_>) -> Vec<MemoryNode> {
         let mut nodes = self.memory_nodes(tenant);
         nodes.push(tenant.keys.memory_node);
@@ -570,11 +580,11 @@ impl Application {
             let allowed = "only with application = \"key-value\"".into();
             return Err(input.check.refuse("initial_content", &"store-filled", allowed));
         }
-        self.plan_own(input)
+        self.plan_application(input)
     }
 }
 
-/// Rules of applications about all tenants together, in the order in which they are checked.
+/// Checks the rules of applications about all tenants together, in a fixed order.
 ///
 /// # Errors
 /// Names the first value that contradicts another.
@@ -593,7 +603,7 @@ pub(crate) fn check_applications_together(
     )
 }
 
-/// Rules of devices about those of all tenants together.
+/// Checks the rules of devices about the devices of all tenants together.
 ///
 /// # Errors
 /// Names the first value that contradicts another.
@@ -601,5 +611,5 @@ pub(crate) fn check_devices_together(
     tenants: &[(TenantRef<'_>, &[PortPlan])],
     check: &Check<'_>,
 ) -> Result<(), InputError> {
-    dsa::check::together(tenants.iter().copied(), check)
+    dsa::check::check_together(tenants.iter().copied(), check)
 }

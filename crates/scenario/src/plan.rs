@@ -15,7 +15,7 @@ use crate::contract::port::{DevicePlan, PortPlan};
 use crate::facts::named_devices::NamedDevices;
 use crate::facts::platform::Platform;
 use crate::kinds::co_runner::{CoRunnerKeys, CoRunnerPlan};
-use crate::kinds::{AnyApplication, DeviceKind, check_devices, root_port};
+use crate::kinds::{AnyApplication, DeviceClass, check_devices, root_port};
 use crate::plan::layout::{Layout, TenantLayout};
 use crate::scenario::{EventKeys, Scenario, Tenant};
 use crate::text::check::Check;
@@ -103,7 +103,7 @@ impl Plan {
         let applications = applications(file, &scenario, platform, (&named, seed))?;
         let co_runners = scenario.machine.co_runner.iter().enumerate();
         let co_runners = co_runners.map(|(number, keys)| {
-            CoRunnerPlan::of(&format!("co_runner.{number}"), keys, &check, platform)
+            CoRunnerPlan::resolve(&format!("co_runner.{number}"), keys, &check, platform)
         });
         let co_runners = co_runners.collect::<Result<Vec<_>, _>>()?;
         let ports: Vec<&[PortPlan]> = applications.iter().map(AnyApplication::ports).collect();
@@ -126,7 +126,7 @@ impl Plan {
         let ports = || applications.iter().flat_map(AnyApplication::ports);
         let machine = machine::machine(scenario, platform, &layout, ports(), seed)?;
         let mut devices: Vec<_> = ports().flat_map(|port| port.devices.clone()).collect();
-        devices.sort_by_key(|device| DeviceKind::ALL[device.kind()]);
+        devices.sort_by_key(|device| DeviceClass::ALL[device.kind()]);
         let changes = changes(scenario, platform, &layout);
         let mut controllers = controllers_of_ports(ports(), platform);
         controllers.extend(SteeringPlan::of_machine(scenario, &layout, platform));

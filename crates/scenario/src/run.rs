@@ -15,15 +15,15 @@ mod story;
 mod summary;
 
 pub use advance::run_batch;
-pub use sample::read as read_sample;
+pub use sample::read_sample;
 pub use statistics::half_width_95;
-pub use story::of_packet as packet_trace;
+pub use story::packet_trace;
 
 use crate::facts::platform::Platform;
 use crate::plan::Plan;
 use crate::scenario::Scenario;
 use assemble::ScenarioMachine;
-use batches::Batch;
+use batches::RunBatch;
 use model::fabric::Resource;
 use model::tracer::{NoTrace, Tracer, Watch, WatchDescriptor, WatchLine, WatchMisses, WatchPacket};
 use result::{RunResult, StoppedBy};
@@ -35,7 +35,7 @@ use units::{LINE_BYTES, LineAddr, Picos};
 pub(crate) struct Simulation {
     /// The scenario with every default filled in.
     pub scenario: Scenario,
-    /// The plan of its machine.
+    /// The plan of the simulated machine.
     pub plan: Plan,
     /// The platform, with the facts that the scenario replaces.
     pub platform: Platform,
@@ -45,42 +45,43 @@ pub(crate) struct Simulation {
     pub seed: u64,
 }
 
-/// What a run records besides its metrics; recording slows it down.
+/// Request for records of a run besides its metrics. By default there are none; recording slows a run down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// The trace of a packet: its number among those that get a descriptor.
+pub struct RecordingRequest {
+    /// Records the trace of the packet with this number, from 0, among those that get a descriptor.
     pub packet: Option<u64>,
-    /// The story of a descriptor: its number, in the order in which cores prepare descriptors.
+    /// Records the phases of the descriptor with this number, from 0, in the order in which cores prepare
+    /// descriptors.
     pub descriptor: Option<u64>,
-    /// The trace of a line of memory.
+    /// Records the trace of this line of memory.
     pub line: Option<LineAddr>,
-    /// Kinds of LLC misses.
+    /// Whether to classify the misses of the LLC.
     pub miss_kinds: bool,
 }
 
 /// Receives the progress of a run, and may stop it.
-pub(crate) type Watcher<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+pub(crate) type Watcher<'a> = &'a mut dyn FnMut(RunProgress) -> ControlFlow<()>;
 
 /// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// Packets sent, or other work of the main tenant.
+pub struct RunProgress {
+    /// Packets sent so far, or other units of work of the main tenant.
     pub packets: u64,
-    /// Share that is done, between 0 and 1, of the longest possible run.
+    /// Share of the longest possible run that is done, from 0 to 1.
     pub fraction: f64,
-    /// Simulated time.
+    /// Simulated time in ns.
     pub simulated_ns: f64,
 }
 
-/// A run that did not end: the watcher stopped it.
+/// Error of a run that the watcher stopped before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the run was stopped before its end")]
 pub struct Stopped;
 
-/// A run without a result.
+/// Reason for which a run has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunFailure {
-    /// The watcher stopped it.
+    /// The watcher stopped the run.
     #[error(transparent)]
     Stopped(#[from] Stopped),
     /// The load on a resource exceeds its capacity.
@@ -90,21 +91,21 @@ pub enum RunFailure {
         .ahead.as_ns() / 1e6, .at.as_ns() / 1e6
     )]
     Stuck {
-        /// The resource.
+        /// The resource that is overloaded.
         resource: Resource,
-        /// How far ahead it is reserved.
+        /// Simulated time for which the resource is reserved ahead.
         ahead: Picos,
-        /// When this was detected.
+        /// Simulated time at which the backlog was detected.
         at: Picos,
     },
 }
 
 /// A run that has ended.
-struct Ended {
-    /// All its batches, the warm-up included.
-    batches: Vec<Batch>,
+struct EndedRun {
+    /// All batches of the run, the warm-up included.
+    batches: Vec<RunBatch>,
     stopped_by: StoppedBy,
-    /// Time of the host that it took.
+    /// Wall-clock time of the run in seconds.
     wall_s: f64,
 }
 
@@ -113,8 +114,12 @@ impl Simulation {
     ///
     /// # Errors
     /// If `watch` stopped the run, or it makes no progress.
-    pub(crate) fn run(&self, wanted: Wanted, watch: Watcher<'_>) -> Result<RunResult, RunFailure> {
-        if wanted == Wanted::default() {
+    pub(crate) fn run(
+        &self,
+        wanted: RecordingRequest,
+        watch: Watcher<'_>,
+    ) -> Result<RunResult, RunFailure> {
+        if wanted == RecordingRequest::default() {
             return Ok(self.measure(self.machine(NoTrace), watch)?.0);
         }
         let llc = &self.platform.llc;
@@ -128,18 +133,19 @@ impl Simulation {
         let (mut result, machine) = self.measure(self.machine(tracer), watch)?;
         let watched = &machine.fabric.tracer;
         result.trace =
-            watched.packet.as_ref().map(|packet| story::of_packet(packet, &self.plan.layout));
+            watched.packet.as_ref().map(|packet| story::packet_trace(packet, &self.plan.layout));
         let first = watched.packet.as_ref().and_then(WatchPacket::first_line);
         result.trace_address = first.map(|line| line.0 * LINE_BYTES);
         let descriptor = watched.descriptor.as_ref().zip(wanted.descriptor);
-        result.descriptor_trace = descriptor
-            .and_then(|(watched, number)| story::of_descriptor(watched, number, &self.plan.layout));
+        result.descriptor_trace = descriptor.and_then(|(watched, number)| {
+            story::descriptor_trace(watched, number, &self.plan.layout)
+        });
         result.line_trace =
-            watched.line.as_ref().map(|line| story::of_line(line, &self.plan.layout));
+            watched.line.as_ref().map(|line| story::line_trace(line, &self.plan.layout));
         Ok(result)
     }
 
-    /// The machine at time zero, for tests that inspect it.
+    /// Builds the machine at time zero, for tests that inspect it.
     pub(crate) fn machine<T: Tracer>(&self, tracer: T) -> ScenarioMachine<T> {
         assemble::machine(&self.plan, tracer)
     }
@@ -151,7 +157,7 @@ impl Simulation {
     ) -> Result<(RunResult, ScenarioMachine<T>), RunFailure> {
         let started = std::time::Instant::now();
         let (batches, stopped_by) = self.run_batches(&mut machine, watch)?;
-        let ended = Ended { batches, stopped_by, wall_s: started.elapsed().as_secs_f64() };
+        let ended = EndedRun { batches, stopped_by, wall_s: started.elapsed().as_secs_f64() };
         Ok((self.summarize(&machine, &ended), machine))
     }
 }

@@ -29,7 +29,7 @@ use crate::facts::named_devices::NamedDevices;
 use crate::facts::platform::{GHZ, Platform, ReplacedFacts};
 use crate::facts::schema;
 use crate::kinds::co_runner::CoRunnerKeys;
-use crate::kinds::{DeviceKind, fill_in_devices};
+use crate::kinds::{DeviceClass, fill_in_devices};
 use crate::text::document;
 use crate::text::error::InputError;
 use inert::{StatedInert, stated_inert};
@@ -142,12 +142,12 @@ impl Scenario {
     /// of their own.
     #[must_use]
     pub fn platform_facts(&self) -> ReplacedFacts {
-        let named = |kind: DeviceKind| {
+        let named = |kind: DeviceClass| {
             self.tenants().map(move |tenant| kind.named(tenant.view()).is_some())
         };
         let is_its_own = |key: &str| {
             let table = key.split('.').next();
-            match DeviceKind::ALL.into_iter().find(|kind| table == Some(kind.key())) {
+            match DeviceClass::ALL.into_iter().find(|kind| table == Some(kind.key())) {
                 Some(kind) if kind.is_part_of_platform() => !named(kind).all(|it_is| it_is),
                 Some(kind) => !named(kind).any(|it_is| it_is),
                 None => true,

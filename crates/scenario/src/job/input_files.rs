@@ -2,7 +2,7 @@
 //! changed.
 
 use crate::job::Job;
-use crate::kinds::DeviceKind;
+use crate::kinds::DeviceClass;
 use crate::scenario::Tenant;
 use crate::text::files;
 use facts::Kind;
@@ -32,7 +32,7 @@ pub fn input_files(scenario_file: &str, job: &Job) -> Vec<String> {
 }
 
 fn files_of_tenant(scenario_file: &str, tenant: &Tenant) -> impl Iterator<Item = String> {
-    let devices = DeviceKind::ALL.into_iter().filter_map(move |kind| {
+    let devices = DeviceClass::ALL.into_iter().filter_map(move |kind| {
         Some(files::files_behind(scenario_file, kind.files()?, kind.named(tenant.view())?))
     });
     let capture = tenant.kinds.devices.nic.traffic.pcap.as_ref();

@@ -76,7 +76,7 @@ pub(crate) enum BlockOrder {
 }
 
 impl BlockOrder {
-    /// The parameter of the application.
+    /// Converts the key to the parameter of the application.
     pub(super) fn pattern(self) -> BlockPattern {
         match self {
             Self::Random => BlockPattern::Random,
@@ -173,7 +173,7 @@ impl ApplicationModule for BlockIoPlan {
     }
 
     fn plan(input: &TenantInput<'_>) -> Result<Self, InputError> {
-        let device = ssd::named(input)?;
+        let device = ssd::named_device(input)?;
         let keys = input.table::<BlockIoKeys>();
         let cores = input.tenant.keys.cores;
         keys.check(&input.check, cores)?;

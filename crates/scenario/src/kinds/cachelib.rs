@@ -11,7 +11,8 @@ use crate::contract::metric::Metric;
 use crate::contract::port::PortPlan;
 use crate::contract::tenant::{InitialContent, TenantMut, TenantRef};
 use crate::kinds::copies::{
-    CopierName, core_copy, engines, fill_in_programs, inert_of_programs, offloaders, polled_engines,
+    CopierName, core_copy, engines, fill_in_program_keys, inert_program_keys, offloaders,
+    polled_engines,
 };
 use crate::kinds::dsa::offloaders::OffloadersPlan;
 use crate::text::check::Check;
@@ -43,7 +44,7 @@ const CLIENT_BUFFERS: u64 = 4;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct CachelibKeys {
-    /// Who copies large items.
+    /// Copier of large items: the cores or copy engines.
     pub by: CopierName,
     /// Items from this size on are copied by engines.
     #[schemars(range(min = THRESHOLD_BYTES.0, max = THRESHOLD_BYTES.1))]
@@ -130,7 +131,7 @@ impl ApplicationModule for CachelibPlan {
 
     fn inert(tenant: TenantRef<'_>) -> Vec<Inert> {
         let by = tenant.table::<CachelibKeys>().by;
-        let mut inert = inert_of_programs(tenant, by);
+        let mut inert = inert_program_keys(tenant, by);
         if by == CopierName::Core {
             let because = "the cores copy all items themselves";
             inert.extend(Inert::all(["cachelib.threshold_bytes"], because));
@@ -141,7 +142,7 @@ impl ApplicationModule for CachelibPlan {
     /// Threads share the queues of engines.
     fn fill_in(tenant: &mut TenantMut<'_>) {
         let by = tenant.table::<CachelibKeys>().by;
-        fill_in_programs(tenant, by);
+        fill_in_program_keys(tenant, by);
     }
 
     fn plan(input: &TenantInput<'_>) -> Result<Self, InputError> {
@@ -149,7 +150,7 @@ impl ApplicationModule for CachelibPlan {
         let page_bytes = input.tenant.keys.page_size.bytes();
         keys.check(&input.check, page_bytes)?;
         let costs = input.costs()?;
-        let wanted = polled_engines("cachelib.by", ("cores", 1), (1, 1));
+        let needs = polled_engines("cachelib.by", ("cores", 1), (1, 1));
         Ok(Self {
             mix: keys.mix(),
             config: CachelibConfig {
@@ -160,7 +161,7 @@ impl ApplicationModule for CachelibPlan {
             },
             mover: core_copy(input)?,
             threshold_bytes: keys.threshold_bytes,
-            engines: engines(input, keys.by, &wanted)?,
+            engines: engines(input, keys.by, &needs)?,
             is_warm: input.tenant.keys.initial_content != InitialContent::Empty,
             page_bytes,
         })

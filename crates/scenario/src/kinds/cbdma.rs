@@ -53,7 +53,7 @@ impl Default for CbdmaTable {
     }
 }
 
-/// The device of a tenant, before the number of its root port is known.
+/// The CBDMA of a tenant, before the number of its root port is known.
 #[derive(Clone, Debug)]
 pub(crate) struct CbdmaPlan {
     config: CbdmaConfig,
@@ -91,7 +91,7 @@ impl CbdmaTable {
 /// The facts of the platform's copy engine.
 ///
 /// # Errors
-/// If it has none.
+/// If the platform has none.
 pub(crate) fn facts<'a>(input: &TenantInput<'a>) -> Result<&'a CbdmaFacts, InputError> {
     input.platform.cbdma.as_ref().ok_or_else(|| {
         let allowed = "needs a platform with a [cbdma] table, such as ice-lake-40".into();
@@ -99,10 +99,10 @@ pub(crate) fn facts<'a>(input: &TenantInput<'a>) -> Result<&'a CbdmaFacts, Input
     })
 }
 
-/// The stop of a tenant's channels: those of its first core first.
+/// Plans the stop of a tenant's channels on the mesh. The channels of the first core come first.
 ///
 /// # Errors
-/// If a key is out of range, or the platform has no such engine.
+/// If a key is out of range, or the platform has no CBDMA.
 pub(crate) fn plan(input: &TenantInput<'_>) -> Result<PortPlan, InputError> {
     let facts = facts(input)?;
     let iio = input.facts("iio", input.platform.iio.as_ref())?;
@@ -138,7 +138,7 @@ impl DeviceModule for CbdmaPlan {
         device.counters_at(now)
     }
 
-    /// The pace of its channels, and their waits for lines under way.
+    /// Limits of a CBDMA: the pace of its channels, and their waits for lines under way.
     fn limits(&self, counted: &CbdmaCounters) -> Vec<Limit> {
         let channels = u64::from(self.config.channels);
         let interval = self.config.timing.descriptor_interval;
@@ -156,7 +156,7 @@ impl DeviceModule for CbdmaPlan {
         ]
     }
 
-    /// The device, behind the root port of the layout.
+    /// Builds the CBDMA behind the root port that the layout gives it.
     fn build(&self, place: &DevicePlace) -> Cbdma {
         Cbdma::new(CbdmaConfig { port: place.port, ..self.config.clone() })
     }

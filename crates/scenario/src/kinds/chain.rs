@@ -58,7 +58,7 @@ impl ChainKeys {
     }
 }
 
-/// A stateful chain.
+/// A stateful chain, fully resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct ChainPlan {
     costs: ChainCosts,

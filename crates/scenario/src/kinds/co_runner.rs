@@ -18,7 +18,7 @@ use units::{CoreId, LINE_BYTES, Picos, SocketId};
 use workload::app::cache_probe::{CacheProbe, CacheProbeConfig};
 use workload::host_memory::HostMemory;
 
-/// Time between prime and probe.
+/// Time between prime and probe, in microseconds.
 const WAIT_US: (f64, f64) = (0.1, 1e6);
 
 /// A memory kernel on cores after those of the tenants.
@@ -56,7 +56,7 @@ pub(crate) struct ProbeKeys {
     /// Sets that it primes and then probes, spread over the LLC.
     #[schemars(range(min = 1, max = MOST_LLC_SETS))]
     pub watched_sets: u32,
-    /// Time between prime and probe.
+    /// Time between prime and probe, in microseconds.
     #[schemars(range(min = WAIT_US.0, max = WAIT_US.1))]
     pub wait_us: f64,
 }
@@ -78,15 +78,18 @@ fn all_bandwidth() -> u32 {
 /// A co-runner, fully resolved, for any of its cores.
 #[derive(Clone, Debug)]
 pub(crate) enum CoRunnerPlan {
-    /// It accesses memory.
+    /// A memory kernel.
     Kernel(KernelPlan),
-    /// It primes and probes sets.
+    /// A watcher that primes and probes cache sets, and the size of its working set in bytes.
     Probe(CacheProbeConfig, u64),
 }
 
 impl CoRunnerPlan {
     /// Checks the keys of `table`, and resolves them.
-    pub(crate) fn of(
+    ///
+    /// # Errors
+    /// Names the first value that is out of range or contradicts another.
+    pub(crate) fn resolve(
         table: &str,
         keys: &CoRunnerKeys,
         check: &Check<'_>,
@@ -103,7 +106,7 @@ impl CoRunnerPlan {
         let ways = platform.llc.ways.value;
         check_way_mask(check, &key("way_mask"), keys.way_mask.unwrap_or(1), ways)?;
         Ok(match &keys.probe {
-            None => Self::Kernel(KernelPlan::of(&keys.kernel)),
+            None => Self::Kernel(KernelPlan::from_keys(&keys.kernel)),
             Some(probe) => {
                 let config = CacheProbeConfig {
                     socket: SocketId(fit(keys.socket)),
@@ -116,7 +119,7 @@ impl CoRunnerPlan {
         })
     }
 
-    /// The software of thread number `thread` among its `cores`.
+    /// Builds the software of the co-runner's thread number `thread`, on that one of its `cores`.
     pub(crate) fn build<T: Tracer>(
         &self,
         machine: &MachinePlan,

@@ -1,4 +1,4 @@
-//! What applications that copy have in common: who copies, the loop of a core, the engines of all cores.
+//! Common pieces of applications that copy: the copier, the loop of a core, the engines of all cores.
 
 use crate::contract::build::Builder;
 use crate::contract::inert::{Inert, keys_of_devices};
@@ -6,7 +6,7 @@ use crate::contract::input::TenantInput;
 use crate::contract::tenant::{PageSize, TenantMut, TenantRef};
 use crate::facts::platform::CoreKernelFacts;
 use crate::kinds::cbdma::CbdmaKeys;
-use crate::kinds::dsa::offloaders::{BackOffName, OffloadersPlan, OffloadersWanted, WaitName};
+use crate::kinds::dsa::offloaders::{BackOffName, OffloaderNeeds, OffloadersPlan, WaitName};
 use crate::kinds::dsa::{self, DsaKeys, QueueModeName};
 use crate::kinds::nic::NicKeys;
 use crate::kinds::root_port::{IommuPages, PortKeys};
@@ -22,7 +22,7 @@ use units::Cycles;
 use workload::driver::core_mover::{CoreMoverConfig, Stores};
 use workload::driver::offloader::{DescriptorMemory, Offloader};
 
-/// Who copies data.
+/// Copier of data: the core or a copy engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CopierName {
@@ -33,13 +33,19 @@ pub(crate) enum CopierName {
     Dsa,
 }
 
-/// The loop of a core that copies. The application needs it for what is too small for engines too.
+/// The copy loop of a core. Applications with engines need it too, for copies that are too small for engines.
+///
+/// # Errors
+/// If the platform has no `[core_kernels]` table.
 pub(super) fn core_copy(input: &TenantInput<'_>) -> Result<CoreMoverConfig, InputError> {
     let facts = core_kernels(input, "application", &input.tenant.application())?;
     Ok(cached_loop(facts, facts.copy_cycles.value))
 }
 
-/// The loop of a core that computes CRCs, for which the tenant asks by `key` = `value`.
+/// The CRC loop of a core, for which the tenant asks by `key` = `value`.
+///
+/// # Errors
+/// If the platform has no `[core_kernels]` table.
 pub(super) fn core_crc(
     input: &TenantInput<'_>,
     key: &str,
@@ -49,7 +55,10 @@ pub(super) fn core_crc(
     Ok(cached_loop(facts, facts.crc_cycles.value))
 }
 
-/// What a core's loops cost on the platform.
+/// Costs of a core's loops on the platform, for which the tenant asks by `key` = `value`.
+///
+/// # Errors
+/// If the platform has no `[core_kernels]` table.
 pub(super) fn core_kernels<'a>(
     input: &TenantInput<'a>,
     key: &str,
@@ -69,13 +78,13 @@ fn cached_loop(facts: &CoreKernelFacts, line_cycles: f64) -> CoreMoverConfig {
     }
 }
 
-/// Engines whose cores poll, without a lock, by the key `by`.
+/// Needs of cores that poll for completions and take no lock. Messages name the key `by`.
 pub(super) fn polled_engines(
     by: &'static str,
     queues_per_core: (&'static str, u32),
     (depth, most_members): (u32, u32),
-) -> OffloadersWanted {
-    OffloadersWanted {
+) -> OffloaderNeeds {
+    OffloaderNeeds {
         key: by,
         depth,
         most_members,
@@ -88,19 +97,22 @@ pub(super) fn polled_engines(
     }
 }
 
-/// The engines that copy for an application, unless its cores do.
+/// The offloaders of an application whose copies engines make; `None` if its cores copy.
+///
+/// # Errors
+/// If a key of the engines is out of range, or the platform has no copy engine.
 pub(super) fn engines(
     input: &TenantInput<'_>,
     by: CopierName,
-    wanted: &OffloadersWanted,
+    needs: &OffloaderNeeds,
 ) -> Result<Option<OffloadersPlan>, InputError> {
     match by {
         CopierName::Core => Ok(None),
-        CopierName::Dsa => OffloadersPlan::of(input, wanted).map(Some),
+        CopierName::Dsa => OffloadersPlan::resolve(input, needs).map(Some),
     }
 }
 
-/// The offloader of each core, if engines copy: the first of `devices`.
+/// Builds the offloader of each core on the first of `devices`; empty if cores copy.
 pub(super) fn offloaders<T: Tracer>(
     engines: Option<&OffloadersPlan>,
     builder: &mut Builder<'_, T>,
@@ -109,21 +121,21 @@ pub(super) fn offloaders<T: Tracer>(
     engines.map(|engines| engines.build(builder, devices)).unwrap_or_default().into_iter()
 }
 
-/// Keys without effect on programs that copy, which use no device but engines.
-pub(super) fn inert_of_programs(tenant: TenantRef<'_>, by: CopierName) -> Vec<Inert> {
+/// Keys without effect on programs that copy. Such programs use no device but copy engines.
+pub(super) fn inert_program_keys(tenant: TenantRef<'_>, by: CopierName) -> Vec<Inert> {
     if by == CopierName::Core {
         return keys_of_devices(tenant);
     }
     let others = [names::<NicKeys>(), names::<SsdKeys>(), names::<CbdmaKeys>()].concat();
     let mut inert: Vec<Inert> = Inert::all(others, "copy engines need no other device").collect();
     inert.extend(Inert::all(["placement"], "it is about the lines of packets"));
-    inert.extend(dsa::inert(tenant));
+    inert.extend(dsa::inert_keys(tenant));
     inert
 }
 
 /// Records the defaults of programs for which engines copy: addresses are translated by the programs' own
 /// pages, and cores share queues.
-pub(super) fn fill_in_programs(tenant: &mut TenantMut<'_>, by: CopierName) {
+pub(super) fn fill_in_program_keys(tenant: &mut TenantMut<'_>, by: CopierName) {
     if by == CopierName::Core {
         return;
     }

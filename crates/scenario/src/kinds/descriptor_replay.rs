@@ -54,7 +54,7 @@ const MOST_MEMORY_BYTES: u64 = 16 << 30;
 pub(crate) struct DescriptorReplayKeys {
     /// The log: a path, relative to the scenario's folder or to the current one.
     pub log: String,
-    /// Who does its operations.
+    /// Replayer of its operations: copy engines, the cores, or both in turn.
     #[serde(default)]
     pub by: ReplayerName,
     /// When its descriptors are submitted.
@@ -89,14 +89,14 @@ fn most_phases() -> u32 {
     16
 }
 
-/// Who does the operations of a log.
+/// Replayer of the operations of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ReplayerName {
     /// Engines, whose run the metrics are of, and in a second run cores alone: the result compares both.
     #[default]
     Both,
-    /// Engines.
+    /// Copy engines.
     Dsa,
     /// Cores alone.
     Core,
@@ -109,7 +109,7 @@ pub(crate) enum PaceName {
     /// No earlier than in the log.
     #[default]
     Recorded,
-    /// As soon as there is room.
+    /// As soon as the queue and the depth leave room.
     BackToBack,
 }
 
@@ -134,7 +134,7 @@ pub(crate) struct DescriptorReplayPlan {
     is_warm: bool,
 }
 
-/// Who does the operations.
+/// Mover of the data, with its configuration resolved.
 #[derive(Clone, Debug)]
 enum MoverPlan {
     Engines(Box<OffloadersPlan>),
@@ -162,7 +162,7 @@ impl ApplicationModule for DescriptorReplayPlan {
             inert.extend(Inert::all([of_replay("kernel")], "no core does the operations itself"));
         }
         inert.extend(Inert::all(["placement"], "it is about the lines of packets"));
-        inert.extend(dsa::inert(tenant));
+        inert.extend(dsa::inert_keys(tenant));
         inert
     }
 
@@ -209,13 +209,14 @@ impl ApplicationModule for DescriptorReplayPlan {
                 if keys.by == ReplayerName::Both {
                     core_kernels(input, "descriptor_replay.by", "both")?;
                 }
-                let wanted = polled_engines("application", ("cores", 1), (keys.depth, members));
-                MoverPlan::Engines(Box::new(OffloadersPlan::of(input, &wanted)?))
+                let engine_needs =
+                    polled_engines("application", ("cores", 1), (keys.depth, members));
+                MoverPlan::Engines(Box::new(OffloadersPlan::resolve(input, &engine_needs)?))
             }
         };
         let pause = Picos::from_ns(1e3 * f64::from(keys.pause_us));
         Ok(Self {
-            phases: phases::of(&log, pause, usize_from(keys.most_phases.into())),
+            phases: phases::log_phases(&log, pause, usize_from(keys.most_phases.into())),
             log: Rc::new(log),
             pace: keys.pace,
             mover,
@@ -253,7 +254,7 @@ impl ApplicationModule for DescriptorReplayPlan {
         }
         let cores = &builder.tenant.cores;
         let mut offloaders = offloaders.into_iter();
-        for (&core, offloads) in cores.iter().zip(self.of_cores(&placed, cores.len())) {
+        for (&core, offloads) in cores.iter().zip(self.offloads_by_core(&placed, cores.len())) {
             let core_itself = builder.machine.core(core);
             let phases = self.phases.len();
             let software: Box<dyn Software<T>> = match (&self.mover, offloaders.next()) {
@@ -271,8 +272,8 @@ impl ApplicationModule for DescriptorReplayPlan {
 }
 
 impl DescriptorReplayPlan {
-    /// What each core does: portals in the order of their first use belong to cores in turn.
-    fn of_cores(&self, placed: &PlacedPages, cores: usize) -> Vec<Vec<ReplayedOffload>> {
+    /// Operations of each core: portals in the order of their first use belong to cores in turn.
+    fn offloads_by_core(&self, placed: &PlacedPages, cores: usize) -> Vec<Vec<ReplayedOffload>> {
         let portals = self.log.portals();
         let numbers: BTreeMap<u32, usize> = portals.into_iter().zip(0..).collect();
         let mut of_cores = vec![Vec::new(); cores];

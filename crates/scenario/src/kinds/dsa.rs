@@ -34,7 +34,7 @@ const ENTRIES: (u32, u32) = (1, QUEUE_ENTRIES);
 const READ_BUFFERS: (u32, u32) = (LEAST_BUFFERS_PER_ENGINE, 4096);
 /// More than any instance has.
 const MOST: u32 = 64;
-/// Keys of the one group that there is unless groups are listed.
+/// Keys of the only group. They have no effect if `dsa.groups` lists groups.
 const OF_ONE_GROUP: [&str; 6] = [
     "dsa.engines",
     "dsa.queues",
@@ -98,22 +98,22 @@ pub(crate) enum QueueModeName {
     Shared,
 }
 
-/// A group.
+/// A group of engines and work queues.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct GroupTable {
-    /// Numbers of its engines.
+    /// Numbers of the engines in the group.
     pub engines: Vec<u32>,
-    /// Its queues.
+    /// Work queues of the group.
     pub queues: Vec<QueueTable>,
     /// Read buffers that no other group takes.
     #[serde(default)]
     #[schemars(range(min = 0, max = READ_BUFFERS.1))]
     pub read_buffers_reserved: u32,
-    /// Read buffers that it may use. All that are not reserved for others by default.
+    /// Read buffers that the group may use. By default all that are not reserved for other groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = READ_BUFFERS.0, max = READ_BUFFERS.1))]
     pub read_buffers: Option<u32>,
-    /// Whether it shares dsa.read_buffer_limit with other groups.
+    /// Whether the group shares dsa.read_buffer_limit with other groups.
     #[serde(default)]
     pub use_read_buffer_limit: bool,
 }
@@ -121,23 +121,23 @@ pub(crate) struct GroupTable {
 /// A work queue.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct QueueTable {
-    /// How descriptors reach it.
+    /// How descriptors reach the queue.
     #[serde(default)]
     pub mode: QueueModeName,
-    /// Its entries.
+    /// Entries of the queue.
     #[schemars(range(min = ENTRIES.0, max = ENTRIES.1))]
     pub entries: u32,
-    /// Entries in use from which it refuses descriptors, if it is shared.
+    /// Entries in use from which the queue refuses descriptors, if it is shared. All of them by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = ENTRIES.0, max = ENTRIES.1))]
     pub threshold: Option<u32>,
-    /// Descriptors that it gives in a round of the arbiter.
-    #[serde(default = "one")]
+    /// Descriptors that the queue gives in a round of the arbiter. 1 by default.
+    #[serde(default = "default_priority")]
     #[schemars(range(min = PRIORITY.0, max = PRIORITY.1))]
     pub priority: u32,
 }
 
-fn one() -> u32 {
+fn default_priority() -> u32 {
     1
 }
 
@@ -157,15 +157,15 @@ impl Default for DsaTable {
     }
 }
 
-/// An instance, before the number of its root port is known.
+/// A DSA instance, before the number of its root port is known.
 #[derive(Clone, Debug)]
 pub(crate) struct DsaPlan {
     config: DsaConfig,
     facts_engines: u32,
 }
 
-/// Keys of the table that have no effect beside others of it.
-pub(crate) fn inert(tenant: TenantRef<'_>) -> Vec<Inert> {
+/// Keys of the table `dsa` that have no effect beside others of the same table, each with the reason.
+pub(crate) fn inert_keys(tenant: TenantRef<'_>) -> Vec<Inert> {
     let keys = &tenant.table::<DsaKeys>().dsa;
     if !keys.groups.is_empty() {
         let because = "dsa.groups says what each group has";
@@ -250,7 +250,7 @@ impl DsaTable {
         }
     }
 
-    /// The modes of all queues.
+    /// The modes of all work queues of an instance.
     pub(crate) fn modes(&self) -> Vec<QueueModeName> {
         self.all_queues().iter().map(|queue| queue.mode).collect()
     }
@@ -302,7 +302,7 @@ impl DeviceModule for DsaPlan {
         device.counters_at(now)
     }
 
-    /// The pace of its engines, and their waits for read buffers.
+    /// Limits of an instance: the pace of its engines, and their waits for read buffers.
     fn limits(&self, counted: &DsaCounters) -> Vec<Limit> {
         let engines = u64::from(self.facts_engines);
         let taken = counted.completed + counted.members_completed;
@@ -321,7 +321,7 @@ impl DeviceModule for DsaPlan {
         ]
     }
 
-    /// The instance, behind the root port of the layout.
+    /// Builds the instance behind the root port that the layout gives it.
     fn build(&self, place: &DevicePlace) -> Dsa {
         Dsa::new(DsaConfig { port: place.port, ..self.config.clone() })
     }

@@ -54,7 +54,7 @@ pub(crate) struct KeyValueKeys {
     /// Share of requests that read.
     #[schemars(range(min = 0, max = 100))]
     pub get_percent: u32,
-    /// What the other requests do.
+    /// Kind of the other requests.
     pub writes: WriteRequests,
     /// Popularity of items: exponent of Zipf's law. 0 makes all equal, YCSB has 0.99.
     #[schemars(range(min = ZIPF.0, max = ZIPF.1))]
@@ -89,7 +89,7 @@ impl Protocol {
     }
 }
 
-/// What requests other than reads do.
+/// Kind of the requests that are not reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum WriteRequests {
@@ -120,7 +120,7 @@ impl Default for KeyValueKeys {
 }
 
 impl KeyValueKeys {
-    /// Size and form of a store that `threads` threads serve.
+    /// Sizes of a store that `threads` threads serve.
     #[must_use]
     pub(crate) fn shape(&self, threads: u32) -> StoreShape {
         StoreShape {
@@ -191,7 +191,7 @@ pub(crate) fn check_together(
     check.whole("key_value.items", bytes, (0, MOST_BYTES), what)
 }
 
-/// A store whose requests are packets.
+/// A store whose requests are packets, fully resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyValuePlan {
     store: StorePlan,
@@ -223,7 +223,7 @@ impl PacketApplication for KeyValuePlan {
         let what = "bytes: an answer with its headers fits a packet buffer (buffer_bytes)";
         check.whole("key_value.value_bytes", keys.value_bytes, (1, most), what)?;
         Ok(Self {
-            store: StorePlan::of(input),
+            store: StorePlan::from_keys(input),
             work: costs.work(cycles),
             is_filled: tenant.keys.initial_content == InitialContent::StoreFilled,
         })

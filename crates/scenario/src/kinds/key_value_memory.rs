@@ -38,7 +38,7 @@ impl ApplicationModule for KeyValueMemoryPlan {
     fn plan(input: &TenantInput<'_>) -> Result<Self, InputError> {
         let costs = input.costs()?;
         Ok(Self {
-            store: StorePlan::of(input),
+            store: StorePlan::from_keys(input),
             work: costs.work(&costs.key_value_socket_cycles),
             lines_per_request: costs.key_value_client_bytes.value.div_ceil(LINE_BYTES),
         })

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use units::Cycles;
 use workload::app::l2_forward::L2Forward;
 
-/// An L2 forwarder.
+/// An L2 forwarder, fully resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct L2ForwardPlan {
     cycles_per_packet: Cycles,

@@ -40,7 +40,7 @@ impl L3ForwardKeys {
     }
 }
 
-/// An L3 forwarder.
+/// An L3 forwarder, fully resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct L3ForwardPlan {
     work: Work,
@@ -52,7 +52,7 @@ impl PacketApplication for L3ForwardPlan {
     const PACKETS: Packets = Packets::Forwarded;
     const TABLE: Option<&'static str> = Some("l3_forward");
 
-    /// Its routes.
+    /// The routing table, which all cores share.
     type Shared = Region;
 
     fn check_table(input: &TenantInput<'_>) -> Result<(), InputError> {

@@ -19,7 +19,7 @@ use workload::host_memory::{HostMemory, Region};
 const MOST_IN_FLIGHT: u32 = 64;
 /// Largest working set in chosen slices, since its pages hold lines of all slices.
 const MOST_BYTES_IN_SLICES: u64 = 256 << 20;
-/// From a line.
+/// Allowed working sets in bytes: from a line of 64 B to 4 GiB.
 pub(crate) const WORKING_SET_BYTES: (u64, u64) = (64, 4 << 30);
 const CYCLES_PER_ACCESS: (f64, f64) = (0.0, 1e6);
 
@@ -90,7 +90,7 @@ enum SliceChoice {
 }
 
 impl MemoryKernelKeys {
-    /// Whether its working set lies in chosen slices.
+    /// Whether the keys choose the slices of the LLC in which the working set lies.
     pub(crate) fn chooses_slices(&self) -> bool {
         self.slice_choice() != SliceChoice::Any
     }
@@ -107,6 +107,9 @@ impl MemoryKernelKeys {
     }
 
     /// Checks the keys of `table`.
+    ///
+    /// # Errors
+    /// Names the first value that is out of range or contradicts another.
     pub(crate) fn check(
         &self,
         table: &str,
@@ -173,8 +176,8 @@ pub(crate) struct KernelPlan {
 }
 
 impl KernelPlan {
-    /// The kernel of a table of keys.
-    pub(crate) fn of(keys: &MemoryKernelKeys) -> Self {
+    /// Resolves the kernel that a table of keys describes; the keys have been checked.
+    pub(crate) fn from_keys(keys: &MemoryKernelKeys) -> Self {
         Self {
             config: MemoryKernelConfig {
                 lines: keys.working_set_bytes.div_ceil(LINE_BYTES),
@@ -193,7 +196,7 @@ impl KernelPlan {
         }
     }
 
-    /// The kernel of thread number `thread` among the `cores` that run it.
+    /// Builds the kernel of thread number `thread` among the `cores` that run it.
     pub(crate) fn build(
         &self,
         machine: &MachinePlan,
@@ -249,7 +252,7 @@ impl ApplicationModule for MemoryKernelPlan {
             return Err(input.check.refuse("application", &"memory-kernel", allowed));
         };
         let has_written = input.tenant.keys.initial_content != InitialContent::Empty;
-        Ok(Self { kernel: KernelPlan::of(keys), has_written })
+        Ok(Self { kernel: KernelPlan::from_keys(keys), has_written })
     }
 
     /// Each core's working set has been written before time zero: the caches hold its last lines.

@@ -12,7 +12,8 @@ use crate::contract::metric::Metric;
 use crate::contract::port::PortPlan;
 use crate::contract::tenant::{InitialContent, TenantMut, TenantRef};
 use crate::kinds::copies::{
-    CopierName, core_copy, engines, fill_in_programs, inert_of_programs, offloaders, polled_engines,
+    CopierName, core_copy, engines, fill_in_program_keys, inert_program_keys, offloaders,
+    polled_engines,
 };
 use crate::kinds::dsa::offloaders::OffloadersPlan;
 use crate::text::check::Check;
@@ -34,9 +35,9 @@ const DEPTH: (u32, u32) = (1, 128);
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct MessagePassingKeys {
-    /// Who copies.
+    /// Copier of messages: the cores or copy engines.
     pub by: CopierName,
-    /// Who sends what to whom.
+    /// Pattern of the messages between ranks.
     pub pattern: MessagePattern,
     /// Size of a message, or of the data that all ranks reduce.
     #[schemars(range(min = MESSAGE_BYTES.0, max = MESSAGE_BYTES.1), extend("multipleOf" = LINE_BYTES))]
@@ -52,7 +53,7 @@ pub(crate) struct MessagePassingKeys {
     pub depth: u32,
 }
 
-/// Who sends what to whom.
+/// Pattern of the messages between ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum MessagePattern {
@@ -121,7 +122,7 @@ impl ApplicationModule for MessagePassingPlan {
 
     fn inert(tenant: TenantRef<'_>) -> Vec<Inert> {
         let keys = tenant.table::<MessagePassingKeys>();
-        let mut inert = inert_of_programs(tenant, keys.by);
+        let mut inert = inert_program_keys(tenant, keys.by);
         if keys.pattern == MessagePattern::RemoteWrite {
             let because = "remote writes need no bounce buffers";
             inert.extend(Inert::all(["message_passing.segments"], because));
@@ -133,20 +134,20 @@ impl ApplicationModule for MessagePassingPlan {
         inert
     }
 
-    /// Ranks are two at least.
+    /// Raises the number of cores to two, unless the tenant states it: there are two ranks at least.
     fn fill_in(tenant: &mut TenantMut<'_>) {
         if !tenant.stated.contains("cores") {
             tenant.keys.cores = tenant.keys.cores.max(2);
         }
         let by = tenant.table::<MessagePassingKeys>().by;
-        fill_in_programs(tenant, by);
+        fill_in_program_keys(tenant, by);
     }
 
     fn plan(input: &TenantInput<'_>) -> Result<Self, InputError> {
         let keys = input.table::<MessagePassingKeys>();
         keys.check(&input.check, input.tenant.keys.cores)?;
         let costs = input.costs()?;
-        let wanted = polled_engines("message_passing.by", ("cores", 1), (keys.depth, 1));
+        let needs = polled_engines("message_passing.by", ("cores", 1), (keys.depth, 1));
         Ok(Self {
             config: RankConfig {
                 call: Cycles(costs.message_call_cycles.value),
@@ -155,7 +156,7 @@ impl ApplicationModule for MessagePassingPlan {
             },
             keys: keys.clone(),
             mover: core_copy(input)?,
-            engines: engines(input, keys.by, &wanted)?,
+            engines: engines(input, keys.by, &needs)?,
             is_warm: input.tenant.keys.initial_content != InitialContent::Empty,
         })
     }

@@ -12,7 +12,7 @@ mod sample;
 pub(crate) mod source;
 mod traffic;
 
-pub(crate) use inert::{Arrivals, inert};
+pub(crate) use inert::{Arrivals, inert_keys};
 pub(crate) use traffic::{ArrivalProcess, Pattern, SizeMix, TrafficKeys};
 
 use crate::contract::device::DeviceModule;
@@ -31,7 +31,7 @@ use crate::kinds::root_port::{self, PortKeys};
 use crate::text::error::InputError;
 use facts::Kind;
 use hdrhistogram::Histogram;
-use metrics::NicOfTenant;
+use metrics::TenantNic;
 use model::device::DeviceId;
 use model::device::nic::NicConfig;
 use model::device::nic::card::Nic;
@@ -48,7 +48,7 @@ use traffic::LEAST_GBPS;
 use units::Picos;
 use units::narrow::fit;
 
-/// The load, of which the line rate is the most unless it is stated.
+/// Key of the offered load. The line rate bounds its default.
 const OFFERED_GBPS: &str = "offered_gbps";
 
 /// Keys of a tenant's NIC, its driver and its arrivals.
@@ -133,7 +133,7 @@ impl NicKeys {
 pub(crate) struct Card<'a> {
     /// The card and its driver.
     pub nic: &'a NicFacts,
-    /// Its link.
+    /// The card's PCIe link in its slot.
     pub pcie: Cow<'a, PcieFacts>,
     /// Costs of packet software.
     pub software: &'a SoftwareFacts,
@@ -142,11 +142,11 @@ pub(crate) struct Card<'a> {
 }
 
 impl<'a> Card<'a> {
-    /// The card that the tenant names, or else the platform's own.
+    /// The card that serves a tenant: the one that it names, or else the platform's own.
     ///
     /// # Errors
     /// Names the table that the platform lacks.
-    pub(crate) fn of(input: &TenantInput<'a>) -> Result<Self, InputError> {
+    pub(crate) fn for_tenant(input: &TenantInput<'a>) -> Result<Self, InputError> {
         root_port::facts(input)?;
         let platform = input.platform;
         let (nic, pcie) = match &input.named.nic {
@@ -162,12 +162,12 @@ impl<'a> Card<'a> {
         Ok(Self { nic, pcie, software, buffer_bytes })
     }
 
-    /// Checks the keys of the tenant whose packets go through it.
+    /// Checks the keys of the tenant whose packets go through the card.
     ///
     /// # Errors
     /// Names the first value that is out of range.
     pub(crate) fn check(&self, input: &TenantInput<'_>) -> Result<(), InputError> {
-        check::serving(input, self)
+        check::check_card_keys(input, self)
     }
 
     fn link(&self) -> PcieLinkConfig {
@@ -193,10 +193,10 @@ pub(crate) struct NicPlan {
     flow_rules: u32,
 }
 
-/// The root port of `card`, at which `source` arrives.
+/// Plans the root port of `card`, at which the packets of `source` arrive.
 ///
 /// # Errors
-/// If a key of the tenant's is out of range, or the platform has no I/O.
+/// If the platform lacks a table that root ports need.
 pub(crate) fn plan(
     input: &TenantInput<'_>,
     card: &Card<'_>,
@@ -214,21 +214,21 @@ impl DeviceModule for NicPlan {
     const KEY: &'static str = "nic";
     const FILES: Option<Kind> = Some(Kind::Nic);
     const IS_PART_OF_PLATFORM: bool = true;
-    const METRICS: &'static [Metric<NicOfTenant>] = metrics::METRICS;
+    const METRICS: &'static [Metric<TenantNic>] = metrics::METRICS;
 
     type Device = Nic<Traffic>;
     type Reading = NicSample;
-    type Subject = NicOfTenant;
+    type Subject = TenantNic;
 
-    fn subject(ids: &[DeviceId]) -> NicOfTenant {
-        NicOfTenant { id: ids[0] }
+    fn subject(ids: &[DeviceId]) -> TenantNic {
+        TenantNic { id: ids[0] }
     }
 
     fn named(tenant: TenantRef<'_>) -> Option<&String> {
         tenant.table::<NicKeys>().nic.as_ref()
     }
 
-    /// The send ring, and a load within the line rate.
+    /// Records the size of the send ring, and a load within the line rate.
     fn fill_in(tenant: &mut TenantMut<'_>, defaults: &Defaults<'_>) {
         let own = defaults.named.nic.as_ref().map(|device| &device.nic);
         let Some(nic) = own.or(defaults.platform.nic.as_ref()) else { return };
@@ -241,7 +241,7 @@ impl DeviceModule for NicPlan {
     }
 
     fn check(input: &TenantInput<'_>) -> Result<(), InputError> {
-        check::tenant(input)
+        check::check_tenant(input)
     }
 
     fn build(&self, place: &DevicePlace) -> Nic<Traffic> {
@@ -255,7 +255,7 @@ impl DeviceModule for NicPlan {
         NicSample::read(nic, fabric, now)
     }
 
-    /// The wire in each direction, and the card's own pace.
+    /// Limits of a card: the wire in each direction, and its own pace.
     fn limits(&self, counted: &NicSample) -> Vec<Limit> {
         limits::limits(self, counted)
     }

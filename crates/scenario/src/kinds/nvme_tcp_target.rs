@@ -40,7 +40,7 @@ use workload::traffic::InitiatorsConfig;
 /// The key that asks for digests.
 const DIGEST: &str = "nvme_tcp_target.digest";
 
-/// Who computes digests, fully resolved.
+/// Computation of digests, fully resolved.
 #[derive(Clone, Debug)]
 enum DigestPlan {
     None,
@@ -63,7 +63,7 @@ pub(crate) struct NvmeTcpTargetPlan {
     /// Buffers of each core.
     buffers: u32,
     page_bytes: u64,
-    /// The NIC's, those of SSDs, those of copy engines.
+    /// Root ports of the NIC, of the SSDs, and of the copy engines, in this order.
     ports: Vec<PortPlan>,
 }
 
@@ -74,11 +74,11 @@ impl ApplicationModule for NvmeTcpTargetPlan {
 
     fn inert(tenant: TenantRef<'_>) -> Vec<Inert> {
         let mut inert =
-            nic::inert(tenant.table::<NicKeys>(), Self::PACKETS, Arrivals::OfInitiators);
+            nic::inert_keys(tenant.table::<NicKeys>(), Self::PACKETS, Arrivals::Initiators);
         inert.extend(Inert::all(names::<CbdmaKeys>(), "nvme-tcp-target uses no CBDMA"));
         let because = match tenant.table::<NvmeTcpTargetKeys>().digest {
             DigestName::Dsa => {
-                inert.extend(dsa::inert(tenant));
+                inert.extend(dsa::inert_keys(tenant));
                 return inert;
             }
             DigestName::Core => "the cores compute digests themselves",
@@ -104,8 +104,8 @@ impl ApplicationModule for NvmeTcpTargetPlan {
 
     fn plan(input: &TenantInput<'_>) -> Result<Self, InputError> {
         let keys = input.table::<NvmeTcpTargetKeys>();
-        let device = ssd::named(input)?;
-        let card = Card::of(input)?;
+        let device = ssd::named_device(input)?;
+        let card = Card::for_tenant(input)?;
         keys.check(input, &card)?;
         // Each connection has a rule that steers it to the queue of its core.
         let mut nic = input.table::<NicKeys>().clone();
@@ -115,7 +115,7 @@ impl ApplicationModule for NvmeTcpTargetPlan {
         let input = &TenantInput { tenant, ..input.clone() };
         card.check(input)?;
         let needs = DriverNeeds { receives: true, spacing: Spacing::OddLines, own_bytes: 0 };
-        let driver = DriverPlan::of(input, &card, needs);
+        let driver = DriverPlan::resolve(input, &card, needs);
         let answer = TargetAnswer {
             read_bytes: keys.read_bytes,
             has_digest: keys.digest != DigestName::None,
@@ -191,8 +191,8 @@ fn digest(input: &TenantInput<'_>) -> Result<DigestPlan, InputError> {
         DigestName::Core => DigestPlan::Core(core_crc(input, DIGEST, "core")?),
         DigestName::Dsa => {
             let shape = (keys.digests, 1);
-            let wanted = polled_engines(DIGEST, ("cores", 1), shape);
-            DigestPlan::Engines(Box::new(OffloadersPlan::of(input, &wanted)?))
+            let engine_needs = polled_engines(DIGEST, ("cores", 1), shape);
+            DigestPlan::Engines(Box::new(OffloadersPlan::resolve(input, &engine_needs)?))
         }
     })
 }

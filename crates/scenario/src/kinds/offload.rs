@@ -17,7 +17,7 @@ use crate::contract::port::PortPlan;
 use crate::contract::tenant::{InitialContent, MemoryNode, TenantMut, TenantRef};
 use crate::facts::platform::CoreKernelFacts;
 use crate::kinds::cbdma::channels::ChannelsPlan;
-use crate::kinds::dsa::offloaders::{OffloadersPlan, OffloadersWanted};
+use crate::kinds::dsa::offloaders::{OffloaderNeeds, OffloadersPlan};
 use crate::kinds::root_port::{IommuPages, PortKeys};
 use crate::text::error::InputError;
 use core_loops::{NO_LOOP, core_loops};
@@ -38,7 +38,7 @@ const ALLOCATIONS: f64 = 2.0;
 
 /// Pages that are absent at times.
 #[derive(Clone, Copy, Debug)]
-struct AbsentPlan {
+struct AbsentPagesPlan {
     percent: u32,
     page_lines: u64,
     fault: Cycles,
@@ -59,13 +59,13 @@ pub(crate) struct OffloadPlan {
     is_warm: bool,
     page_bytes: u64,
     mover: CoreMoverConfig,
-    absent: Option<AbsentPlan>,
+    absent: Option<AbsentPagesPlan>,
     engines: Option<EnginesPlan>,
     /// Changes of cache control.
     destinations: Vec<(Picos, Destination)>,
 }
 
-/// Who moves the data for the cores.
+/// Engines that move the data for the cores.
 #[derive(Clone, Debug)]
 enum EnginesPlan {
     Dsa(OffloadersPlan),
@@ -97,7 +97,7 @@ impl ApplicationModule for OffloadPlan {
     const MOVES_DATA: bool = true;
 
     fn inert(tenant: TenantRef<'_>) -> Vec<Inert> {
-        check::inert(tenant)
+        check::inert_keys(tenant)
     }
 
     fn memory_nodes(tenant: TenantRef<'_>) -> Vec<MemoryNode> {
@@ -123,12 +123,14 @@ impl ApplicationModule for OffloadPlan {
         })?;
         let engines = match keys.by {
             MoverName::Core => None,
-            MoverName::Dsa => {
-                Some(EnginesPlan::Dsa(OffloadersPlan::of(input, &wanted(keys, costs))?))
-            }
-            MoverName::Cbdma => {
-                Some(EnginesPlan::Cbdma(ChannelsPlan::of(input, &wanted(keys, costs))?))
-            }
+            MoverName::Dsa => Some(EnginesPlan::Dsa(OffloadersPlan::resolve(
+                input,
+                &offloader_needs(keys, costs),
+            )?)),
+            MoverName::Cbdma => Some(EnginesPlan::Cbdma(ChannelsPlan::resolve(
+                input,
+                &offloader_needs(keys, costs),
+            )?)),
         };
         let events = input.changes.iter();
         let destinations =
@@ -161,7 +163,7 @@ impl ApplicationModule for OffloadPlan {
             is_warm: input.tenant.keys.initial_content != InitialContent::Empty,
             page_bytes,
             mover: core_loops(keys.kernel, costs).mover(descriptor.operation).unwrap_or(NO_LOOP),
-            absent: (keys.absent_percent > 0).then(|| AbsentPlan {
+            absent: (keys.absent_percent > 0).then(|| AbsentPagesPlan {
                 percent: keys.absent_percent,
                 page_lines: translated.unwrap_or(BASE_PAGE_BYTES) / LINE_BYTES,
                 fault: Cycles(costs.page_fault_cycles.value),
@@ -228,7 +230,7 @@ impl OffloadPlan {
         (0..self.buffers).map(operation).collect()
     }
 
-    /// A core has written its buffers before time zero: its caches hold the last lines of them.
+    /// Writes the buffers of a core before time zero: its caches keep the last lines of them.
     fn write_once<T: Tracer>(
         &self,
         builder: &mut Builder<'_, T>,
@@ -245,8 +247,8 @@ impl OffloadPlan {
     }
 }
 
-/// What the cores ask of their offloaders.
-fn wanted(keys: &OffloadKeys, costs: &CoreKernelFacts) -> OffloadersWanted {
+/// Requirements of the cores on their offloaders, as the keys state them.
+fn offloader_needs(keys: &OffloadKeys, costs: &CoreKernelFacts) -> OffloaderNeeds {
     let faults = ALLOCATIONS * costs.page_fault_cycles.value;
     let origin = match keys.descriptors {
         DescriptorsName::FilledIn => DescriptorMemory::FilledIn,
@@ -255,7 +257,7 @@ fn wanted(keys: &OffloadKeys, costs: &CoreKernelFacts) -> OffloadersWanted {
             DescriptorMemory::Allocated(Cycles(ALLOCATIONS * costs.allocate_cycles.value + faults))
         }
     };
-    OffloadersWanted {
+    OffloaderNeeds {
         key: "offload.by",
         depth: keys.depth,
         most_members: keys.batch,

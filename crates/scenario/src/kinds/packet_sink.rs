@@ -21,7 +21,7 @@ pub(crate) struct PacketSinkKeys {
     pub payload: PayloadUse,
 }
 
-/// A packet sink.
+/// A packet sink, fully resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct PacketSinkPlan {
     work: Work,

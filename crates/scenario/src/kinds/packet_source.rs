@@ -28,7 +28,7 @@ impl Default for PacketSourceKeys {
     }
 }
 
-/// A packet source.
+/// A packet source, fully resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct PacketSourcePlan {
     config: PacketGeneratorConfig,

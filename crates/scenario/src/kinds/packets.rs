@@ -1,5 +1,4 @@
-//! Applications whose packets go through a NIC: the interface of such an application's file, and their
-//! common build.
+//! Applications whose packets go through a NIC: the trait that each implements, and their common build.
 
 use crate::contract::application::{ApplicationModule, Packets};
 use crate::contract::build::Builder;
@@ -36,14 +35,14 @@ pub(crate) trait PacketApplication: Sized + Clone + Debug {
     const FILLS_STORE: bool = false;
     /// The table of its keys in a scenario, if it has one.
     const TABLE: Option<&'static str> = None;
-    /// What decides which packets arrive.
-    const ARRIVALS: Arrivals = Arrivals::OfKeys;
+    /// Origin of the packets that arrive.
+    const ARRIVALS: Arrivals = Arrivals::Keys;
     /// Spacing of the buffers in its pool.
     const SPACING: Spacing = Spacing::OddLines;
     /// Bytes besides the queues of each core for its own use.
     const OWN_BYTES: u64 = 0;
 
-    /// Memory that its cores share.
+    /// Memory that the cores of the application share.
     type Shared;
 
     /// Records the application's defaults of keys that the tenant does not state.
@@ -57,21 +56,21 @@ pub(crate) trait PacketApplication: Sized + Clone + Debug {
         Ok(())
     }
 
-    /// Checks its keys, also against platform and devices, and resolves them.
+    /// Checks the application's keys, also against platform and devices, and resolves them.
     ///
     /// # Errors
     /// Names the first value that is out of range or contradicts another.
     fn plan(input: &TenantInput<'_>, card: &Card<'_>) -> Result<Self, InputError>;
 
-    /// The arrivals: by default those of the NIC's keys.
+    /// The source of the arrivals. By default it follows the keys of the NIC.
     fn source(&self, input: &TenantInput<'_>, card: &Card<'_>) -> Result<SourcePlan, InputError> {
-        SourcePlan::of_keys(input, card)
+        SourcePlan::from_keys(input, card)
     }
 
-    /// Allocates the memory that its cores share.
+    /// Allocates the memory that the cores of the application share.
     fn share<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> Self::Shared;
 
-    /// The software of a core.
+    /// Builds the software of a core.
     fn software<T: Tracer>(
         &self,
         shared: &Self::Shared,
@@ -83,20 +82,20 @@ pub(crate) trait PacketApplication: Sized + Clone + Debug {
 /// A core whose queues are ready.
 #[derive(Debug)]
 pub(crate) struct PollingCore<'a> {
-    /// The core.
+    /// The core that polls the queues.
     pub core: Core,
-    /// Its number among those of its tenant.
+    /// Number of the core among the cores of its tenant, from 0.
     pub thread: u64,
     /// Drivers of its queues.
     pub drivers: Drivers,
-    /// The parameters of its polling.
+    /// Parameters of the core's polling and bursts.
     pub polling: PacketLoopConfig,
-    /// Memory for its own use.
+    /// Memory for the application's own use on this core.
     pub arena: &'a mut Arena,
 }
 
 impl PollingCore<'_> {
-    /// The core runs packets to completion: `handler` processes each.
+    /// Builds software that runs packets to completion: `handler` processes each.
     pub(crate) fn handle<T: Tracer>(self, handler: impl Handler + 'static) -> Box<dyn Software<T>> {
         Box::new(PacketLoop::new(self.polling, handler, self.core, self.drivers))
     }
@@ -104,19 +103,19 @@ impl PollingCore<'_> {
 
 /// A packet application with its driver and its card.
 #[derive(Clone, Debug)]
-pub(crate) struct OverNic<A> {
+pub(crate) struct NicApplication<A> {
     application: A,
     driver: DriverPlan,
     port: PortPlan,
 }
 
-impl<A: PacketApplication> ApplicationModule for OverNic<A> {
+impl<A: PacketApplication> ApplicationModule for NicApplication<A> {
     const PACKETS: Packets = A::PACKETS;
     const FILLS_STORE: bool = A::FILLS_STORE;
     const TABLE: Option<&'static str> = A::TABLE;
 
     fn inert(tenant: TenantRef<'_>) -> Vec<Inert> {
-        let mut inert = nic::inert(tenant.table::<NicKeys>(), A::PACKETS, A::ARRIVALS);
+        let mut inert = nic::inert_keys(tenant.table::<NicKeys>(), A::PACKETS, A::ARRIVALS);
         let because = format!("{} uses no SSD", tenant.application());
         inert.extend(Inert::all(names::<SsdKeys>(), &because));
         let engines = names::<DsaKeys>().into_iter().chain(names::<CbdmaKeys>());
@@ -133,7 +132,7 @@ impl<A: PacketApplication> ApplicationModule for OverNic<A> {
     }
 
     fn plan(input: &TenantInput<'_>) -> Result<Self, InputError> {
-        let card = Card::of(input)?;
+        let card = Card::for_tenant(input)?;
         let application = A::plan(input, &card)?;
         card.check(input)?;
         let needs = DriverNeeds {
@@ -142,7 +141,7 @@ impl<A: PacketApplication> ApplicationModule for OverNic<A> {
             own_bytes: A::OWN_BYTES,
         };
         let source = application.source(input, &card)?;
-        let driver = DriverPlan::of(input, &card, needs);
+        let driver = DriverPlan::resolve(input, &card, needs);
         let port = nic::plan(input, &card, source)?;
         Ok(Self { application, driver, port })
     }
@@ -186,7 +185,7 @@ pub(crate) enum PayloadUse {
 }
 
 impl PayloadUse {
-    /// The parameter of the application.
+    /// Converts the key to the parameter of the application.
     pub(super) fn payload(self) -> Payload {
         match self {
             Self::Untouched => Payload::Untouched,

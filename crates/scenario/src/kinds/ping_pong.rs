@@ -48,7 +48,7 @@ impl Default for PingPongKeys {
     }
 }
 
-/// An echo server and its client.
+/// An echo server and its client, fully resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct PingPongPlan {
     /// The seed is 0: each core adds its own.
@@ -60,14 +60,14 @@ pub(crate) struct PingPongPlan {
 impl PacketApplication for PingPongPlan {
     const PACKETS: Packets = Packets::Forwarded;
     const TABLE: Option<&'static str> = Some("ping_pong");
-    const ARRIVALS: Arrivals = Arrivals::OfClient;
+    const ARRIVALS: Arrivals = Arrivals::Client;
     const SPACING: Spacing = Spacing::PowerOfTwo;
     /// Bytes for the message: no larger than a packet buffer may be.
     const OWN_BYTES: u64 = 64 << 10;
 
     type Shared = ();
 
-    /// Its packets are its messages.
+    /// Records the size of packets, which is that of messages with their headers.
     fn fill_in(tenant: &mut TenantMut<'_>) {
         let &mut PingPongKeys { message_bytes, header_bytes } = tenant.table::<PingPongKeys>();
         tenant.table::<NicKeys>().packet_bytes = message_bytes.saturating_add(header_bytes);

@@ -67,7 +67,7 @@ pub(crate) enum IommuPages {
 }
 
 impl IommuPages {
-    /// Bytes of a page, unless it is off.
+    /// Bytes of a page; `None` if the IOMMU is off.
     #[must_use]
     pub(crate) fn bytes(self) -> Option<u64> {
         match self {
@@ -86,7 +86,7 @@ impl PortKeys {
         self.nic_socket.unwrap_or(of_cores)
     }
 
-    /// Whether a controller changes its number of ways.
+    /// Whether a controller of this root port changes its number of DDIO ways.
     #[must_use]
     pub(crate) fn changes_ways_itself(&self) -> bool {
         self.dynamic_ways.as_ref().is_some_and(|keys| keys.enabled)
@@ -144,7 +144,7 @@ pub(super) fn facts<'a>(input: &TenantInput<'a>) -> Result<&'a DdioFacts, InputE
     Ok(ddio)
 }
 
-/// The root port of a tenant's `devices`, which share an attachment.
+/// Plans the root port of a tenant's `devices`, which share an attachment.
 ///
 /// # Errors
 /// Names the table that the platform lacks.
@@ -174,7 +174,7 @@ pub(super) fn plan(
     })
 }
 
-/// The policy of `keys`, and the root-complex buffer that belongs to it.
+/// The I/O policy that `keys` describe, and the root-complex buffer for that policy.
 pub(crate) fn policy(
     keys: &PortKeys,
     ddio: &DdioFacts,

@@ -38,7 +38,7 @@ pub(crate) struct SsdKeys {
     pub ssd: Option<String>,
 }
 
-/// An SSD.
+/// An SSD, before the number of its root port is known.
 #[derive(Clone, Debug)]
 pub(crate) struct SsdPlan {
     config: NvmeConfig,
@@ -46,11 +46,11 @@ pub(crate) struct SsdPlan {
     seed: u64,
 }
 
-/// The kind of SSDs that a tenant names.
+/// The facts of the kind of SSDs that a tenant names.
 ///
 /// # Errors
-/// If it names none.
-pub(crate) fn named<'a>(input: &TenantInput<'a>) -> Result<&'a SsdDevice, InputError> {
+/// If the tenant names none.
+pub(crate) fn named_device<'a>(input: &TenantInput<'a>) -> Result<&'a SsdDevice, InputError> {
     input.named.ssd.as_ref().ok_or_else(|| {
         let (application, known) = (input.tenant.application(), files::names(Kind::Ssd));
         InputError::WrongValue {
@@ -64,7 +64,8 @@ pub(crate) fn named<'a>(input: &TenantInput<'a>) -> Result<&'a SsdDevice, InputE
     })
 }
 
-/// The root ports of SSDs of a kind, up to `per_root_port` behind each. `queue_pairs` has an entry per SSD.
+/// Plans the root ports of SSDs of a kind, up to `per_root_port` behind each. `queue_pairs` has an entry for
+/// each SSD.
 ///
 /// # Errors
 /// If the platform has no I/O.
@@ -84,7 +85,7 @@ pub(crate) fn plan(
     behind_one.map(port).collect()
 }
 
-/// The driver of a queue pair, with `depth` commands of up to `block_bytes` in flight.
+/// The driver of a queue pair, with up to `depth` commands of up to `block_bytes` bytes in flight.
 #[must_use]
 pub(crate) fn driver(device: &SsdDevice, depth: u32, block_bytes: u64) -> NvmeDriverConfig {
     NvmeDriverConfig {
@@ -119,7 +120,7 @@ impl DeviceModule for SsdPlan {
         tenant.table::<SsdKeys>().ssd.as_ref()
     }
 
-    /// Reads and writes of the media.
+    /// Limits of an SSD: reads and writes of its media.
     fn limits(&self, counted: &NvmeCounters) -> Vec<Limit> {
         let media = &self.config.media;
         let reads = media.read_rate.time_for(Bytes(counted.bytes_to_host));
@@ -130,7 +131,7 @@ impl DeviceModule for SsdPlan {
         ]
     }
 
-    /// The controller, with the number of the layout.
+    /// Builds the controller; its number in the layout is part of its seed.
     fn build(&self, place: &DevicePlace) -> NvmeController {
         let seed = self.seed.wrapping_add(1000 + place.number as u64);
         NvmeController::new(place.port, self.config.clone(), self.queue_pairs, seed)

@@ -44,7 +44,7 @@ const GUEST_CORES: (u32, u32) = (1, 28);
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct VhostSwitchKeys {
-    /// Who copies packets: the cores of the switch, or copy engines while these go on.
+    /// Copier of packets: the cores of the switch, or copy engines while the cores go on.
     pub by: CopierName,
     /// Cores that are the guest's; the others are the switch's, each with a queue pair of the NIC and one of
     /// the guest.
@@ -109,7 +109,7 @@ pub(crate) struct VhostSwitchPlan {
     buffer_bytes: u64,
     engines: Option<OffloadersPlan>,
     destination: Destination,
-    /// The NIC's, then those of copy engines.
+    /// Root ports of the NIC, then of the copy engines.
     ports: Vec<PortPlan>,
 }
 
@@ -119,7 +119,7 @@ impl ApplicationModule for VhostSwitchPlan {
     const METRICS: &'static [Metric<ApplicationCores>] = metrics::METRICS;
 
     fn inert(tenant: TenantRef<'_>) -> Vec<Inert> {
-        let mut inert = nic::inert(tenant.table::<NicKeys>(), Self::PACKETS, Arrivals::OfKeys);
+        let mut inert = nic::inert_keys(tenant.table::<NicKeys>(), Self::PACKETS, Arrivals::Keys);
         inert.extend(Inert::all(names::<SsdKeys>(), "vhost-switch uses no SSD"));
         inert.extend(Inert::all(names::<CbdmaKeys>(), "vhost-switch uses no CBDMA"));
         match tenant.table::<VhostSwitchKeys>().by {
@@ -130,12 +130,12 @@ impl ApplicationModule for VhostSwitchPlan {
                 let of_engines = of_engines.map(|key| format!("vhost_switch.{key}"));
                 inert.extend(Inert::all(of_engines, because));
             }
-            CopierName::Dsa => inert.extend(dsa::inert(tenant)),
+            CopierName::Dsa => inert.extend(dsa::inert_keys(tenant)),
         }
         inert
     }
 
-    /// A switch and its guest are two cores at least.
+    /// Raises the number of cores, unless the tenant states it: switch and guest have two cores at least.
     fn fill_in(tenant: &mut TenantMut<'_>) {
         let guests = tenant.table::<VhostSwitchKeys>().guest_cores;
         if !tenant.stated.contains("cores") && tenant.keys.cores <= guests {
@@ -151,15 +151,16 @@ impl ApplicationModule for VhostSwitchPlan {
         let of_switch = TenantKeys { cores, ..input.tenant.keys.clone() };
         let tenant = TenantRef { keys: &of_switch, ..input.tenant };
         let input = &TenantInput { tenant, ..input.clone() };
-        let card = Card::of(input)?;
+        let card = Card::for_tenant(input)?;
         card.check(input)?;
-        let source = SourcePlan::of_keys(input, &card)?;
+        let source = SourcePlan::from_keys(input, &card)?;
         let needs = DriverNeeds { receives: true, spacing: Spacing::OddLines, own_bytes: 0 };
-        let driver = DriverPlan::of(input, &card, needs);
+        let driver = DriverPlan::resolve(input, &card, needs);
         let mut ports = vec![nic::plan(input, &card, source)?];
         let shape = (keys.depth, input.table::<NicKeys>().burst);
-        let wanted = polled_engines("vhost_switch.by", ("vhost_switch.queues", keys.queues), shape);
-        let engines = engines(input, keys.by, &wanted)?;
+        let engine_needs =
+            polled_engines("vhost_switch.by", ("vhost_switch.queues", keys.queues), shape);
+        let engines = engines(input, keys.by, &engine_needs)?;
         ports.extend(engines.iter().flat_map(|it| it.ports.clone()));
         let (costs, copy, polling) = (input.costs()?, core_copy(input)?, driver.polling);
         Ok(Self {

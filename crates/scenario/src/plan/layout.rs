@@ -7,7 +7,7 @@
 use crate::contract::port::{DevicePlace, PortPlan};
 use crate::contract::tenant::SOCKETS;
 use crate::kinds::co_runner::CoRunnerKeys;
-use crate::kinds::{Application, DeviceKind};
+use crate::kinds::{Application, DeviceClass};
 use crate::scenario::Tenant;
 use model::device::DeviceId;
 use units::narrow::fit;
@@ -56,7 +56,7 @@ pub(crate) struct RootPort {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DeviceLayout {
     /// Its kind.
-    pub kind: DeviceKind,
+    pub kind: DeviceClass,
     /// Number of the tenant that it belongs to.
     pub tenant: usize,
     /// Its number among the devices of its kind, and its root port.
@@ -103,7 +103,7 @@ impl Layout {
         let port = RootPortId::at(self.ports.len());
         let mut name = String::new();
         for device in &plan.devices {
-            let kind = DeviceKind::ALL[device.kind()];
+            let kind = DeviceClass::ALL[device.kind()];
             let number = self.of_kind(kind).count();
             if name.is_empty() {
                 name = format!("{}{number}", kind.key());
@@ -113,7 +113,7 @@ impl Layout {
         self.ports.push(RootPort { name, tenant });
     }
 
-    fn of_kind(&self, kind: DeviceKind) -> impl Iterator<Item = &DeviceLayout> {
+    fn of_kind(&self, kind: DeviceClass) -> impl Iterator<Item = &DeviceLayout> {
         self.devices.iter().filter(move |device| device.kind == kind)
     }
 
@@ -130,7 +130,7 @@ impl Layout {
     }
 
     /// The devices of a kind that a tenant has.
-    pub(crate) fn devices_of_kind(&self, tenant: usize, kind: DeviceKind) -> Vec<DeviceId> {
+    pub(crate) fn devices_of_kind(&self, tenant: usize, kind: DeviceClass) -> Vec<DeviceId> {
         let of_kind = |id: &DeviceId| self.devices[id.index()].kind == kind;
         self.devices_of(tenant).filter(of_kind).collect()
     }

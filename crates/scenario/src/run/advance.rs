@@ -1,8 +1,8 @@
-//! Advances a machine batch after batch, and reads what each batch gave.
+//! Advances a machine batch after batch, and reads the counts of each batch.
 
-use super::batches::{Batch, tight_enough};
+use super::batches::{RunBatch, may_end};
 use super::statistics::LEAST_BATCHES;
-use super::{Progress, RunFailure, Simulation, Stopped, Watcher, sample};
+use super::{RunFailure, RunProgress, Simulation, Stopped, Watcher, sample};
 use crate::kinds;
 use crate::plan::layout::TenantLayout;
 use crate::run::assemble::ScenarioMachine;
@@ -37,35 +37,35 @@ impl Simulation {
         &self,
         machine: &mut ScenarioMachine<T>,
         watch: Watcher<'_>,
-    ) -> Result<(Vec<Batch>, StoppedBy), RunFailure> {
+    ) -> Result<(Vec<RunBatch>, StoppedBy), RunFailure> {
         let keys = &self.scenario.machine.run;
         // A replay with a number of loops runs completely, in a bounded number of batches.
         let whole = self.plan.packets_to_replay();
         let batch_packets = keys.batch_packets.max(whole.unwrap_or(0) / MOST_REPLAY_BATCHES);
         let longest_batch = if whole.is_some() { Picos::NEVER } else { LONGEST_BATCH };
-        let mut batches: Vec<Batch> = Vec::new();
-        let mut before = sample::read(machine);
+        let mut batches: Vec<RunBatch> = Vec::new();
+        let mut before = sample::read_sample(machine);
         loop {
             let goal = machine.progress() + batch_packets;
             let until = machine.now().saturating_add(longest_batch);
             let fraction = |machine: &ScenarioMachine<T>| match whole {
-                Some(all) => replayed(machine) as f64 / all as f64,
+                Some(all) => replay_progress(machine) as f64 / all as f64,
                 None => batches.len() as f64 / f64::from(keys.max_batches),
             };
             let goes_on = run_batch(machine, goal, until, |machine| {
-                let progress = Progress {
+                let progress = RunProgress {
                     packets: machine.progress(),
                     fraction: fraction(machine),
                     simulated_ns: machine.now().as_ns(),
                 };
                 watch(progress)
             })?;
-            let reading = sample::read(machine);
+            let reading = sample::read_sample(machine);
             let sample = reading.since(&before);
             let latency_ns = self.take_latencies(machine);
             let phases_ns = self.take_phases(machine);
             let one_way_ns = self.take_one_way_latencies(machine);
-            batches.push(Batch {
+            batches.push(RunBatch {
                 before: std::mem::replace(&mut before, reading),
                 sample,
                 latency_ns,
@@ -78,10 +78,10 @@ impl Simulation {
             if whole.is_some() || batches.len() < keys.min_batches as usize {
                 continue;
             }
-            if batches.iter().rev().take(LEAST_BATCHES).all(Batch::is_stalled) {
+            if batches.iter().rev().take(LEAST_BATCHES).all(RunBatch::is_stalled) {
                 return Ok((batches, StoppedBy::Stalled));
             }
-            if tight_enough(&batches, keys, &self.plan.layout.tenants) {
+            if may_end(&batches, keys, &self.plan.layout.tenants) {
                 return Ok((batches, StoppedBy::Interval));
             }
             if batches.len() >= keys.max_batches as usize {
@@ -90,7 +90,7 @@ impl Simulation {
         }
     }
 
-    /// Latencies of each tenant since the last call: of its packets, or of its requests.
+    /// Takes the latencies of each tenant since the last call, in ns: of its packets, or of its requests.
     fn take_latencies<T: Tracer>(&self, machine: &mut ScenarioMachine<T>) -> Vec<Histogram<u64>> {
         let of = |(number, tenant): (usize, &TenantLayout)| {
             let mut devices = self.plan.layout.devices_of(number);
@@ -109,7 +109,7 @@ impl Simulation {
         self.plan.layout.tenants.iter().enumerate().map(of).collect()
     }
 
-    /// Phases of the descriptors of each tenant since the last call, if it offloads operations.
+    /// Takes the phases of the descriptors of each tenant since the last call, in ns, if it offloads operations.
     fn take_phases<T: Tracer>(
         &self,
         machine: &mut ScenarioMachine<T>,
@@ -128,7 +128,8 @@ impl Simulation {
         self.plan.layout.tenants.iter().map(of).collect()
     }
 
-    /// Latencies since the last call, of each tenant, as the client at the other end measured them.
+    /// Takes the latencies of each tenant since the last call, in ns, that the client at the other end of its
+    /// wire measured, if there is one.
     fn take_one_way_latencies<T: Tracer>(
         &self,
         machine: &mut ScenarioMachine<T>,
@@ -142,8 +143,8 @@ impl Simulation {
     }
 }
 
-/// Runs slice after slice until the goal is reached or `until` has come. Returns whether any agent will
-/// act again.
+/// Runs a machine until its progress is `goal` or the simulated time is `until`. `watch` is called after each
+/// slice of some milliseconds. Returns whether any agent will act again.
 ///
 /// # Errors
 /// If `watch` stopped the run, or a resource is reserved further ahead than any queue of hardware.
@@ -173,8 +174,8 @@ pub fn run_batch<T: Tracer>(
     }
 }
 
-/// Packets that have arrived at the first device with a wire; without one, the work done.
-fn replayed<T: Tracer>(machine: &ScenarioMachine<T>) -> u64 {
+/// Progress of a replay: packets that have arrived at the first device with a wire, or else the work done.
+fn replay_progress<T: Tracer>(machine: &ScenarioMachine<T>) -> u64 {
     let offered = machine.devices.iter().find_map(kinds::packets_offered);
     offered.unwrap_or_else(|| machine.progress())
 }

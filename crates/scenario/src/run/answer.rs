@@ -1,4 +1,4 @@
-//! The outcome of a run and its causes, in a few sentences.
+//! The answer of a run: its outcome and the causes, in a few sentences.
 
 use crate::contract::application::Packets;
 use crate::contract::limit::LimitKind;
@@ -19,16 +19,17 @@ const PASSED: f64 = 0.98;
 /// Hit rates above this share leave nothing to explain.
 const HITS_PERCENT: f64 = 95.0;
 
-/// A finished run.
-pub(super) struct Finished<'a> {
+/// The facts of a run that its answer is composed of.
+pub(super) struct AnswerFacts<'a> {
     pub scenario: &'a Scenario,
     pub platform: &'a Platform,
     pub metrics: &'a BTreeMap<String, MetricResult>,
     pub limits: &'a [LimitResult],
 }
 
-impl Finished<'_> {
-    /// The main tenant's outcome, the resource that limits the machine, and where DMA writes go.
+impl AnswerFacts<'_> {
+    /// Composes the answer: the main tenant's outcome, the resource that limits the machine, and where DMA writes
+    /// go.
     pub(crate) fn answer(&self) -> String {
         let sentences: Vec<String> =
             [Some(self.outcome()), self.limit(), self.cache()].into_iter().flatten().collect();
@@ -53,58 +54,58 @@ impl Finished<'_> {
         let sent = self.number("throughput_gbps");
         if self.metrics.contains_key("one_way_latency_ns") {
             let median = self.part("one_way_latency_ns", "p50");
-            return format!("Half of the messages arrive within {}", time(median));
+            return format!("Half of the messages arrive within {}", duration_text(median));
         }
         if self.metrics.contains_key("target_reads_per_s") {
             return format!(
                 "{} thousand reads are answered per second, half of them within {}",
-                rounded(self.number("target_reads_per_s") / 1e3),
-                time(self.part("latency_ns", "p50"))
+                three_digits(self.number("target_reads_per_s") / 1e3),
+                duration_text(self.part("latency_ns", "p50"))
             );
         }
         match self.main().application().packets() {
             Packets::Forwarded | Packets::Received => self.arrivals(),
-            Packets::Sent => format!("{} Gbit/s are sent", rounded(sent)),
+            Packets::Sent => format!("{} Gbit/s are sent", three_digits(sent)),
             Packets::None if self.metrics.contains_key("ssd_read_gbytes_per_s") => format!(
                 "SSDs read {} GB/s and write {} GB/s",
-                rounded(self.number("ssd_read_gbytes_per_s")),
-                rounded(self.number("ssd_write_gbytes_per_s")),
+                three_digits(self.number("ssd_read_gbytes_per_s")),
+                three_digits(self.number("ssd_write_gbytes_per_s")),
             ),
             Packets::None => {
                 let is_offload = self.metrics.contains_key("offload_mops");
                 let work = if is_offload { "operations" } else { "units of work" };
                 format!(
                     "{} million {work} are done per second",
-                    rounded(self.number("work_per_s") / 1e6)
+                    three_digits(self.number("work_per_s") / 1e6)
                 )
             }
         }
     }
 
-    /// Share of the packets that the card drops.
-    fn lost(&self) -> f64 {
+    /// Share of the packets that the card drops, in percent.
+    fn loss_percent(&self) -> f64 {
         let dropped = self.number("rx_dropped");
         100.0 * dropped / (dropped + self.number("rx_packets"))
     }
 
     /// The share of the offered packets that was received, sent on or dropped.
     fn arrivals(&self) -> String {
-        let offered = rounded(self.number("offered_gbps"));
-        let lost = self.lost();
+        let offered = three_digits(self.number("offered_gbps"));
+        let lost = self.loss_percent();
         if lost > LOSS_PERCENT {
-            return format!("{} % of {offered} Gbit/s is dropped", rounded(lost));
+            return format!("{} % of {offered} Gbit/s is dropped", three_digits(lost));
         }
         let paused = self.number("paused");
         if paused > LOSS_PERCENT {
             return format!(
                 "{offered} Gbit/s arrive, and PAUSE frames stop the sender for {} % of the time",
-                rounded(paused)
+                three_digits(paused)
             );
         }
         // Packets, not bytes: answers have other sizes than requests.
         let (received, sent) = (self.number("rx_packets"), self.number("tx_packets"));
         if self.main().application().packets() == Packets::Forwarded && sent < PASSED * received {
-            let share = rounded(100.0 * sent / received);
+            let share = three_digits(100.0 * sent / received);
             return format!(
                 "{share} % of the packets of {offered} Gbit/s leave; the rest waits or is filtered"
             );
@@ -114,25 +115,25 @@ impl Finished<'_> {
 
     /// The resource that limits the main tenant if it loses packets; otherwise the busiest one.
     fn limit(&self) -> Option<String> {
-        let loses = self.lost() > LOSS_PERCENT || self.number("paused") > LOSS_PERCENT;
+        let loses = self.loss_percent() > LOSS_PERCENT || self.number("paused") > LOSS_PERCENT;
         let is_its = |limit: &&LimitResult| {
             limit.tenant.as_deref().is_none_or(|of| of == self.main().keys.name)
         };
-        // What arrives does not limit what is done with it.
+        // The rate of arrivals is no cause of losses.
         let is_cause = |limit: &&LimitResult| !(loses && limit.kind == LimitKind::WireIn);
         let LimitResult { kind, resource, utilisation_percent: busy, .. } =
             self.limits.iter().filter(is_its).find(is_cause)?;
-        let share = rounded(busy.min(100.0));
+        let share = three_digits(busy.min(100.0));
         if !loses {
             return Some(format!("Busiest: {resource}, {share} %"));
         }
-        let is_busy = format!("{} {} {share} % busy", capitalised(resource), kind.verb());
+        let is_busy = format!("{} {} {share} % busy", capitalise(resource), kind.verb());
         if *busy >= LIMITS_PERCENT {
             return Some(is_busy);
         }
         let blocked = self.part("time_in_regime", "sender_blocked");
         Some(if blocked >= BLOCKED_PERCENT {
-            let share = rounded(blocked);
+            let share = three_digits(blocked);
             format!("The cores wait for the card's send queue {share} % of the time. {is_busy}")
         } else {
             format!("Nothing is busy all the time. Busiest: {resource}, {share} %")
@@ -151,7 +152,7 @@ impl Finished<'_> {
         }
         let lines = format!("of the lines that {}", self.writers());
         if hits >= HITS_PERCENT {
-            return Some(format!("{} % {lines} hit the cache", rounded(hits)));
+            return Some(format!("{} % {lines} hit the cache", three_digits(hits)));
         }
         let llc = &self.platform.llc;
         let way = f64::from(llc.slices.value * llc.sets_per_slice.value) * LINE_BYTES as f64;
@@ -159,7 +160,7 @@ impl Finished<'_> {
         let hold = if ways == 1.0 { "way holds" } else { "ways hold" };
         Some(format!(
             "{} % {lines} miss the cache: {}the {ways} DDIO {hold} {}",
-            rounded(100.0 - hits),
+            three_digits(100.0 - hits),
             rings.unwrap_or_default(),
             mebibytes(ways * way)
         ))
@@ -176,7 +177,7 @@ impl Finished<'_> {
         }
     }
 
-    /// Data lines that a turn through all receive rings of the main tenant writes.
+    /// Bytes of the data lines that one turn through all receive rings of the main tenant writes.
     fn ring_bytes(&self) -> Option<f64> {
         let packets = self.number("rx_packets");
         if !self.main().application().packets().are_received() || packets.is_nan() || packets == 0.0
@@ -190,22 +191,26 @@ impl Finished<'_> {
     }
 }
 
-/// The name of a resource at the start of a sentence.
-fn capitalised(name: &str) -> String {
+/// Capitalises the name of a resource for the start of a sentence.
+fn capitalise(name: &str) -> String {
     let mut letters = name.chars();
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
 fn mebibytes(bytes: f64) -> String {
-    format!("{} MiB", rounded(bytes / f64::from(1 << 20)))
+    format!("{} MiB", three_digits(bytes / f64::from(1 << 20)))
 }
 
-fn time(ns: f64) -> String {
-    if ns < 1000.0 { format!("{} ns", rounded(ns)) } else { format!("{} µs", rounded(ns / 1e3)) }
+fn duration_text(ns: f64) -> String {
+    if ns < 1000.0 {
+        format!("{} ns", three_digits(ns))
+    } else {
+        format!("{} µs", three_digits(ns / 1e3))
+    }
 }
 
-/// Three digits, or the whole number if it has more.
-fn rounded(number: f64) -> String {
+/// Formats a number with three digits, or as a whole number if it has more.
+fn three_digits(number: f64) -> String {
     let digits = match number.abs() {
         size if size >= 99.95 => 0,
         size if size >= 9.995 => 1,
@@ -221,7 +226,7 @@ mod tests {
 
     #[test]
     fn numbers_have_three_digits_at_most() {
-        let texts = [0.004, 0.126, 1.0, 12.34, 99.96, 1234.5].map(rounded);
+        let texts = [0.004, 0.126, 1.0, 12.34, 99.96, 1234.5].map(three_digits);
         assert_eq!(texts, ["0", "0.13", "1", "12.3", "100", "1234"]);
     }
 }

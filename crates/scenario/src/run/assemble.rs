@@ -15,7 +15,7 @@ use workload::host_memory::HostMemory;
 /// The machine of a scenario.
 pub type ScenarioMachine<T> = Machine<Traffic, T>;
 
-/// Builds the machine of a plan, caches warm as at time zero.
+/// Builds the machine of a plan at time zero, with its caches filled.
 pub(crate) fn machine<T: Tracer>(plan: &Plan, tracer: T) -> ScenarioMachine<T> {
     let mut caches = Filling::new(&plan.machine.fabric, tracer);
     let mut memories = plan.machine.memories();
@@ -64,7 +64,7 @@ fn build_co_runners<T: Tracer>(
     }
 }
 
-/// All controllers that change settings while the machine runs.
+/// Builds all controllers that change settings while the machine runs.
 fn controllers<T: Tracer>(plan: &Plan) -> Vec<Box<dyn Controller<T>>> {
     let mut controllers: Vec<Box<dyn Controller<T>>> = Vec::new();
     if !plan.changes.is_empty() {

@@ -13,21 +13,21 @@ use model::software::DESCRIPTOR_PHASES;
 use std::collections::BTreeMap;
 use units::Id;
 
-/// One batch.
-pub(crate) struct Batch {
-    /// The reading at its start.
+/// One batch of a run.
+pub(crate) struct RunBatch {
+    /// The reading of all counters at the start of the batch.
     pub(crate) before: Sample,
-    /// The counts in it.
+    /// The counts of the batch: the difference of the readings at its end and its start.
     pub(crate) sample: Sample,
-    /// Latencies of each tenant: of its packets, from arrival to departure, or of its requests.
+    /// Latencies of each tenant, in ns: of its packets, from arrival to departure, or of its requests.
     pub(crate) latency_ns: Vec<Histogram<u64>>,
-    /// Phases of each tenant's descriptors, if it offloads operations.
+    /// Phases of each tenant's descriptors, in ns, if it offloads operations.
     pub(crate) phases_ns: Vec<Option<[Histogram<u64>; DESCRIPTOR_PHASES]>>,
-    /// Latencies of each tenant that the client at the other end of its wire measured, if there is one.
+    /// Latencies of each tenant, in ns, that the client at the other end of its wire measured, if there is one.
     pub(crate) one_way_ns: Vec<Option<Histogram<u64>>>,
 }
 
-impl Batch {
+impl RunBatch {
     /// Whether packets arrived and none left.
     pub(crate) fn is_stalled(&self) -> bool {
         let arrived: u64 = self.sample.devices.iter().map(DeviceSample::packets_offered).sum();
@@ -37,39 +37,39 @@ impl Batch {
 
 /// A metric of the machine or its main tenant that determines warm-up and end.
 struct Criterion {
-    of: fn(&Sample) -> f64,
+    measure: fn(&Sample) -> f64,
     /// Half width of its interval at which the run may stop, for a given mean.
     wanted: fn(&RunKeys, f64) -> f64,
 }
 
 const CRITERIA: [Criterion; 3] = [
     Criterion {
-        of: |s| rate(s.counters.pcie_write_hits, s.counters.pcie_write_misses),
+        measure: |s| rate(s.counters.pcie_write_hits, s.counters.pcie_write_misses),
         wanted: |keys, _| keys.hit_rate_interval_points,
     },
     Criterion {
-        of: |s| rate(s.counters.pcie_read_hits, s.counters.pcie_read_misses),
+        measure: |s| rate(s.counters.pcie_read_hits, s.counters.pcie_read_misses),
         wanted: |keys, _| keys.hit_rate_interval_points,
     },
     Criterion {
-        of: |s| s.progress as f64 / s.span.as_ns().max(1e-3),
+        measure: |s| s.progress as f64 / s.span.as_ns().max(1e-3),
         wanted: |keys, mean| mean * keys.throughput_interval_percent / 100.0,
     },
 ];
 
-/// In percent; without events there is no rate, and no run ends because of it.
+/// Hit rate in percent. Without events it is NaN, and no run ends because of it.
 fn rate(hits: u64, misses: u64) -> f64 {
     100.0 * hits as f64 / (hits + misses) as f64
 }
 
-fn series(batches: &[Batch], criterion: &Criterion) -> Vec<f64> {
-    batches.iter().map(|batch| (criterion.of)(&batch.sample)).collect()
+fn series(batches: &[RunBatch], criterion: &Criterion) -> Vec<f64> {
+    batches.iter().map(|batch| (criterion.measure)(&batch.sample)).collect()
 }
 
 /// Work of a tenant per nanosecond. A tenant beside the main one determines warm-up and end by it alone:
 /// it may be much slower, and warm up for longer.
-fn work_rates(batches: &[Batch], tenant: &TenantLayout) -> Vec<f64> {
-    let rate = |Batch { sample, .. }: &Batch| {
+fn work_rates(batches: &[RunBatch], tenant: &TenantLayout) -> Vec<f64> {
+    let rate = |RunBatch { sample, .. }: &RunBatch| {
         let work: u64 = tenant.cores.iter().map(|core| sample.software[core.index()].work).sum();
         work as f64 / sample.span.as_ns().max(1e-3)
     };
@@ -78,22 +78,26 @@ fn work_rates(batches: &[Batch], tenant: &TenantLayout) -> Vec<f64> {
 
 /// The number of batches at the start that belong to the warm-up of some tenant, the main one first: half
 /// of them if the run has not settled.
-pub(crate) fn warm_up_of(batches: &[Batch], keys: &RunKeys, tenants: &[TenantLayout]) -> usize {
+pub(crate) fn warm_up_batches(
+    batches: &[RunBatch],
+    keys: &RunKeys,
+    tenants: &[TenantLayout],
+) -> usize {
     let cuts = CRITERIA.iter().map(|criterion| warm_up(&series(batches, criterion)));
     let beside = tenants.iter().skip(1).map(|tenant| warm_up(&work_rates(batches, tenant)));
-    let settled = settled_from(batches, keys).unwrap_or(batches.len() / 2);
+    let settled = first_settled_batch(batches, keys).unwrap_or(batches.len() / 2);
     cuts.chain(beside).max().unwrap_or_default().max(settled)
 }
 
-/// Whether the measurements no longer depend on the empty start.
-pub(crate) fn has_settled(batches: &[Batch], keys: &RunKeys) -> bool {
-    settled_from(batches, keys).is_some()
+/// Whether the run has settled: its measurements no longer depend on the empty start.
+pub(crate) fn has_settled(batches: &[RunBatch], keys: &RunKeys) -> bool {
+    first_settled_batch(batches, keys).is_some()
 }
 
 /// The batch in the first half from which on queues have stopped filling: the backlog of received
 /// packets that have not left changes by no more, relative to the packets received, than the allowed
 /// error of throughput. Not before every entry of the receive rings has been used.
-fn settled_from(batches: &[Batch], keys: &RunKeys) -> Option<usize> {
+fn first_settled_batch(batches: &[RunBatch], keys: &RunKeys) -> Option<usize> {
     let last = &batches.last()?.sample;
     let mut received = 0;
     let mut settled = None;
@@ -110,14 +114,14 @@ fn settled_from(batches: &[Batch], keys: &RunKeys) -> Option<usize> {
 }
 
 /// Whether a run may end: every tenant has settled, and every interval is tight.
-pub(crate) fn tight_enough(batches: &[Batch], keys: &RunKeys, tenants: &[TenantLayout]) -> bool {
-    let rest = &batches[warm_up_of(batches, keys, tenants)..];
+pub(crate) fn may_end(batches: &[RunBatch], keys: &RunKeys, tenants: &[TenantLayout]) -> bool {
+    let rest = &batches[warm_up_batches(batches, keys, tenants)..];
     has_settled(batches, keys)
         && CRITERIA.iter().all(|criterion| is_tight(rest, keys, criterion))
-        && tenants.iter().skip(1).all(|tenant| works_evenly(rest, keys, tenant))
+        && tenants.iter().skip(1).all(|tenant| has_steady_work(rest, keys, tenant))
 }
 
-fn is_tight(measured: &[Batch], keys: &RunKeys, criterion: &Criterion) -> bool {
+fn is_tight(measured: &[RunBatch], keys: &RunKeys, criterion: &Criterion) -> bool {
     let series = series(measured, criterion);
     // A machine whose devices move no lines has no hit rates to wait for.
     if series.iter().all(|value| value.is_nan()) {
@@ -127,16 +131,21 @@ fn is_tight(measured: &[Batch], keys: &RunKeys, criterion: &Criterion) -> bool {
     half_width_95(&series).is_some_and(|half| half <= wanted && wanted > 0.0)
 }
 
-/// Whether the interval of a tenant's work over the measured batches is tight.
-pub(crate) fn works_evenly(measured: &[Batch], keys: &RunKeys, tenant: &TenantLayout) -> bool {
+/// Whether the 95 % interval of a tenant's work over the measured batches is no wider than
+/// `run.throughput_interval_percent` allows.
+pub(crate) fn has_steady_work(
+    measured: &[RunBatch],
+    keys: &RunKeys,
+    tenant: &TenantLayout,
+) -> bool {
     let rates = work_rates(measured, tenant);
     let wanted = mean(&rates) * keys.throughput_interval_percent / 100.0;
     half_width_95(&rates).is_some_and(|half| half <= wanted && wanted > 0.0)
 }
 
-/// All metrics but latencies of the measured batches; `end` is the reading after the last.
+/// Computes all metrics but latencies over the measured batches; `end` is the reading after the last.
 pub(crate) fn combine(
-    batches: &[Batch],
+    batches: &[RunBatch],
     end: &Sample,
     layout: &Layout,
     core_ghz: f64,

@@ -31,12 +31,12 @@ const FAR_TAIL: Figure = ("p99.999", |h| h.value_at_quantile(0.999_99) as f64);
 /// Additional figures of a client's report.
 const CLIENT_FIGURES: [Figure; 2] = [FAR_TAIL, ("sd", |h| h.stdev())];
 
-/// A latency of a NIC from the histograms of its batches, in ns.
+/// The figures of a latency, in ns, from the histograms of all batches.
 pub(crate) fn metric(declared: &Declaration, batches: &[&Histogram<u64>]) -> MetricResult {
     figures(declared, batches, &FIGURES)
 }
 
-/// As [`metric`], with the farthest tail.
+/// The figures of [`metric`] and the farthest tail, the 99.999th percentile.
 pub(crate) fn metric_with_far_tail(
     declared: &Declaration,
     batches: &[&Histogram<u64>],
@@ -44,7 +44,7 @@ pub(crate) fn metric_with_far_tail(
     figures(declared, batches, &[FIGURES.as_slice(), &[FAR_TAIL]].concat())
 }
 
-/// As [`metric`], with the figures of a client's report: the farthest tail, the standard deviation, and
+/// The figures of [`metric`] and those of a client's report: the farthest tail, the standard deviation, and
 /// the half width of the 99 % interval of the mean.
 pub(crate) fn metric_of_client(
     declared: &Declaration,

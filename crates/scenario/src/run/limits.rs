@@ -1,4 +1,4 @@
-//! What limited a run: how busy every resource was that requests queue for.
+//! The limits of a run: how busy every resource was that requests queue for.
 
 use crate::contract::limit::LimitKind;
 use crate::contract::sample::Sample;
@@ -9,7 +9,8 @@ use crate::run::result::LimitResult;
 use model::fabric::Resource;
 use units::{CoreId, Id, Picos, RootPortId};
 
-/// Every resource, the busiest first. `resources` names those whose times `measured` has.
+/// The utilisation of every resource in use, the busiest first. `resources` names those whose busy times
+/// `measured` has, in the same order.
 pub(super) fn limits(plan: &Plan, resources: &[Resource], measured: &Sample) -> Vec<LimitResult> {
     let layout = &plan.layout;
     let limit = |kind, resource, tenant: Option<usize>, busy: Picos| LimitResult {

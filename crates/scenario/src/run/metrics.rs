@@ -17,16 +17,16 @@ use crate::contract::metric::{Entry, Numbers, Scope, entries, entry, measured};
 use crate::contract::sample::Sample;
 use crate::contract::tenant::MAIN;
 use crate::kinds::root_port::metrics as root_port;
-use crate::kinds::{Application, DeviceKind};
+use crate::kinds::{Application, DeviceClass};
 use crate::plan::layout::Layout;
 use std::collections::{BTreeMap, BTreeSet};
 use units::Id;
 
-/// All metrics of a run, the machine's, then each tenant's. Latencies are separate: they come from
-/// histograms.
+/// All metrics of a run but its latencies, which come from histograms: first those of the machine, then those
+/// of each tenant.
 #[must_use]
 pub fn all(layout: &Layout, core_ghz: f64) -> Vec<Measured> {
-    let machine = || machine::Machine { agents: layout.agent_names() };
+    let machine = || machine::MachineAgents { agents: layout.agent_names() };
     let mut metrics: Vec<Measured> = measured(cache::METRICS, "", machine()).collect();
     metrics.extend(measured(memory::METRICS, "", machine()));
     metrics.extend(measured(core::METRICS, "", machine()));
@@ -35,7 +35,7 @@ pub fn all(layout: &Layout, core_ghz: f64) -> Vec<Measured> {
         metrics.extend(measured(probe::METRICS, "", probe::ProbingCores { numbers }));
     }
     for (number, tenant) in layout.tenants.iter().enumerate() {
-        metrics.extend(of_cores(layout, number, core_ghz));
+        metrics.extend(core_metrics(layout, number, core_ghz));
         let cores = tenant.cores.iter().map(|core| core.index()).collect();
         let own = ApplicationCores { cores };
         let of_application = tenant.application.metrics();
@@ -45,16 +45,16 @@ pub fn all(layout: &Layout, core_ghz: f64) -> Vec<Measured> {
             let movers = offload::Movers { cores };
             metrics.extend(measured(offload::METRICS, &prefix(&tenant.name), movers));
         }
-        for kind in DeviceKind::ALL {
+        for kind in DeviceClass::ALL {
             let devices = layout.devices_of_kind(number, kind);
-            metrics.extend(kind.measured(&prefix(&tenant.name), &devices));
+            metrics.extend(kind.tenant_metrics(&prefix(&tenant.name), &devices));
         }
-        metrics.extend(of_root_ports(layout, number));
+        metrics.extend(root_port_metrics(layout, number));
     }
     metrics
 }
 
-fn of_cores(
+fn core_metrics(
     layout: &Layout,
     number: usize,
     core_ghz: f64,
@@ -68,7 +68,7 @@ fn of_cores(
 
 /// The hit rates of the main tenant's root ports carry its name, also where it is the only tenant: the
 /// plain names stand for all devices together.
-fn of_root_ports(layout: &Layout, number: usize) -> Vec<Measured> {
+fn root_port_metrics(layout: &Layout, number: usize) -> Vec<Measured> {
     let numbers: Vec<usize> = layout.ports_of(number).map(Id::index).collect();
     let Some(&first) = numbers.first() else { return Vec::new() };
     let tenant = &layout.tenants[number];
@@ -84,13 +84,14 @@ fn of_root_ports(layout: &Layout, number: usize) -> Vec<Measured> {
     metrics
 }
 
-/// Prefix of the names of a tenant's metrics.
+/// Prefix of the names of a tenant's metrics: the tenant's name and a colon, empty for the main tenant.
 #[must_use]
 pub(crate) fn prefix(tenant: &str) -> String {
     if tenant == MAIN { String::new() } else { format!("{tenant}:") }
 }
 
-/// The metrics of a batch in a timeline. One of several by name is called `METRIC.NAME`, as in tables.
+/// The metrics of a batch that timelines show. A number of a metric with several is called `METRIC.NAME`, as in
+/// tables.
 #[must_use]
 pub(crate) fn timeline(layout: &Layout, core_ghz: f64, sample: &Sample) -> BTreeMap<String, f64> {
     let shown = all(layout, core_ghz).into_iter().filter(|metric| metric.declaration.in_timeline);
@@ -104,7 +105,7 @@ pub(crate) fn timeline(layout: &Layout, core_ghz: f64, sample: &Sample) -> BTree
     shown.flat_map(numbers).collect()
 }
 
-/// Every metric, each name once, in the order of the tables.
+/// The reference of all metrics that exist, each name once, in the order of the tables.
 #[must_use]
 pub fn reference() -> Vec<Entry> {
     use Scope::{Machine, Tenant};
@@ -116,7 +117,7 @@ pub fn reference() -> Vec<Entry> {
         .chain(entries(root_port::METRICS, Tenant))
         .chain(entries(root_port::SHARED_METRICS, Tenant))
         .chain(entries(root_port::ENGINE_METRICS, Tenant))
-        .chain(DeviceKind::ALL.into_iter().flat_map(DeviceKind::metrics))
+        .chain(DeviceClass::ALL.into_iter().flat_map(DeviceClass::metrics))
         .chain(entries(memory::METRICS, Machine))
         .chain(entries(core::TENANT_METRICS, Tenant))
         .chain(entries(core::METRICS, Machine))

@@ -1,4 +1,4 @@
-//! What the cores of a run did of the logs of descriptors that they replay, phase by phase.
+//! Results of replayed logs of descriptors, phase by phase.
 
 use crate::contract::application::LogPhase;
 use crate::plan::layout::TenantLayout;
@@ -11,8 +11,12 @@ use model::tracer::Tracer;
 use std::collections::BTreeMap;
 use units::Id;
 
-/// The logs of all tenants that replay one, as engines did them, or cores if there are none.
-pub(super) fn of<T: Tracer>(plan: &Plan, machine: &ScenarioMachine<T>) -> Vec<ReplayResult> {
+/// The results of all tenants that replay a log: the times of engines, or those of cores if a tenant has no
+/// engines.
+pub(super) fn replay_results<T: Tracer>(
+    plan: &Plan,
+    machine: &ScenarioMachine<T>,
+) -> Vec<ReplayResult> {
     let all = plan.tenants.iter().zip(&plan.layout.tenants);
     let replaying = all.filter(|(tenant, _)| !tenant.application.phases_of_log().is_empty());
     let of_tenant = |(tenant, layout): (&TenantPlan, &TenantLayout)| {
@@ -89,19 +93,19 @@ fn notes(total: &ReplayedPhaseResult) -> Vec<String> {
 }
 
 impl RunResult {
-    /// Adds what a run of the same scenario without engines took.
+    /// Adds the times of a run of the same scenario without engines, and puts the comparison before the answer.
     pub(crate) fn compare_replays(&mut self, by_cores: &Self) {
         for (replay, other) in self.replays.iter_mut().zip(&by_cores.replays) {
             replay.compare(other);
         }
-        if let Some(compared) = self.replays.iter().find_map(sentence) {
+        if let Some(compared) = self.replays.iter().find_map(comparison_sentence) {
             self.answer = format!("{compared}. {}", self.answer);
         }
     }
 }
 
-/// The total in words.
-fn sentence(replay: &ReplayResult) -> Option<String> {
+/// The sentence that compares engines and cores over the whole log; `None` if one of the times is missing.
+fn comparison_sentence(replay: &ReplayResult) -> Option<String> {
     let total = &replay.total;
     let (engines, core) = (total.engines_ns?, total.core_ns?);
     let ratio = total.core_by_engines?;

@@ -54,14 +54,14 @@ pub struct RunResult {
     pub testbed: Option<Testbed>,
     /// Parameters of platform and testbed that were chosen by fitting.
     pub fitted_parameters: Vec<FittedParameter>,
-    /// What people should know of the input, and of tenants that have not settled.
+    /// Remarks on the input, and on tenants that have not settled.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Of several tenants, those whose work still varied by more than run.throughput_interval_percent when
     /// the run ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unsettled: Vec<String>,
-    /// What happened and why, in words.
+    /// The answer: the outcome of the run and its causes, in words.
     pub answer: String,
     /// Resources that requests queue for, the busiest first; those without use are left out.
     pub limits: Vec<LimitResult>,
@@ -93,7 +93,7 @@ pub struct RunResult {
 /// Measurements between the end of the previous point, or time zero, and this one.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TimelinePoint {
-    /// Simulated time at its end.
+    /// Simulated time at the end of the point.
     pub until_ns: f64,
     /// Numbers by name, those of a metric with several as `METRIC.NAME`; null where nothing was counted.
     #[schemars(with = "BTreeMap<String, Option<f64>>")]
@@ -104,7 +104,7 @@ pub struct TimelinePoint {
 /// same size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MissKindCounts {
-    /// Hits.
+    /// Hits, anti-conflict hits included.
     pub hits: u64,
     /// Hits where the fully associative cache missed.
     pub anti_conflict_hits: u64,
@@ -112,16 +112,16 @@ pub struct MissKindCounts {
     pub compulsory: u64,
     /// Misses that the fully associative cache has too.
     pub capacity: u64,
-    /// Misses where it hits: caused by sets, way masks or the replacement policy.
+    /// Misses where the fully associative cache hits: caused by sets, way masks or the replacement policy.
     pub conflict: u64,
     /// Misses of lines that a device write to memory had invalidated.
     pub invalidated: u64,
 }
 
 impl MissKindCounts {
-    /// The counts of a shadow.
+    /// Converts the counts of a shadow cache, the fully associative one.
     #[must_use]
-    pub(crate) fn of(counts: &AccessCounts) -> Self {
+    pub(crate) fn from_shadow(counts: &AccessCounts) -> Self {
         Self {
             hits: counts.hits,
             anti_conflict_hits: counts.anti_conflict_hits,
@@ -136,7 +136,7 @@ impl MissKindCounts {
 /// A resource that requests queue for.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LimitResult {
-    /// Its kind.
+    /// Kind of the resource.
     pub kind: LimitKind,
     /// The resource in words.
     pub resource: String,
@@ -165,16 +165,16 @@ pub enum StoppedBy {
     SourceEnded,
 }
 
-/// A metric.
+/// A metric of a run, with its interval.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MetricResult {
-    /// Its value, or values by name; null where nothing was counted.
+    /// Value of the metric, or values by name; null where nothing was counted.
     pub value: Numbers,
     /// Half width of the 95 % interval; null if the run was too short for one.
     pub ci95: Intervals,
-    /// Unit of both.
+    /// Unit of value and interval.
     pub unit: &'static str,
-    /// Its appearance in tables.
+    /// Group and label of the metric in tables.
     #[serde(flatten)]
     pub description: Description,
 }
@@ -192,9 +192,9 @@ pub enum Intervals {
 /// The story of one descriptor of a copy engine.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DescriptorTrace {
-    /// Its number, in the order in which cores prepared descriptors.
+    /// Number of the descriptor, from 0, in the order in which cores prepared descriptors.
     pub descriptor: u64,
-    /// When software began to fill it in.
+    /// Simulated time at which software began to fill the descriptor in.
     pub begun_ns: f64,
     /// The phases that it has passed, in order.
     pub phases: Vec<TracePhase>,
@@ -204,14 +204,14 @@ pub struct DescriptorTrace {
     pub left_out: u64,
 }
 
-/// A phase of a descriptor.
+/// A phase that a descriptor has passed.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TracePhase {
-    /// Its name.
+    /// Name of the phase.
     pub phase: String,
-    /// Its end.
+    /// Simulated time at the end of the phase.
     pub until_ns: f64,
-    /// From the end of the phase before.
+    /// Time from the end of the phase before to the end of this one.
     pub took_ns: f64,
 }
 
@@ -220,9 +220,9 @@ pub struct TracePhase {
 pub struct TraceEvent {
     /// Simulated time.
     pub time_ns: f64,
-    /// The agent.
+    /// Name of the agent that did the operation.
     pub agent: String,
-    /// The operation.
+    /// Name of the operation.
     pub operation: String,
     /// Line within the packet, or within its part of a descriptor, from 0.
     pub line: u64,
@@ -238,7 +238,7 @@ pub struct TraceEvent {
 /// A line that was evicted for a line of the traced packet.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TraceEviction {
-    /// Its line address: the physical address divided by 64.
+    /// Address of the evicted line: the physical address divided by 64.
     pub address_line: u64,
     /// The agent that wrote its content.
     pub owner: String,

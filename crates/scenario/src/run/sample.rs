@@ -1,4 +1,4 @@
-//! Reads a machine.
+//! Reads all counters of a machine into a sample.
 
 use crate::contract::sample::{PortSample, Sample};
 use crate::kinds;
@@ -12,8 +12,8 @@ use model::tracer::Tracer;
 use units::narrow::fit;
 use units::{CoreId, Id, RootPortId};
 
-/// All readings of a machine.
-pub fn read<T: Tracer>(machine: &ScenarioMachine<T>) -> Sample {
+/// Reads all counters of a machine at its simulated time.
+pub fn read_sample<T: Tracer>(machine: &ScenarioMachine<T>) -> Sample {
     let (fabric, levels) = (&machine.fabric, machine.levels());
     let agents = fabric.agents();
     let cores = (0..machine.software.len()).map(CoreId::at);

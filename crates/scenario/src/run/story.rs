@@ -1,4 +1,4 @@
-//! The trace of a packet, line or descriptor as text.
+//! The trace of a packet, a line or a descriptor, with names in place of numbers.
 
 use crate::plan::layout::Layout;
 use crate::run::result::{DescriptorTrace, TraceEvent, TraceEviction, TracePhase};
@@ -8,22 +8,23 @@ use model::tracer::{
 };
 use units::LineAddr;
 
-/// Events of the watched packet's lines, in time order; lines count from its first.
+/// Events of the watched packet's lines, in time order. Lines count from the packet's first.
 #[must_use]
-pub fn of_packet(tracer: &WatchPacket, layout: &Layout) -> Vec<TraceEvent> {
+pub fn packet_trace(tracer: &WatchPacket, layout: &Layout) -> Vec<TraceEvent> {
     let Some(first) = tracer.first_line() else { return Vec::new() };
-    tell(&tracer.events, layout, first.0)
+    trace_events(&tracer.events, layout, first.0)
 }
 
 /// Events of the watched line, in time order; lines are line addresses.
 #[must_use]
-pub(crate) fn of_line(tracer: &WatchLine, layout: &Layout) -> Vec<TraceEvent> {
-    tell(&tracer.events, layout, 0)
+pub(crate) fn line_trace(tracer: &WatchLine, layout: &Layout) -> Vec<TraceEvent> {
+    trace_events(&tracer.events, layout, 0)
 }
 
-/// The story of the watched descriptor, if software has begun it; `number` is its own.
+/// The phases and events of the watched descriptor, which has the number `number`; `None` if software has not
+/// begun it.
 #[must_use]
-pub(crate) fn of_descriptor(
+pub(crate) fn descriptor_trace(
     tracer: &WatchDescriptor,
     number: u64,
     layout: &Layout,
@@ -34,20 +35,24 @@ pub(crate) fn of_descriptor(
     let phases = passed.map(|(&phase, &until)| {
         let took = until.saturating_sub(before);
         before = before.max(until);
-        TracePhase { phase: name_of(phase).into(), until_ns: until.as_ns(), took_ns: took.as_ns() }
+        TracePhase {
+            phase: phase_name(phase).into(),
+            until_ns: until.as_ns(),
+            took_ns: took.as_ns(),
+        }
     });
     let phases = phases.collect();
-    let mut events = tell(&tracer.events, layout, 0);
+    let mut events = trace_events(&tracer.events, layout, 0);
     for event in &mut events {
         if let Some((role, line)) = tracer.role_of(LineAddr(event.line)) {
-            (event.part, event.line) = (Some(part(role).into()), line);
+            (event.part, event.line) = (Some(role_name(role).into()), line);
         }
     }
     let left_out = tracer.left_out;
     Some(DescriptorTrace { descriptor: number, begun_ns: begun.as_ns(), phases, events, left_out })
 }
 
-fn name_of(phase: DescriptorPhase) -> &'static str {
+fn phase_name(phase: DescriptorPhase) -> &'static str {
     match phase {
         DescriptorPhase::Begun => "begun",
         DescriptorPhase::Prepared => "prepared",
@@ -63,7 +68,7 @@ fn name_of(phase: DescriptorPhase) -> &'static str {
     }
 }
 
-fn part(role: LineRole) -> &'static str {
+fn role_name(role: LineRole) -> &'static str {
     match role {
         LineRole::Descriptor => "descriptor",
         LineRole::List => "list",
@@ -73,7 +78,7 @@ fn part(role: LineRole) -> &'static str {
     }
 }
 
-fn tell(events: &[Event], layout: &Layout, first_line: u64) -> Vec<TraceEvent> {
+fn trace_events(events: &[Event], layout: &Layout, first_line: u64) -> Vec<TraceEvent> {
     let names = layout.agent_names();
     let name = |agent: AgentId| names[usize::from(agent.0)].clone();
     let mut events: Vec<&Event> = events.iter().collect();
@@ -83,10 +88,10 @@ fn tell(events: &[Event], layout: &Layout, first_line: u64) -> Vec<TraceEvent> {
         .map(|event| TraceEvent {
             time_ns: event.time.as_ns(),
             agent: name(event.agent),
-            operation: operation(event.operation).into(),
+            operation: operation_name(event.operation).into(),
             line: event.line.0.wrapping_sub(first_line),
             part: None,
-            found: found(event.found),
+            found: outcome_name(event.found),
             evicted: event.pushed_out.map(|pushed_out| TraceEviction {
                 address_line: pushed_out.line.0,
                 owner: name(pushed_out.owner),
@@ -97,7 +102,7 @@ fn tell(events: &[Event], layout: &Layout, first_line: u64) -> Vec<TraceEvent> {
         .collect()
 }
 
-fn operation(operation: LineOperation) -> &'static str {
+fn operation_name(operation: LineOperation) -> &'static str {
     match operation {
         LineOperation::DmaWriteFull => "DMA write (ItoM)",
         LineOperation::DmaWritePartial => "DMA write, partial (RFO)",
@@ -114,7 +119,7 @@ fn operation(operation: LineOperation) -> &'static str {
     }
 }
 
-fn found(found: Found) -> String {
+fn outcome_name(found: Found) -> String {
     match found {
         Found::L1 => "L1D".into(),
         Found::L2 => "L2".into(),

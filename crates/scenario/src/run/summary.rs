@@ -1,8 +1,8 @@
-//! Makes the result of a run that has ended.
+//! Computes the result of a run that has ended.
 
-use super::answer::Finished;
-use super::batches::{Batch, combine, has_settled, warm_up_of, works_evenly};
-use super::{Ended, Simulation, latency, limits, replays, sample};
+use super::answer::AnswerFacts;
+use super::batches::{RunBatch, combine, has_settled, has_steady_work, warm_up_batches};
+use super::{EndedRun, Simulation, latency, limits, replays, sample};
 use crate::contract::hardware::placement_of_lines;
 use crate::contract::sample::Sample;
 use crate::facts::platform::FittedParameter;
@@ -17,27 +17,28 @@ use model::tracer::Tracer;
 use std::collections::BTreeMap;
 
 impl Simulation {
-    /// The result of a run that has ended.
+    /// Computes the result of a run that has ended on `machine`.
     pub(super) fn summarize<T: Tracer>(
         &self,
         machine: &ScenarioMachine<T>,
-        ended: &Ended,
+        ended: &EndedRun,
     ) -> RunResult {
-        let Ended { stopped_by, wall_s, .. } = *ended;
+        let EndedRun { stopped_by, wall_s, .. } = *ended;
         let keys = &self.scenario.machine.run;
         let simulated = machine.now();
         let line_ops = machine.fabric.counters().line_ops;
         let (warm_up, measured_batches) = self.split_warm_up(ended);
-        let end = sample::read(machine);
+        let end = sample::read_sample(machine);
         let measured = end.since(&measured_batches[0].before);
         let metrics = self.combine(measured_batches, &end);
         let resources: Vec<Resource> =
             machine.fabric.resources(simulated).map(|state| state.resource).collect();
         let limits = limits::limits(&self.plan, &resources, &measured);
         let (scenario, platform) = (&self.scenario, &self.platform);
-        let finished = Finished { scenario, platform, metrics: &metrics, limits: &limits };
+        let finished = AnswerFacts { scenario, platform, metrics: &metrics, limits: &limits };
         let source_ended = stopped_by == StoppedBy::SourceEnded;
-        let unsettled = if source_ended { Vec::new() } else { self.unsettled(measured_batches) };
+        let unsettled =
+            if source_ended { Vec::new() } else { self.unsettled_tenants(measured_batches) };
         RunResult {
             scenario: self.scenario.clone(),
             seed: self.seed,
@@ -55,13 +56,13 @@ impl Simulation {
             line_ops_per_s: line_ops as f64 / wall_s,
             real_time_factor: simulated.as_seconds() / wall_s,
             testbed: self.scenario.testbed.clone(),
-            fitted_parameters: self.fitted(),
+            fitted_parameters: self.fitted_parameters(),
             notes: self.notes(&unsettled),
             unsettled,
             answer: finished.answer(),
             limits,
             metrics,
-            replays: replays::of(&self.plan, machine),
+            replays: replays::replay_results(&self.plan, machine),
             timeline: self.timeline(&ended.batches),
             trace: None,
             trace_address: None,
@@ -71,25 +72,25 @@ impl Simulation {
         }
     }
 
-    /// What was chosen by fitting, of the platform and of the testbed's settings.
-    fn fitted(&self) -> Vec<FittedParameter> {
+    /// Parameters of the platform, and settings of the testbed, that were chosen by fitting.
+    fn fitted_parameters(&self) -> Vec<FittedParameter> {
         let settings = self.scenario.testbed.iter().flat_map(Testbed::fitted);
         self.platform.fitted().into_iter().chain(settings).collect()
     }
 
     /// Batches of the warm-up, and those that count. A run that ended by itself counts whole.
-    fn split_warm_up<'a>(&self, ended: &'a Ended) -> (&'a [Batch], &'a [Batch]) {
+    fn split_warm_up<'a>(&self, ended: &'a EndedRun) -> (&'a [RunBatch], &'a [RunBatch]) {
         let skipped = match ended.stopped_by {
             StoppedBy::SourceEnded | StoppedBy::Stalled => 0,
             StoppedBy::Interval | StoppedBy::Cap => {
                 let keys = &self.scenario.machine.run;
-                warm_up_of(&ended.batches, keys, &self.plan.layout.tenants)
+                warm_up_batches(&ended.batches, keys, &self.plan.layout.tenants)
             }
         };
         ended.batches.split_at(skipped)
     }
 
-    /// What a reader should know: of the scenario, of the plan, of tenants that have not settled.
+    /// Remarks of the result: on the scenario, on the plan, on tenants that have not settled.
     fn notes(&self, unsettled: &[String]) -> Vec<String> {
         let of_tenants = unsettled.iter().map(|tenant| {
             format!(
@@ -100,15 +101,15 @@ impl Simulation {
         self.scenario.notes().chain(self.plan.notes()).chain(of_tenants).collect()
     }
 
-    /// Tenants whose work varies by more than the run was to end at, if there are several: each has a
-    /// pace of its own, and the main one's batches may be short for another.
-    fn unsettled(&self, measured: &[Batch]) -> Vec<String> {
+    /// Names of the tenants, if there are several, whose work varies by more than the run was to end at. Each
+    /// tenant has a pace of its own, and the main one's batches may be short for another.
+    fn unsettled_tenants(&self, measured: &[RunBatch]) -> Vec<String> {
         let tenants = &self.plan.layout.tenants;
         if tenants.len() < 2 {
             return Vec::new();
         }
         let keys = &self.scenario.machine.run;
-        let varying = tenants.iter().filter(|tenant| !works_evenly(measured, keys, tenant));
+        let varying = tenants.iter().filter(|tenant| !has_steady_work(measured, keys, tenant));
         varying.map(|tenant| tenant.name.clone()).collect()
     }
 
@@ -117,11 +118,11 @@ impl Simulation {
     }
 
     /// Metrics batch by batch, including the warm-up, if the scenario has a timeline.
-    fn timeline(&self, batches: &[Batch]) -> Vec<TimelinePoint> {
+    fn timeline(&self, batches: &[RunBatch]) -> Vec<TimelinePoint> {
         if !self.scenario.has_timeline() {
             return Vec::new();
         }
-        let point = |batch: &Batch| TimelinePoint {
+        let point = |batch: &RunBatch| TimelinePoint {
             until_ns: (batch.before.span + batch.sample.span).as_ns(),
             metrics: metrics::timeline(&self.plan.layout, self.core_ghz(), &batch.sample),
         };
@@ -131,12 +132,12 @@ impl Simulation {
     /// Kinds of LLC misses by the name of their agent, of the measured time.
     fn miss_kinds(&self, measured: &Sample) -> Option<BTreeMap<String, MissKindCounts>> {
         let names = self.plan.layout.agent_names().into_iter();
-        let by_name = names.zip(measured.misses.iter().map(MissKindCounts::of));
+        let by_name = names.zip(measured.misses.iter().map(MissKindCounts::from_shadow));
         (!measured.misses.is_empty()).then(|| by_name.collect())
     }
 
     /// All metrics of the measured batches; `end` is the reading after the last.
-    fn combine(&self, batches: &[Batch], end: &Sample) -> BTreeMap<String, MetricResult> {
+    fn combine(&self, batches: &[RunBatch], end: &Sample) -> BTreeMap<String, MetricResult> {
         let mut results = combine(batches, end, &self.plan.layout, self.core_ghz());
         for (number, tenant) in self.plan.layout.tenants.iter().enumerate() {
             let own: Vec<_> = batches.iter().map(|batch| &batch.latency_ns[number]).collect();

@@ -2,7 +2,7 @@
 
 use super::{MachineKeys, Scenario, Tenant};
 use crate::facts::platform::Platform;
-use crate::kinds::DeviceKind;
+use crate::kinds::DeviceClass;
 use crate::kinds::co_runner::CoRunnerKeys;
 use crate::kinds::memory_kernel::MemoryKernelKeys;
 use crate::text::document;
@@ -66,7 +66,7 @@ pub(super) fn scenario(file: &str, table: Table) -> Result<Scenario, InputError>
 /// # Errors
 /// Names the table for such changes.
 pub(super) fn refuse_device_key(file: &str, key: &str) -> Result<(), InputError> {
-    let with_files = || DeviceKind::ALL.into_iter().filter(|kind| kind.files().is_some());
+    let with_files = || DeviceClass::ALL.into_iter().filter(|kind| kind.files().is_some());
     let is_device = |part: &str| with_files().any(|kind| kind.key() == part);
     let parts: Vec<&str> = key.split('.').collect();
     let place = parts.iter().position(|part| is_device(part));

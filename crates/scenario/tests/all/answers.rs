@@ -1,7 +1,7 @@
-//! What does a run say of itself? `answers.toml` has a scenario for each kind of limit, and its sentence.
+//! Does the answer of a run name what limits it? `answers.toml` has a scenario for each kind of limit, and its sentence.
 
 use scenario::result::RunResult;
-use scenario::{InputError, Job, Scenario, Wanted, builtin};
+use scenario::{InputError, Job, RecordingRequest, Scenario, builtin};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,7 +37,9 @@ fn run(text: &str) -> Result<RunResult, InputError> {
     let scenario = Scenario::read("the case", &text, &[])?;
     let platform = builtin::platform_with("the case", PLATFORM, &scenario.platform_facts())?;
     let job = Job::new("the case", scenario, platform, PLATFORM, 1)?;
-    Ok(job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("it makes progress"))
+    Ok(job
+        .run(RecordingRequest::default(), |_| ControlFlow::Continue(()))
+        .expect("it makes progress"))
 }
 
 /// Whether a sentence is as its pattern says: the words between its stars are there, in order.

@@ -2,7 +2,7 @@
 
 use model::tracer::NoTrace;
 use scenario::result::{Numbers, RunResult};
-use scenario::{Job, ScenarioMachine, Wanted, job};
+use scenario::{Job, RecordingRequest, ScenarioMachine, job};
 use std::ops::ControlFlow;
 use units::Picos;
 
@@ -27,8 +27,9 @@ fn ran(file: &str, overrides: &[(&str, &str)], progress: u64) -> ScenarioMachine
 fn run(file: &str, overrides: &[(&str, &str)]) -> RunResult {
     let short = [("run.batch_packets", "2048")];
     let all: Vec<_> = short.iter().chain(overrides).copied().collect();
-    let result = scenario(file, &all).run(Wanted::default(), |_| ControlFlow::Continue(()));
-    result.expect("nobody stops it")
+    let result =
+        scenario(file, &all).run(RecordingRequest::default(), |_| ControlFlow::Continue(()));
+    result.expect("the watcher lets it end")
 }
 
 fn value(result: &RunResult, name: &str) -> f64 {

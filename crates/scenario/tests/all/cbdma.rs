@@ -4,7 +4,7 @@
 use crate::jobs::job_of;
 use crate::overload::value;
 use scenario::result::RunResult;
-use scenario::{InputError, Job, Wanted, builtin};
+use scenario::{InputError, Job, RecordingRequest, builtin};
 use std::ops::ControlFlow;
 
 const PLATFORM: &str = "ice-lake-40";
@@ -22,7 +22,7 @@ fn job(platform: &str, keys: &str) -> Result<Job, InputError> {
 
 fn run(keys: &str) -> RunResult {
     let job = job(PLATFORM, keys).unwrap_or_else(|error| panic!("{error}"));
-    job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("it ends")
+    job.run(RecordingRequest::default(), |_| ControlFlow::Continue(())).expect("it ends")
 }
 
 /// Why keys are refused.

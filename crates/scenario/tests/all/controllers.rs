@@ -1,7 +1,7 @@
 //! Controllers of LLC ways, and loads that change: do settings follow the load, within their bounds?
 
 use crate::jobs::job_of;
-use scenario::Wanted;
+use scenario::RecordingRequest;
 use scenario::result::{Numbers, RunResult};
 use std::ops::ControlFlow;
 
@@ -13,7 +13,8 @@ const NEIGHBOUR: &str = "[[co_runner]]\nworking_set_bytes = 4194304\nway_mask = 
 
 fn run(text: &str) -> RunResult {
     let job = job_of(text, 3).unwrap_or_else(|error| panic!("{error}"));
-    job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("nobody stops it")
+    job.run(RecordingRequest::default(), |_| ControlFlow::Continue(()))
+        .expect("the watcher lets it end")
 }
 
 fn refusal(text: &str) -> String {

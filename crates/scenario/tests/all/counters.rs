@@ -2,7 +2,7 @@
 
 use model::counters::Counters;
 use model::tracer::{Event, Found, LineOperation, Tracer};
-use scenario::{Wanted, job};
+use scenario::{RecordingRequest, job};
 use std::ops::ControlFlow;
 use units::{LineAddr, Picos};
 
@@ -89,7 +89,8 @@ fn instructions_are_null_where_software_knows_some_of_its_work_in_cycles_only() 
     let overrides = short.map(|(key, value)| (format!("run.{key}"), value.to_string()));
     let numbers = |scenario: &str| {
         let job = job(scenario, &overrides, 1).unwrap_or_else(|error| panic!("{error}"));
-        let result = job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("runs");
+        let result =
+            job.run(RecordingRequest::default(), |_| ControlFlow::Continue(())).expect("runs");
         let json = serde_json::to_value(&result.metrics).expect("is JSON");
         (json["ipc"]["value"].clone(), json["instructions_per_s"]["value"]["core0"].clone())
     };

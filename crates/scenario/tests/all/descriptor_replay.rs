@@ -3,7 +3,7 @@
 use crate::jobs::job_of;
 use crate::overload::value;
 use scenario::result::{RunResult, StoppedBy};
-use scenario::{Job, Wanted};
+use scenario::{Job, RecordingRequest};
 use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ pub fn job(log: &Log, keys: &str) -> Result<Job, String> {
 
 pub fn run(log: &Log, keys: &str) -> RunResult {
     let job = job(log, keys).expect("it is not refused");
-    job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("it ends")
+    job.run(RecordingRequest::default(), |_| ControlFlow::Continue(())).expect("it ends")
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn bad_logs_and_keys_are_refused_with_file_and_line() {
     assert!(refusal.contains("copy engines need no other device"), "{refusal}");
 }
 
-/// What a program submits to the software engine: each operation once, and a batch of two copies.
+/// Submissions of a program to the software engine: each operation once, and a batch of two copies.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[test]
 fn what_is_submitted_to_the_software_engine_is_replayed() {

@@ -106,7 +106,7 @@ fn larger_operations_take_a_core_longer() {
             let text = lines(operation, bytes, 50, 0);
             let keys = "descriptor_replay.by = \"core\"\n";
             let took = core_ns(&compared("monotone", &text, keys).total);
-            // What a delta record of one size changes does not depend on the size of all.
+            // The bytes that a delta record of one size changes do not depend on the size of the data.
             let may_be_equal = operation.0 == 8;
             assert!(took > before || (may_be_equal && took >= before), "{operation:?} of {bytes}");
             before = took;

@@ -2,7 +2,7 @@
 
 use crate::jobs::job_of;
 use scenario::result::DescriptorTrace;
-use scenario::{Job, Wanted};
+use scenario::{Job, RecordingRequest};
 use std::ops::ControlFlow;
 
 const SHORT: &str = "application = \"offload\"\nrun.batch_packets = 256\nrun.min_batches = 10\n\
@@ -14,7 +14,7 @@ fn job(platform: &str, keys: &str) -> Job {
 }
 
 fn story(platform: &str, keys: &str, number: u64) -> Option<DescriptorTrace> {
-    let wanted = Wanted { descriptor: Some(number), ..Wanted::default() };
+    let wanted = RecordingRequest { descriptor: Some(number), ..RecordingRequest::default() };
     let run = job(platform, keys).run(wanted, |_| ControlFlow::Continue(()));
     run.expect("it ends").descriptor_trace
 }

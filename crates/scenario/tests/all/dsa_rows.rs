@@ -6,7 +6,7 @@
 //! of github chanbengz/dsa-reversing@4f655b2 (HPCA'26, DSAssassin).
 
 use scenario::result::{Numbers, RunResult};
-use scenario::{Job, Scenario, Wanted, builtin};
+use scenario::{Job, RecordingRequest, Scenario, builtin};
 use std::ops::ControlFlow;
 
 const PLATFORM: &str = "sapphire-rapids-56";
@@ -50,7 +50,7 @@ fn run(keys: &str) -> RunResult {
     let read = Scenario::read("a.toml", &text, &[]).expect("the scenario is valid");
     let platform = builtin::platform("a.toml", PLATFORM).expect("it is built in");
     let job = Job::new("a.toml", read, platform, "the platform", 1).expect("it is accepted");
-    let run = job.run(Wanted::default(), |_| ControlFlow::Continue(()));
+    let run = job.run(RecordingRequest::default(), |_| ControlFlow::Continue(()));
     run.unwrap_or_else(|failure| panic!("{keys}: {failure}"))
 }
 

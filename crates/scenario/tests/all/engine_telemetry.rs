@@ -4,7 +4,7 @@
 use crate::jobs::job_of;
 use model::tracer::{Event, Found, LineOperation, Tracer};
 use scenario::result::Numbers;
-use scenario::{Job, Scenario, ScenarioMachine, Wanted, builtin, metrics, read_sample};
+use scenario::{Job, RecordingRequest, Scenario, ScenarioMachine, builtin, metrics, read_sample};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use units::{LineAddr, Picos};
@@ -115,7 +115,7 @@ fn dsa_29_the_counters_of_each_engine_equal_the_traced_events() {
 fn dsa_40_a_timeline_shows_how_engines_and_cores_share_the_llc() {
     let run = |keys: &str| {
         let keys = format!("cores = 2\ndsa.instances = 2\noffload.depth = 8\n{keys}");
-        let wanted = Wanted::default();
+        let wanted = RecordingRequest::default();
         job("sapphire-rapids-56", &keys).run(wanted, |_| ControlFlow::Continue(())).expect("ends")
     };
     assert!(run("").timeline.is_empty());
@@ -133,11 +133,11 @@ fn dsa_40_a_timeline_shows_how_engines_and_cores_share_the_llc() {
     assert!(timeline.is_sorted_by_key(|point| point.until_ns.to_bits()));
 }
 
-/// What each batch shows of a metric in a run with such an event half way.
+/// Values of a metric in each batch of a run with this event half way.
 fn over_time(keys: &str, event: &str, metric: &str) -> Vec<(f64, f64)> {
     let text = format!("{keys}offload.depth = 16\noffload.buffers = 2048\n{event}");
-    let run =
-        job("sapphire-rapids-56", &text).run(Wanted::default(), |_| ControlFlow::Continue(()));
+    let run = job("sapphire-rapids-56", &text)
+        .run(RecordingRequest::default(), |_| ControlFlow::Continue(()));
     let timeline = run.expect("it ends").timeline;
     timeline.iter().map(|point| (point.until_ns, point.metrics[metric])).collect()
 }

@@ -5,7 +5,7 @@
 
 use crate::jobs::job_of;
 use scenario::result::RunResult;
-use scenario::{Job, Wanted};
+use scenario::{Job, RecordingRequest};
 use std::ops::ControlFlow;
 use units::{LINE_BYTES, LineAddr};
 
@@ -33,7 +33,7 @@ const BEGINNINGS: [&str; 14] = [
     "platform = \"skylake-gold-6140\"\napplication = \"key-value\"\n[key_value]\nitems = 100000\n",
 ];
 
-fn run(text: &str, seed: u64, wanted: Wanted) -> RunResult {
+fn run(text: &str, seed: u64, wanted: RecordingRequest) -> RunResult {
     let job: Job =
         job_of(&format!("{text}{SHORT}"), seed).unwrap_or_else(|error| panic!("{text}: {error}"));
     let run = job.run(wanted, |_| ControlFlow::Continue(()));
@@ -41,19 +41,23 @@ fn run(text: &str, seed: u64, wanted: Wanted) -> RunResult {
 }
 
 /// Metrics as text: a number that is none equals itself there.
-fn metrics(text: &str, seed: u64, wanted: Wanted) -> Vec<String> {
+fn metrics(text: &str, seed: u64, wanted: RecordingRequest) -> Vec<String> {
     let result = run(text, seed, wanted);
     result.metrics.iter().map(|(name, metric)| format!("{name}: {:?}", metric.value)).collect()
 }
 
 #[test]
 fn copied_caches_give_the_results_of_filled_ones() {
-    let traced = Wanted { line: Some(LineAddr(1)), ..Wanted::default() };
+    let traced = RecordingRequest { line: Some(LineAddr(1)), ..RecordingRequest::default() };
     for text in BEGINNINGS {
         for seed in [1, 2] {
             let filled = metrics(text, seed, traced);
             for _ in 0..2 {
-                assert_eq!(metrics(text, seed, Wanted::default()), filled, "{text}, seed {seed}");
+                assert_eq!(
+                    metrics(text, seed, RecordingRequest::default()),
+                    filled,
+                    "{text}, seed {seed}"
+                );
             }
         }
     }
@@ -62,10 +66,13 @@ fn copied_caches_give_the_results_of_filled_ones() {
 #[test]
 fn a_traced_line_tells_of_the_stores_that_fill_the_caches() {
     // The pool's lines are written before time zero, the one with a buffer's mbuf among them.
-    let packet = Wanted { packet: Some(0), ..Wanted::default() };
+    let packet = RecordingRequest { packet: Some(0), ..RecordingRequest::default() };
     let data = run(BEGINNINGS[0], 1, packet).trace_address.expect("a packet arrives") / LINE_BYTES;
-    let mbuf = Wanted { line: Some(LineAddr(data - LINES_BEFORE_DATA + 1)), ..Wanted::default() };
-    run(BEGINNINGS[0], 1, Wanted::default());
+    let mbuf = RecordingRequest {
+        line: Some(LineAddr(data - LINES_BEFORE_DATA + 1)),
+        ..RecordingRequest::default()
+    };
+    run(BEGINNINGS[0], 1, RecordingRequest::default());
     let traced = run(BEGINNINGS[0], 1, mbuf).line_trace.expect("it is traced");
     assert!(traced.iter().any(|event| event.time_ns == 0.0 && event.operation == "store"));
 }

@@ -2,7 +2,7 @@
 
 use model::tracer::{NoTrace, WatchPacket};
 use scenario::result::{Intervals, Numbers, RunResult};
-use scenario::{Job, Wanted, job};
+use scenario::{Job, RecordingRequest, job};
 use std::ops::ControlFlow;
 use units::Picos;
 
@@ -15,7 +15,9 @@ fn l2fwd(overrides: &[(&str, &str)]) -> Job {
 }
 
 fn run(overrides: &[(&str, &str)]) -> RunResult {
-    l2fwd(overrides).run(Wanted::default(), |_| ControlFlow::Continue(())).expect("nobody stops it")
+    l2fwd(overrides)
+        .run(RecordingRequest::default(), |_| ControlFlow::Continue(()))
+        .expect("the watcher lets it end")
 }
 
 fn value(result: &RunResult, name: &str) -> f64 {
@@ -139,8 +141,9 @@ fn rings_beyond_the_ddio_ways_leak() {
 fn the_same_seed_gives_the_same_result_and_another_seed_another() {
     let same = |seed| {
         let job = job(L2FWD, &[("rx_descriptors".into(), "512".into())], seed).expect("is valid");
-        let mut result =
-            job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("nobody stops it");
+        let mut result = job
+            .run(RecordingRequest::default(), |_| ControlFlow::Continue(()))
+            .expect("the watcher lets it end");
         (result.wall_s, result.line_ops_per_s, result.real_time_factor) = (0.0, 0.0, 0.0);
         serde_json::to_string(&result).expect("is JSON")
     };
@@ -153,8 +156,10 @@ fn watching_a_packet_changes_nothing_but_the_trace() {
     let overrides = [("rx_descriptors", "256"), ("packet_bytes", "300")];
     let plain = run(&overrides);
     let traced = l2fwd(&overrides)
-        .run(Wanted { packet: Some(1_000), ..Wanted::default() }, |_| ControlFlow::Continue(()))
-        .expect("nobody stops it");
+        .run(RecordingRequest { packet: Some(1_000), ..RecordingRequest::default() }, |_| {
+            ControlFlow::Continue(())
+        })
+        .expect("the watcher lets it end");
     // As JSON: what has no value is null in both, where a number that is none equals nothing.
     let metrics = |result: &RunResult| serde_json::to_value(&result.metrics).expect("is JSON");
     assert_eq!(metrics(&plain), metrics(&traced));
@@ -164,8 +169,10 @@ fn watching_a_packet_changes_nothing_but_the_trace() {
 /// Events of a packet as "agent operation line: place".
 fn story(packet: u64) -> Vec<String> {
     let result = l2fwd(&[("packet_bytes", "300"), ("rx_descriptors", "256")])
-        .run(Wanted { packet: Some(packet), ..Wanted::default() }, |_| ControlFlow::Continue(()))
-        .expect("nobody stops it");
+        .run(RecordingRequest { packet: Some(packet), ..RecordingRequest::default() }, |_| {
+            ControlFlow::Continue(())
+        })
+        .expect("the watcher lets it end");
     let told = |event: &scenario::result::TraceEvent| {
         let place = event.found.split(',').next().unwrap_or_default();
         format!("{} {} {}: {place}", event.agent, event.operation, event.line)

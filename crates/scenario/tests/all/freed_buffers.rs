@@ -1,6 +1,6 @@
 //! Buffers that are freed: which of their lines does a core read?
 
-use scenario::{Wanted, job};
+use scenario::{RecordingRequest, job};
 use std::ops::ControlFlow;
 
 const L2FWD: &str = "experiments/ddio-bench/l2fwd.toml";
@@ -19,7 +19,8 @@ fn operations_per_packet(lines: &str, more: &[(&str, &str)]) -> f64 {
     let all = settings.iter().chain(more);
     let owned: Vec<_> = all.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let job = job(L2FWD, &owned, 1).expect("the scenario is valid");
-    let result = job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("it ends");
+    let result =
+        job.run(RecordingRequest::default(), |_| ControlFlow::Continue(())).expect("it ends");
     result.line_ops as f64 / result.packets as f64
 }
 

@@ -7,7 +7,7 @@ use units::LineAddr;
 use units::narrow::fit;
 
 const SKYLAKE: &str = "platform = \"skylake-gold-6140\"\n";
-/// Its own card is one of 10 Gbit/s.
+/// A platform whose own card has 10 Gbit/s.
 const BLOG: &str = "platform = \"cascade-lake-blog\"\n";
 
 fn read(
@@ -27,7 +27,7 @@ fn refusal(text: &str, overrides: &[(&str, &str)]) -> String {
     read(text, overrides).expect_err("must be refused").to_string()
 }
 
-/// What the card of each tenant sends at, and the lanes and rate of its link.
+/// The rate at which the card of each tenant sends, and the lanes and rate of its link.
 fn cards(text: &str, overrides: &[(&str, &str)]) -> Vec<(f64, u32, f64)> {
     let (platform, named) = read(text, overrides).unwrap_or_else(|error| panic!("{error}"));
     let card = |named: &NamedDevices| {
@@ -113,7 +113,7 @@ fn a_faster_link_is_one_of_slot_and_card() {
 }
 
 #[test]
-fn a_card_that_nobody_uses_does_not_say_what_is_allowed() {
+fn an_unused_card_does_not_say_what_is_allowed() {
     let text = format!("{BLOG}nic = \"connectx-5\"");
     let rate = ("hardware.nic.tx_rate_gbps", "50");
     assert_eq!(cards(&text, &[rate])[0].0, 50.0);

@@ -5,7 +5,7 @@
 
 use scenario::platform::{InclusionName, Platform};
 use scenario::result::{Numbers, RunResult};
-use scenario::{Job, Scenario, Wanted, builtin};
+use scenario::{Job, RecordingRequest, Scenario, builtin};
 use std::ops::ControlFlow;
 
 const SCENARIO: &str = "experiments/ddio-bench/l2fwd.toml";
@@ -41,15 +41,15 @@ fn misses(platform: &Platform, ddio_ways: u32, co_runner_mask: u32) -> Misses {
     let text = builtin::read(SCENARIO).expect("is built in");
     let scenario = Scenario::read(SCENARIO, &text, &overrides).expect("is valid");
     let job = Job::new(SCENARIO, scenario, platform.clone(), "variant", 1).expect("is valid");
-    let result = job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("runs");
-    let io_core = of(&result, "llc_misses_per_s", "core0")
-        + of(&result, "llc_prefetch_misses_per_s", "core0");
-    let requests = of(&result, "l2_misses_per_s", "core1");
-    Misses { io_core, co_runner: of(&result, "llc_misses_per_s", "core1") / requests }
+    let result = job.run(RecordingRequest::default(), |_| ControlFlow::Continue(())).expect("runs");
+    let io_core = millions_per_s(&result, "llc_misses_per_s", "core0")
+        + millions_per_s(&result, "llc_prefetch_misses_per_s", "core0");
+    let requests = millions_per_s(&result, "l2_misses_per_s", "core1");
+    Misses { io_core, co_runner: millions_per_s(&result, "llc_misses_per_s", "core1") / requests }
 }
 
 /// In millions per second.
-fn of(result: &RunResult, metric: &str, core: &str) -> f64 {
+fn millions_per_s(result: &RunResult, metric: &str, core: &str) -> f64 {
     match &result.metrics[metric].value {
         Numbers::Parts(parts) => parts[core] / 1e6,
         Numbers::One(_) => panic!("{metric} is per core"),

@@ -2,7 +2,7 @@
 
 use model::tracer::NoTrace;
 use scenario::result::{Numbers, RunResult};
-use scenario::{Job, Scenario, Wanted, builtin};
+use scenario::{Job, RecordingRequest, Scenario, builtin};
 use std::ops::ControlFlow;
 use units::Picos;
 
@@ -20,7 +20,8 @@ fn job(application: &str, text: &str) -> Result<Job, scenario::InputError> {
 
 fn run(application: &str, text: &str) -> RunResult {
     let job = job(application, text).unwrap_or_else(|error| panic!("{error}"));
-    job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("nobody stops it")
+    job.run(RecordingRequest::default(), |_| ControlFlow::Continue(()))
+        .expect("the watcher lets it end")
 }
 
 fn value(result: &RunResult, name: &str) -> f64 {

@@ -7,7 +7,7 @@ pub mod recordings;
 
 use changes::CHANGES;
 use recordings::with_captures;
-use scenario::{Job, Wanted, builtin, schema};
+use scenario::{Job, RecordingRequest, builtin, schema};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
@@ -53,7 +53,7 @@ const EXEMPT: [(&str, &str, &str); 11] = [
 /// Keys that every scenario has, or that name things: what a change of them is for.
 const NAMES: [&str; 2] = ["application", "name"];
 
-/// What an application needs to be stated, and keys with which its short run is loaded.
+/// Keys that an application needs, and keys with which its short run is loaded.
 pub fn base(application: &str) -> String {
     let own = match application {
         "memory-kernel" => "memory_kernel.working_set_bytes = 33554432\n",
@@ -95,7 +95,7 @@ fn metrics(application: &str, text: &str, set: &[(&str, &str)]) -> Result<String
         Job::new("a.toml", read, platform, "the platform", 3)
     };
     let job = job().map_err(|error| error.to_string())?;
-    let result = job.run(Wanted::default(), |_| ControlFlow::Continue(()));
+    let result = job.run(RecordingRequest::default(), |_| ControlFlow::Continue(()));
     let result = result.unwrap_or_else(|failure| panic!("{text}{set:?}: {failure}"));
     Ok(serde_json::to_string(&(&result.metrics, &result.replays)).expect("metrics are JSON"))
 }
@@ -113,7 +113,7 @@ fn metrics_before(application: &str, text: &str, needs: &'static Set) -> Result<
 
 /// Keys and values that a change needs.
 type Set = [(&'static str, &'static str)];
-/// What is found once by application and needs, by the one of several threads that comes first.
+/// Results by application and needs. The first of several threads finds each once.
 type Known = HashMap<(String, &'static Set), Arc<OnceLock<Result<String, String>>>>;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -123,7 +123,7 @@ enum Outcome {
     NoEffect,
 }
 
-/// What becomes of a key of an application: it acts if any of its changes does.
+/// The effect of a key of an application: it acts if any of its changes does.
 fn outcome(application: &str, key: &str) -> Outcome {
     let text = base(application);
     let (mut refusal, mut is_accepted) = (None, false);

@@ -68,14 +68,14 @@ fn only_the_modules_of_applications_name_an_application() {
 fn only_the_modules_of_devices_name_a_kind_of_device() {
     let mut in_list = 0;
     for (file, code) in sources() {
-        let kinds = ["DeviceKind", "Device"];
+        let kinds = ["DeviceClass", "Device"];
         let variants = kinds.iter().flat_map(|kind| variants_named(&code, kind));
         let asked = code.lines().filter(|line| line.contains("as_nic") || line.contains("as_ssd"));
         let named: Vec<String> = variants.chain(asked.map(String::from)).collect();
         if file == "kinds.rs" {
             in_list += named.len();
         } else {
-            let other = named.iter().filter(|line| !line.contains("DeviceKind::ALL"));
+            let other = named.iter().filter(|line| !line.contains("DeviceClass::ALL"));
             assert_eq!(other.count(), 0, "{file}: {named:?}");
         }
     }
@@ -101,7 +101,7 @@ fn declared_in_the_list() -> Vec<String> {
 #[test]
 fn no_room_knows_the_list_of_kinds() {
     let listed = declared_in_the_list();
-    for name in ["DeviceKind", "Application", "AnyApplication", "DeviceKeys", "KindKeys"] {
+    for name in ["DeviceClass", "Application", "AnyApplication", "DeviceKeys", "KindKeys"] {
         assert!(listed.iter().any(|known| known == name), "{name}: {listed:?}");
     }
     for (file, code) in sources().into_iter().filter(|(file, _)| file.starts_with("kinds/")) {

@@ -13,11 +13,11 @@ use model::tracer::NoTrace;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use scenario::result::{Numbers, RunResult};
-use scenario::{InputError, Job, Progress, Scenario, Wanted, builtin, read_sample};
+use scenario::{InputError, Job, RecordingRequest, RunProgress, Scenario, builtin, read_sample};
 use std::ops::ControlFlow;
 use units::{Id, Picos, RootPortId};
 
-/// What runs of this length may differ by beside their intervals.
+/// Tolerance for runs of this length beside their intervals.
 const TOLERANCE: f64 = 0.02;
 /// From when queues have filled, and how often a machine is looked at, every 500 ns.
 const FILLED_US: f64 = 500.0;
@@ -96,7 +96,7 @@ proptest! {
         let offered = |share: f64| sketch.with_of(0, "offered_gbps", (share * line_rate).min(line_rate));
         let (before, after) = (run(&offered(share)), run(&offered(share * factor)));
         let fine = is_no_less(gbps(&after), gbps(&before));
-        // What leaks costs some of the throughput, and not most of it.
+        // Leaks cost some of the throughput, and not most of it.
         let leaks = leaks_more(&after, &before) && gbps(&after).0 > 0.6 * gbps(&before).0;
         prop_assert!(fine || leaks, "{:?} before, {:?}", gbps(&before), gbps(&after));
     }
@@ -125,7 +125,7 @@ impl More {
         Self::FewerCoRunners,
     ];
 
-    fn of(self, sketch: &Sketch) -> Sketch {
+    fn apply(self, sketch: &Sketch) -> Sketch {
         let platform = facts(sketch.platform);
         let pcie = || platform.pcie.as_ref().expect("it has a link");
         match self {
@@ -162,7 +162,7 @@ proptest! {
     fn more_of_a_resource_gives_no_less_throughput(
         sketch in forwarder(1), more in proptest::sample::select(More::ALL.to_vec()),
     ) {
-        let larger = more.of(&sketch);
+        let larger = more.apply(&sketch);
         if let Ok(after) = settled(&larger) {
             let (before, after) = (gbps(&run(&sketch)), gbps(&after));
             prop_assert!(is_no_less(after, before), "{more:?}: {before:?} before, {after:?}");
@@ -271,7 +271,7 @@ fn tlps(bytes: u64, requests: u64, most: u64) -> (u64, u64) {
     (bytes.div_ceil(most).max(requests), bytes / most + requests)
 }
 
-/// What a card moved in a while: payload, all else, and bytes on its link (up, down).
+/// Bytes that a card moved in a while: payload, all else, and bytes on its link (up, down).
 fn moved_by_card(
     sketch: &Sketch,
     until_us: f64,
@@ -364,7 +364,7 @@ proptest! {
         let lists = list + COMPLETION_HEADER * list.div_ceil(config.max_payload_bytes);
         let down_by_hand = fetched * (64 + COMPLETION_HEADER + lists)
             + from_host * (4096 + COMPLETION_HEADER * page_tlps);
-        // What has been sent and has not arrived is not counted by the SSD: commands in flight.
+        // The SSD does not count commands in flight, which have been sent and have not arrived.
         let in_flight = u64::from(ssds << depth) * (pages * page + 16 + REQUEST_HEADER);
         prop_assert!(fetched > 0 && (up_by_hand..=up_by_hand + in_flight).contains(&up), "{up}, by hand {up_by_hand}");
         prop_assert_eq!(down, down_by_hand);
@@ -380,7 +380,7 @@ fn of_tenants<'r>(result: &'r RunResult, name: &'r str) -> impl Iterator<Item = 
     named.filter(|(prefix, _)| prefix.is_empty() || prefix.ends_with(':'))
 }
 
-/// What a scenario cannot exceed, computed by hand from its keys and its platform.
+/// The bound that a scenario cannot exceed, computed by hand from its keys and its platform.
 pub fn stays_within_bounds(sketch: &Sketch, result: &RunResult) -> TestCaseResult {
     let platform = facts(sketch.platform);
     let dram = &platform.dram;
@@ -429,8 +429,8 @@ proptest! {
     #[test]
     fn every_run_ends_and_stays_within_bounds(sketch in any_scenario()) {
         let job = sketch.with("run.batch_packets", 256).with("run.max_batches", 10).job(1);
-        let mut last = Progress { packets: 0, fraction: 0.0, simulated_ns: 0.0 };
-        let result = job.unwrap().run(Wanted::default(), |now| {
+        let mut last = RunProgress { packets: 0, fraction: 0.0, simulated_ns: 0.0 };
+        let result = job.unwrap().run(RecordingRequest::default(), |now| {
             assert!(now.packets >= last.packets && now.simulated_ns >= last.simulated_ns, "{now:?} after {last:?}");
             assert!(now.simulated_ns > last.simulated_ns || now.packets >= last.packets);
             last = now;

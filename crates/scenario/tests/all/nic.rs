@@ -3,7 +3,7 @@
 use crate::jobs::job_of;
 use model::tracer::NoTrace;
 use scenario::platform::{NicDevice, Platform};
-use scenario::{Job, Wanted, builtin, job};
+use scenario::{Job, RecordingRequest, builtin, job};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -109,7 +109,7 @@ fn an_unknown_nic_is_refused_with_the_known_ones() {
     assert!(error.contains("my.toml") && error.contains("xl170") && error.contains("xl710"));
 }
 
-/// What a run of the forwarder gives, or why it is refused.
+/// The result of a run of the forwarder, or the reason for its refusal.
 fn metrics(overrides: &[(&str, &str)]) -> Result<String, String> {
     let short =
         [("run.batch_packets", "512"), ("run.min_batches", "10"), ("run.max_batches", "10")];
@@ -119,8 +119,8 @@ fn metrics(overrides: &[(&str, &str)]) -> Result<String, String> {
         .map(|(key, value)| (key.to_string(), value.to_string()))
         .collect();
     let job = job(L2FWD, &owned, 7).map_err(|error| error.to_string())?;
-    let result = job.run(Wanted::default(), |_| ControlFlow::Continue(()));
-    let result = result.expect("nobody stops it");
+    let result = job.run(RecordingRequest::default(), |_| ControlFlow::Continue(()));
+    let result = result.expect("the watcher lets it end");
     Ok(serde_json::to_string(&result.metrics).expect("is JSON"))
 }
 
@@ -226,7 +226,7 @@ fn the_default_load_is_no_more_than_the_card_of_the_platform_takes() {
     assert_eq!(offered(""), 40.0);
     assert_eq!(offered("nic = \"e810\""), 99.3);
     assert_eq!(offered("offered_gbps = 12.0"), 12.0);
-    // What is stated is not changed in silence, not even for a tenant that inherits it.
+    // A stated value is not changed in silence, not even for a tenant that inherits it.
     let other = "[[tenant]]\nname = \"b\"\nnic = \"xl710\"\n";
     for keys in
         ["offered_gbps = 99.3".into(), format!("nic = \"e810\"\noffered_gbps = 99.3\n{other}")]

@@ -8,16 +8,16 @@ use crate::overload::value;
 use crate::random_scenarios::part;
 use proptest::prelude::*;
 use scenario::result::RunResult;
-use scenario::{InputError, Job, Wanted};
+use scenario::{InputError, Job, RecordingRequest};
 use std::ops::ControlFlow;
 
 const PLATFORM: &str = "sapphire-rapids-56";
-/// What the ends of a short run may add or take away.
+/// Tolerance for the ends of a short run, which may add or take away work.
 const ENDS: f64 = 0.03;
-/// What more of anything may cost beside the interval of a run.
+/// Tolerance, beside the interval of a run, for more of anything.
 const NO_LESS: f64 = 0.97;
-/// What a core keeps of its rate if descriptors end together: it fills in one after the other, and engines
-/// have nothing to do meanwhile.
+/// Share of its rate that a core keeps if descriptors end together: it fills in one after the other, and
+/// engines have nothing to do meanwhile.
 const BEAT: f64 = 0.85;
 
 fn job(keys: &str) -> Result<Job, InputError> {
@@ -30,7 +30,7 @@ fn job(keys: &str) -> Result<Job, InputError> {
 
 fn run(keys: &str) -> RunResult {
     let job = job(keys).unwrap_or_else(|refusal| panic!("{keys}: {refusal}"));
-    let run = job.run(Wanted::default(), |_| ControlFlow::Continue(()));
+    let run = job.run(RecordingRequest::default(), |_| ControlFlow::Continue(()));
     run.unwrap_or_else(|failure| panic!("{keys}: {failure}"))
 }
 

@@ -4,7 +4,7 @@ use crate::jobs::job_of;
 use model::root_complex::ddio::DmaKind;
 use model::tracer::NoTrace;
 use scenario::result::{Numbers, RunResult};
-use scenario::{Job, RunFailure, ScenarioMachine, Wanted, run_batch};
+use scenario::{Job, RecordingRequest, RunFailure, ScenarioMachine, run_batch};
 use std::ops::ControlFlow;
 use units::{LineAddr, Picos, RootPortId};
 
@@ -28,7 +28,7 @@ pub fn run_on(platform: &str, text: &str, seed: u64) -> RunResult {
 }
 
 fn finished(job: &Job, seed: u64) -> RunResult {
-    let run = job.run(Wanted::default(), |_| ControlFlow::Continue(()));
+    let run = job.run(RecordingRequest::default(), |_| ControlFlow::Continue(()));
     run.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"))
 }
 
@@ -92,7 +92,7 @@ fn a_run_looks_up_often_however_long_its_batches_are() {
     for offered_gbps in [0.001, 99.0] {
         let text = format!("packet_bytes = 60\noffered_gbps = {offered_gbps}\n{endless}");
         let (mut looks, mut before_ns) = (0, 0.0);
-        let stopped = job(&text, 1).run(Wanted::default(), |progress| {
+        let stopped = job(&text, 1).run(RecordingRequest::default(), |progress| {
             looks += 1;
             assert!(progress.simulated_ns - before_ns <= 1e6, "one look per ms at least");
             before_ns = progress.simulated_ns;
@@ -110,12 +110,12 @@ fn time_goes_on_for_packets_that_waited_for_a_descriptor() {
     let text = "nic = \"e810\"\ncores = 2\nrx_descriptors = 64\npacket_bytes = 128\n\
                 offered_gbps = 78\n[run]\nbatch_packets = 2000\nmax_batches = 10\n";
     let mut before_ns = 0.0;
-    let ended = job(text, 1).run(Wanted::default(), |progress| {
+    let ended = job(text, 1).run(RecordingRequest::default(), |progress| {
         assert!(progress.simulated_ns >= before_ns, "{} after {before_ns}", progress.simulated_ns);
         before_ns = progress.simulated_ns;
         ControlFlow::Continue(())
     });
-    let result = ended.expect("nobody stops it");
+    let result = ended.expect("the watcher lets it end");
     assert!(value(&result, "rx_dropped") > 0.0, "packets wait");
 }
 

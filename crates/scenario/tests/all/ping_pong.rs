@@ -2,7 +2,7 @@
 
 use model::tracer::NoTrace;
 use scenario::result::{Numbers, RunResult};
-use scenario::{Job, Wanted, job};
+use scenario::{Job, RecordingRequest, job};
 use std::ops::ControlFlow;
 use units::Picos;
 
@@ -19,7 +19,8 @@ fn run(overrides: &[(&str, &str)]) -> RunResult {
         [("run.batch_packets", "1024"), ("run.min_batches", "10"), ("run.max_batches", "10")];
     let all: Vec<(&str, &str)> = short.iter().chain(overrides).copied().collect();
     let job = echo(&all).expect("the scenario is valid");
-    job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("nobody stops it")
+    job.run(RecordingRequest::default(), |_| ControlFlow::Continue(()))
+        .expect("the watcher lets it end")
 }
 
 fn value(result: &RunResult, name: &str) -> f64 {

@@ -3,7 +3,7 @@
 use model::device::DeviceId;
 use model::tracer::{Found, NoTrace};
 use scenario::result::{Numbers, RunResult};
-use scenario::{InputError, Wanted, job};
+use scenario::{InputError, RecordingRequest, job};
 use std::ops::ControlFlow;
 use units::{CoreId, Picos};
 
@@ -20,7 +20,9 @@ fn try_run(settings: &[(&str, &str)]) -> Result<RunResult, InputError> {
     let all = SHORT.iter().chain(settings);
     let owned: Vec<(String, String)> = all.map(|(k, v)| (k.to_string(), v.to_string())).collect();
     let job = job(L2FWD, &owned, 1)?;
-    Ok(job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("nobody stops it"))
+    Ok(job
+        .run(RecordingRequest::default(), |_| ControlFlow::Continue(()))
+        .expect("the watcher lets it end"))
 }
 
 fn run(settings: &[(&str, &str)]) -> RunResult {
@@ -39,7 +41,7 @@ fn refused(settings: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn nobody_who_does_not_ask_for_it_gets_a_timeline() {
+fn a_timeline_is_only_recorded_on_request() {
     assert!(run(&[]).timeline.is_empty());
 }
 
@@ -88,8 +90,9 @@ fn every_tenant_beside_another_has_the_hit_rates_of_its_own_port() {
     let scenario = scenario::Scenario::read("two.toml", toml, &overrides).expect("is valid");
     let platform = scenario::builtin::platform("two.toml", "skylake-gold-6140").expect("built in");
     let job = scenario::Job::new("two.toml", scenario, platform, "skylake-gold-6140", 1);
-    let result = job.expect("is valid").run(Wanted::default(), |_| ControlFlow::Continue(()));
-    let result = result.expect("nobody stops it");
+    let result =
+        job.expect("is valid").run(RecordingRequest::default(), |_| ControlFlow::Continue(()));
+    let result = result.expect("the watcher lets it end");
     assert!(value(&result, "main:pcie_write_hit_rate") > 95.0);
     assert_eq!(value(&result, "low:pcie_write_hit_rate"), 0.0);
     assert!(value(&result, "pcie_write_hit_rate") < 60.0, "all devices together");

@@ -3,7 +3,7 @@
 use model::tracer::NoTrace;
 use scenario::platform::Platform;
 use scenario::result::{Numbers, RunResult};
-use scenario::{InputError, Job, Scenario, Wanted, builtin};
+use scenario::{InputError, Job, RecordingRequest, Scenario, builtin};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -85,7 +85,8 @@ fn forwarder(name: &str, overrides: &str) -> Result<Job, InputError> {
 
 fn run(name: &str, overrides: &str) -> RunResult {
     let job = forwarder(name, overrides).unwrap_or_else(|error| panic!("{name}: {error}"));
-    job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("nobody stops it")
+    job.run(RecordingRequest::default(), |_| ControlFlow::Continue(()))
+        .expect("the watcher lets it end")
 }
 
 fn value(result: &RunResult, name: &str) -> f64 {

@@ -1,7 +1,7 @@
 //! A co-runner that watches the LLC, and packets that a port sends past the cache: whole runs.
 
 use scenario::result::{Numbers, RunResult};
-use scenario::{InputError, Wanted, job};
+use scenario::{InputError, RecordingRequest, job};
 use std::ops::ControlFlow;
 
 const WATCHED: &str = "experiments/atc20/probe-scenario.toml";
@@ -12,7 +12,9 @@ fn try_run(file: &str, settings: &[(&str, &str)]) -> Result<RunResult, InputErro
     let all = short.iter().chain(settings);
     let owned: Vec<(String, String)> = all.map(|(k, v)| (k.to_string(), v.to_string())).collect();
     let job = job(file, &owned, 1)?;
-    Ok(job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("nobody stops it"))
+    Ok(job
+        .run(RecordingRequest::default(), |_| ControlFlow::Continue(()))
+        .expect("the watcher lets it end"))
 }
 
 fn run(file: &str, settings: &[(&str, &str)]) -> RunResult {

@@ -8,10 +8,10 @@ use scenario::builtin;
 /// Frame without FCS.
 const PACKET_BYTES: u32 = 60;
 const QUEUES: [u32; 5] = [1, 2, 4, 8, 16];
-/// What counts as level: runs of this length repeat within 1 %.
+/// Largest difference of levels: runs of this length repeat within 1 %.
 const LEVEL: f64 = 0.98;
 
-/// What a card does with so many queues.
+/// Measurements of a card with a number of queues.
 #[derive(Clone, Copy, Default)]
 struct Rate {
     /// Millions of packets per second.
@@ -62,7 +62,7 @@ fn line_rate_gbps(card: &str) -> f64 {
     device.nic.line_rate_gbps.value
 }
 
-/// What is published of a card, or else its wire.
+/// The published packet rate of a card, or else that of its wire.
 fn most_mpps(card: &str) -> f64 {
     let device = builtin::nic("the test", card).expect("it is built in");
     let wire = 1e3 * device.nic.line_rate_gbps.value / 8.0 / (f64::from(PACKET_BYTES) + 24.0);

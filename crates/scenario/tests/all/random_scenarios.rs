@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use scenario::platform::{NicFacts, Platform};
 use scenario::result::{Numbers, RunResult};
-use scenario::{InputError, Job, Scenario, Wanted, builtin};
+use scenario::{InputError, Job, RecordingRequest, Scenario, builtin};
 use std::fmt;
 use std::ops::{ControlFlow, RangeInclusive};
 
@@ -98,7 +98,7 @@ impl Sketch {
 
     /// The result of a run, or why the scenario is refused.
     pub fn run(&self, seed: u64) -> Result<RunResult, InputError> {
-        let run = self.job(seed)?.run(Wanted::default(), |_| ControlFlow::Continue(()));
+        let run = self.job(seed)?.run(RecordingRequest::default(), |_| ControlFlow::Continue(()));
         Ok(run.unwrap_or_else(|failure| panic!("{failure}: {self:?}")))
     }
 

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Settings, as `--set` takes them.
 type Settings = &'static [(&'static str, &'static str)];
 
-/// What a key needs beside the scenarios of `keys.rs` to reach its limits: those that depend on platform,
-/// card or other keys.
+/// Settings that a key needs beside the scenarios of `keys.rs` to reach its limits, if these depend on
+/// platform, card or other keys.
 #[rustfmt::skip]
 const NEEDS: &[(&str, Settings)] = &[
     ("block_io.buffers", &[("block_io.depth", "1")]),

@@ -4,7 +4,7 @@
 use model::mesh::Topology;
 use scenario::platform::Platform;
 use scenario::result::{Numbers, RunResult};
-use scenario::{Job, Scenario, Wanted, builtin};
+use scenario::{Job, RecordingRequest, Scenario, builtin};
 use std::ops::ControlFlow;
 use units::{Gigahertz, SliceId};
 
@@ -86,7 +86,7 @@ fn hit_rates(platform: Platform) -> [f64; 2] {
     let text = builtin::read(SCENARIO).expect("is built in");
     let scenario = Scenario::read(SCENARIO, &text, &overrides).expect("is valid");
     let job = Job::new(SCENARIO, scenario, platform, "variant", 1).expect("is valid");
-    let result = job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("runs");
+    let result = job.run(RecordingRequest::default(), |_| ControlFlow::Continue(())).expect("runs");
     ["pcie_write_hit_rate", "pcie_read_hit_rate"].map(|name| one(&result, name))
 }
 

@@ -6,7 +6,7 @@ use model::mesh::Topology;
 use model::tracer::{NoTrace, Tracer};
 use proptest::prelude::*;
 use scenario::result::{Numbers, RunResult};
-use scenario::{InputError, Job, Scenario, ScenarioMachine, Wanted, builtin};
+use scenario::{InputError, Job, RecordingRequest, Scenario, ScenarioMachine, builtin};
 use std::ops::ControlFlow;
 use units::{LineAddr, Picos, SliceId, SocketId};
 
@@ -30,7 +30,8 @@ fn refused(platform: &str, text: &str) -> String {
 
 fn run(platform: &str, text: &str) -> RunResult {
     let job = job(platform, text, 1);
-    job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("nobody stops it")
+    job.run(RecordingRequest::default(), |_| ControlFlow::Continue(()))
+        .expect("the watcher lets it end")
 }
 
 fn value(result: &RunResult, name: &str) -> f64 {

@@ -34,7 +34,7 @@ fn device(text: &str) -> SsdDevice {
     SsdDevice::read("devices/ssd/test.toml", text).expect("the file is sound")
 }
 
-/// What a test varies: fio's defaults in ISPASS'20, 128 KiB random reads at depth 4.
+/// Parameters that a test varies. Defaults are fio's in ISPASS'20, 128 KiB random reads at depth 4.
 #[derive(Clone)]
 struct Setup {
     device: SsdDevice,
@@ -208,7 +208,7 @@ impl Rig {
     }
 }
 
-/// What a span of a run gives.
+/// Measurements over a span of a run.
 #[derive(Debug, PartialEq)]
 struct Measured {
     gbytes_per_s: f64,

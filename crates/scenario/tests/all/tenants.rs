@@ -4,7 +4,7 @@ use model::device::DeviceId;
 use model::tracer::NoTrace;
 use scenario::platform::Platform;
 use scenario::result::{Intervals, Numbers, RunResult, StoppedBy};
-use scenario::{Job, Scenario, Wanted, builtin};
+use scenario::{Job, RecordingRequest, Scenario, builtin};
 use std::ops::ControlFlow;
 use units::Picos;
 
@@ -28,7 +28,9 @@ fn refusal(text: &str) -> String {
 }
 
 fn run(text: &str) -> RunResult {
-    job(text).run(Wanted::default(), |_| ControlFlow::Continue(())).expect("nobody stops it")
+    job(text)
+        .run(RecordingRequest::default(), |_| ControlFlow::Continue(()))
+        .expect("the watcher lets it end")
 }
 
 fn value(result: &RunResult, name: &str) -> f64 {
@@ -236,8 +238,10 @@ fn a_tenant_that_uses_no_device_runs_on_a_machine_without_any() {
         let platform = builtin::platform("a.toml", "three-level-lru").expect("is built in");
         Job::new("a.toml", scenario, platform, "three-level-lru", 1)
     };
-    let result = job(text).expect("is valid").run(Wanted::default(), |_| ControlFlow::Continue(()));
-    assert!(result.expect("nobody stops it").packets > 0);
+    let result = job(text)
+        .expect("is valid")
+        .run(RecordingRequest::default(), |_| ControlFlow::Continue(()));
+    assert!(result.expect("the watcher lets it end").packets > 0);
     let forwarder = job("platform = \"three-level-lru\"").expect_err("has no card").to_string();
     let told = "three-level-lru: `ddio` = missing: a platform that serves packets needs it";
     assert!(forwarder.starts_with(told), "{forwarder}");

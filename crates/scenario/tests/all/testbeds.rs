@@ -82,7 +82,7 @@ fn a_result_lists_what_the_testbed_gave_and_what_of_it_was_fitted() {
     let files = scenario::input_files("experiments/ddio-bench/l2fwd.toml", &job);
     assert!(files.contains(&"testbeds/atc20-skylake.toml".to_owned()), "{files:?}");
     let go_on = |_| std::ops::ControlFlow::Continue(());
-    let result = job.run(scenario::Wanted::default(), go_on).expect("it runs");
+    let result = job.run(scenario::RecordingRequest::default(), go_on).expect("it runs");
     let testbed = result.testbed.expect("the scenario names one");
     assert_eq!(
         (testbed.name.as_str(), testbed.measurements),

@@ -82,7 +82,7 @@ pub(super) fn levels(tally: &Tally, has_l1i: bool, shadows: Option<&Shadows>) ->
             hits: found.hits + tally.victim_hits[number],
             misses: found.misses + tally.victim_misses[number],
             writebacks: tally.writebacks[number],
-            miss_kinds: shadows.map(|shadows| MissKindCounts::of(shadows.counts(number))),
+            miss_kinds: shadows.map(|shadows| MissKindCounts::from_shadow(shadows.counts(number))),
             ..found
         }
     });

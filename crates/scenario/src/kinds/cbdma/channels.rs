@@ -6,7 +6,7 @@ use crate::contract::input::TenantInput;
 use crate::contract::port::PortPlan;
 use crate::facts::platform::CbdmaClientFacts;
 use crate::kinds::cbdma::CbdmaKeys;
-use crate::kinds::dsa::offloaders::{OffloadersWanted, WaitName};
+use crate::kinds::dsa::offloaders::{OffloaderNeeds, WaitName};
 use crate::kinds::root_port::{IommuPages, PortKeys};
 use crate::text::error::InputError;
 use model::device::cbdma::DESCRIPTOR_BYTES;
@@ -38,18 +38,18 @@ pub(crate) struct ChannelsPlan {
 }
 
 impl ChannelsPlan {
-    /// The offloaders of a tenant's cores.
+    /// Resolves the offloaders of a tenant's cores.
     ///
     /// # Errors
-    /// If a key is out of range or asks for what channels cannot do, or the platform has no such engine.
-    pub(crate) fn of(
+    /// If a key is out of range or asks for something that channels cannot do, or the platform has no CBDMA.
+    pub(crate) fn resolve(
         input: &TenantInput<'_>,
-        wanted: &OffloadersWanted,
+        needs: &OffloaderNeeds,
     ) -> Result<Self, InputError> {
         let device = facts(input)?;
         let costs = input.platform.cbdma_client.as_ref().ok_or_else(|| {
             let allowed = "needs a platform with a [cbdma_client] table, such as ice-lake-40";
-            input.check.refuse(wanted.key, &"cbdma", allowed.into())
+            input.check.refuse(needs.key, &"cbdma", allowed.into())
         })?;
         if input.table::<PortKeys>().iommu != IommuPages::Off {
             let allowed = "allowed: \"off\", because a channel has the physical addresses of \
@@ -66,9 +66,9 @@ impl ChannelsPlan {
                 prepare_member: Cycles(0.0),
                 most_members: 1,
                 look: Cycles(costs.look_cycles.value),
-                waiting: waiting(input, wanted, costs)?,
+                waiting: wait_mode(input, needs, costs)?,
             },
-            depth: wanted.depth,
+            depth: needs.depth,
             channels: table.channels,
             ring_entries: table.ring_entries,
             path: MmioPath { one_way, store: Cycles(costs.doorbell_cycles.value) },
@@ -76,8 +76,8 @@ impl ChannelsPlan {
         })
     }
 
-    /// The offloader of each core, with rings in the tenant's memory. The machine receives the channels:
-    /// those of the first of `devices`.
+    /// Builds the offloader of each core, with rings in the tenant's memory. The machine receives the
+    /// channels, which are those of the first of `devices`.
     pub(crate) fn build<T: Tracer>(
         &self,
         builder: &mut Builder<'_, T>,
@@ -103,7 +103,7 @@ impl ChannelsPlan {
         offloaders
     }
 
-    /// A channel's ring and status line.
+    /// Allocates a channel's ring and its status line.
     fn channel<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> CbdmaChannel {
         let bytes = Ring::bytes(self.ring_entries, DESCRIPTOR_BYTES);
         let mut arena = Arena::new(builder.memory.region(bytes));
@@ -114,12 +114,12 @@ impl ChannelsPlan {
     }
 }
 
-fn waiting(
+fn wait_mode(
     input: &TenantInput<'_>,
-    wanted: &OffloadersWanted,
+    needs: &OffloaderNeeds,
     costs: &CbdmaClientFacts,
 ) -> Result<WaitMode, InputError> {
-    match wanted.wait {
+    match needs.wait {
         WaitName::Poll => Ok(WaitMode::Poll),
         WaitName::Interrupt => Ok(WaitMode::Interrupt {
             delivery: Picos::from_ns(costs.interrupt_delivery_ns.value),

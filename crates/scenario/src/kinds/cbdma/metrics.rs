@@ -7,13 +7,13 @@ use model::device::DeviceId;
 use model::device::cbdma::CbdmaCounters;
 use units::Picos;
 
-/// A CBDMA.
+/// A tenant's CBDMA, whose metrics are declared below.
 pub(crate) struct CopyChannels {
-    /// Its number among devices.
+    /// The CBDMA's number among the devices of the machine.
     pub id: DeviceId,
 }
 
-/// A CBDMA in a sample.
+/// Counters of a CBDMA in a sample, and the time over which they counted.
 pub(crate) struct CopyChannelsView {
     counters: CbdmaCounters,
     span: Picos,

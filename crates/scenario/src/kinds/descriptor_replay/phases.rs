@@ -1,4 +1,4 @@
-//! Phases of a log: what was submitted between two long pauses.
+//! Phases of a log: the submissions between two long pauses.
 
 use crate::contract::application::LogPhase;
 use model::device::dsa::descriptor::{Descriptor, Operation};
@@ -6,8 +6,9 @@ use std::ops::Range;
 use units::Picos;
 use workload::descriptor_log::DescriptorLog;
 
-/// The phases of a log, divided by pauses.
-pub(super) fn of(log: &DescriptorLog, pause: Picos, most: usize) -> Vec<LogPhase> {
+/// Divides a log into phases at pauses of `pause` and longer. There are `most` phases at most: if there would
+/// be more, only the longest pauses divide the log.
+pub(super) fn log_phases(log: &DescriptorLog, pause: Picos, most: usize) -> Vec<LogPhase> {
     log.phases(pause, most).into_iter().map(|range| phase(log, range)).collect()
 }
 
@@ -21,15 +22,15 @@ fn phase(log: &DescriptorLog, range: Range<usize>) -> LogPhase {
         phase.until = last.time;
     }
     for Descriptor { operation, .. } in offloads.iter().flat_map(|offload| &offload.members) {
-        *phase.operations.entry(name(*operation)).or_default() += 1;
+        *phase.operations.entry(operation_name(*operation)).or_default() += 1;
         let has_no_data = matches!(operation, Operation::NoOp | Operation::Drain);
         phase.without_core_cost += u64::from(has_no_data);
     }
     phase
 }
 
-/// What scenarios call an operation.
-fn name(operation: Operation) -> &'static str {
+/// The name of an operation in scenarios and results.
+fn operation_name(operation: Operation) -> &'static str {
     match operation {
         Operation::NoOp => "no-op",
         Operation::Drain => "drain",

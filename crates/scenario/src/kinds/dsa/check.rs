@@ -12,8 +12,11 @@ use model::device::dsa::{LEAST_BUFFERS_PER_ENGINE, QUEUE_ENTRIES};
 use std::collections::{BTreeMap, BTreeSet};
 use units::narrow::fit;
 
-/// All tenants together use no more instances than a socket has: none is shared.
-pub(crate) fn together<'t>(
+/// Checks that all tenants together use no more instances than a socket has: tenants share none.
+///
+/// # Errors
+/// Names the tenant with which the instances of a socket are used up.
+pub(crate) fn check_together<'t>(
     tenants: impl Iterator<Item = (TenantRef<'t>, &'t [PortPlan])>,
     check: &Check<'_>,
 ) -> Result<(), InputError> {
@@ -42,7 +45,7 @@ struct Groups<'a> {
     check: &'a Check<'a>,
     facts: &'a DsaFacts,
     groups: &'a [GroupTable],
-    /// Whether they are listed, or the simple keys describe the only one.
+    /// Whether `dsa.groups` lists the groups; if not, the simple keys describe the only one.
     listed: bool,
 }
 
@@ -83,7 +86,7 @@ impl Groups<'_> {
         }
     }
 
-    /// Engines exist, and each is in one group.
+    /// Checks that engines exist, and that each is in one group only.
     fn check_engines(&self) -> Result<(), InputError> {
         let engines = self.facts.engines.value;
         let mut used = BTreeSet::new();
@@ -102,7 +105,7 @@ impl Groups<'_> {
         Ok(())
     }
 
-    /// Queues exist, and their keys have values that a queue can have.
+    /// Checks that queues exist, and that their keys have values that a queue can have.
     fn check_queues(&self) -> Result<(), InputError> {
         let most = self.facts.work_queues.value;
         let all: usize = self.groups.iter().map(|group| group.queues.len()).sum();
@@ -135,7 +138,7 @@ impl Groups<'_> {
         Ok(())
     }
 
-    /// The entries of all queues fit the instance.
+    /// Checks that the entries of all queues fit the instance.
     fn check_entries(&self) -> Result<(), InputError> {
         let mut sum = 0;
         for (number, group) in self.groups.iter().enumerate() {
@@ -155,7 +158,7 @@ impl Groups<'_> {
         Ok(())
     }
 
-    /// The limit of several groups leaves four read buffers for each of their engines.
+    /// Checks that the limit of several groups leaves four read buffers for each of their engines.
     fn check_limit(&self, limit: Option<u32>) -> Result<(), InputError> {
         let Some(limit) = limit else { return Ok(()) };
         let sharing = self.groups.iter().filter(|group| group.use_read_buffer_limit);

@@ -8,13 +8,13 @@ use model::device::dsa::DsaCounters;
 use model::reading::Reading;
 use units::Picos;
 
-/// Copy engines.
+/// A tenant's DSA instances, whose metrics are declared below.
 pub(crate) struct CopyEngines {
-    /// Their numbers among devices.
+    /// Numbers of the instances among the devices of the machine.
     pub ids: Vec<DeviceId>,
 }
 
-/// Copy engines in a sample.
+/// Sum of the counters of copy engines in a sample, and the time over which they counted.
 pub(crate) struct CopyEnginesView {
     counters: DsaCounters,
     span: Picos,

@@ -26,16 +26,16 @@ use workload::driver::offloader::{
 };
 use workload::host_memory::Arena;
 
-/// How a core waits.
+/// How a core waits for completions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum WaitName {
-    /// It polls the completion record.
+    /// The core polls the completion record.
     #[default]
     Poll,
-    /// It sleeps until the record's line is written.
+    /// The core sleeps by UMWAIT until the record's line is written.
     Umwait,
-    /// It sleeps until an interrupt.
+    /// The core sleeps until an interrupt.
     Interrupt,
 }
 
@@ -50,9 +50,9 @@ pub(crate) enum BackOffName {
     Exponential,
 }
 
-/// What an application asks of its offloaders.
+/// Requirements of an application on its offloaders.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OffloadersWanted {
+pub(crate) struct OffloaderNeeds {
     /// The key by which the scenario asks for engines, for messages.
     pub key: &'static str,
     /// Descriptors in flight in each queue of a core.
@@ -61,9 +61,9 @@ pub(crate) struct OffloadersWanted {
     pub most_members: u32,
     /// The key of the queues that each core uses in turn, and their number.
     pub queues_per_core: (&'static str, u32),
-    /// How cores wait.
+    /// How cores wait for completions.
     pub wait: WaitName,
-    /// How they repeat ENQCMDs.
+    /// The pause before a core repeats an ENQCMD that a queue refused.
     pub back_off: BackOffName,
     /// Addresses of a portal that are used in turn.
     pub portal_addresses: u32,
@@ -98,40 +98,40 @@ pub(crate) struct OffloadersPlan {
 }
 
 impl OffloadersPlan {
-    /// The offloaders of a tenant's cores.
+    /// Resolves the offloaders of a tenant's cores.
     ///
     /// # Errors
     /// If a key of the engines is out of range, cores share a dedicated queue without a lock, or the platform
     /// has no copy engine.
-    pub(crate) fn of(
+    pub(crate) fn resolve(
         input: &TenantInput<'_>,
-        wanted: &OffloadersWanted,
+        needs: &OffloaderNeeds,
     ) -> Result<Self, InputError> {
         let without = |table: &str| {
             let allowed =
                 format!("needs a platform with a [{table}] table, such as sapphire-rapids-56");
-            input.check.refuse(wanted.key, &"dsa", allowed)
+            input.check.refuse(needs.key, &"dsa", allowed)
         };
         let facts = input.platform.dsa.as_ref().ok_or_else(|| without("dsa"))?;
         let costs = input.platform.dsa_client.as_ref().ok_or_else(|| without("dsa_client"))?;
         input.table::<DsaKeys>().dsa.check(&input.check, facts)?;
-        let queues = queues_of_clients(input, wanted)?;
-        let cores = clients(input, &queues, wanted, facts, costs)?;
+        let queues = queues_of_clients(input, needs)?;
+        let cores = clients(input, &queues, needs, facts, costs)?;
         let ports = ports(input, &queues, facts)?;
         let config = OffloaderConfig {
-            origin: wanted.origin,
+            origin: needs.origin,
             prepare: Cycles(costs.prepare_cycles.value),
             prepare_member: Cycles(costs.prepare_member_cycles.value),
-            most_members: wanted.most_members,
+            most_members: needs.most_members,
             look: Cycles(costs.look_cycles.value),
-            waiting: waiting(wanted.wait, costs),
+            waiting: wait_mode(needs.wait, costs),
         };
         let exchange = Cycles(costs.lock_cycles.value);
-        Ok(Self { config, depth: wanted.depth, exchange, cores, ports })
+        Ok(Self { config, depth: needs.depth, exchange, cores, ports })
     }
 
-    /// The offloader of each core, all its lines in the tenant's memory. The machine receives the queues of
-    /// the tenant's engines: the first of `devices`, in the order of [`Self::ports`].
+    /// Builds the offloader of each core, with all its lines in the tenant's memory. The machine receives the
+    /// queues of the tenant's engines, which are the first of `devices`, in the order of [`Self::ports`].
     pub(crate) fn build<T: Tracer>(
         &self,
         builder: &mut Builder<'_, T>,
@@ -161,7 +161,7 @@ impl OffloadersPlan {
         offloaders
     }
 
-    /// The lock of a client's queue.
+    /// The lock of a client's queue, which is allocated for the queue's first client.
     fn lock(
         &self,
         client: &ClientPlan,
@@ -178,17 +178,17 @@ impl OffloadersPlan {
 /// Instance and queue of each client of each core: clients use instances in turn, then the queues of each.
 fn queues_of_clients(
     input: &TenantInput<'_>,
-    wanted: &OffloadersWanted,
+    needs: &OffloaderNeeds,
 ) -> Result<Vec<Vec<(usize, usize)>>, InputError> {
     let (table, cores) = (&input.table::<DsaKeys>().dsa, input.tenant.keys.cores);
     let (instances, of_each) = (table.instances as usize, table.all_queues().len());
     let all = fit(instances * of_each);
-    let (key, per_core) = wanted.queues_per_core;
+    let (key, per_core) = needs.queues_per_core;
     let what = "queues for each core, no more than all instances have";
     input.check.whole(key, per_core, (1, all), what)?;
     let has_dedicated = table.all_queues().iter().any(|it| it.mode == QueueModeName::Dedicated);
     let clients = cores * per_core;
-    let (lock, is_locked) = wanted.lock;
+    let (lock, is_locked) = needs.lock;
     if has_dedicated && clients > all && !is_locked {
         let by_lock = match lock {
             "" => String::new(),
@@ -210,7 +210,7 @@ fn queues_of_clients(
 fn clients(
     input: &TenantInput<'_>,
     queues: &[Vec<(usize, usize)>],
-    wanted: &OffloadersWanted,
+    needs: &OffloaderNeeds,
     facts: &DsaFacts,
     costs: &DsaClientFacts,
 ) -> Result<Vec<Vec<ClientPlan>>, InputError> {
@@ -231,8 +231,8 @@ fn clients(
             );
             return Err(input.check.refuse("cores", &input.tenant.keys.cores, allowed));
         }
-        let config = client_config(table, sharers, wanted, facts, costs);
-        let has_lock = is_dedicated && wanted.lock.1;
+        let config = client_config(table, sharers, needs, facts, costs);
+        let has_lock = is_dedicated && needs.lock.1;
         Ok(ClientPlan { instance, portal: number, queue, has_lock, config })
     };
     queues.iter().map(|own| own.iter().map(&mut client).collect()).collect()
@@ -242,31 +242,31 @@ fn clients(
 fn client_config(
     table: &QueueTable,
     sharers: u32,
-    wanted: &OffloadersWanted,
+    needs: &OffloaderNeeds,
     facts: &DsaFacts,
     costs: &DsaClientFacts,
 ) -> DsaClientConfig {
     let (write, store, credits) = match table.mode {
         QueueModeName::Dedicated => {
             let interval = Picos::from_ns(costs.post_interval_ns.value);
-            let write = PortalWrite::Posted { interval, addresses: wanted.portal_addresses };
+            let write = PortalWrite::Posted { interval, addresses: needs.portal_addresses };
             (write, costs.post_cycles.value, table.entries / sharers)
         }
         QueueModeName::Shared => {
             let first = Cycles(costs.pause_cycles.value);
-            let most = match wanted.back_off {
+            let most = match needs.back_off {
                 BackOffName::Pause => first,
                 BackOffName::Exponential => Cycles(costs.back_off_most_cycles.value),
             };
             let write = PortalWrite::Answered(BackOff { first, most });
-            (write, costs.enqueue_cycles.value, wanted.depth)
+            (write, costs.enqueue_cycles.value, needs.depth)
         }
     };
     let one_way = Picos::from_ns(facts.portal_ns.value);
     DsaClientConfig { write, path: MmioPath { one_way, store: Cycles(store) }, credits }
 }
 
-fn waiting(wait: WaitName, costs: &DsaClientFacts) -> WaitMode {
+fn wait_mode(wait: WaitName, costs: &DsaClientFacts) -> WaitMode {
     match wait {
         WaitName::Poll => WaitMode::Poll,
         WaitName::Umwait => WaitMode::Umwait { wake: Cycles(costs.umwait_wake_cycles.value) },

@@ -37,7 +37,7 @@ struct RequestsPlan {
     seed: u64,
 }
 
-/// A store in memory.
+/// The memory of a store, which its threads share.
 #[derive(Clone, Debug)]
 pub(crate) struct PlacedStore {
     memory: Region,
@@ -45,8 +45,8 @@ pub(crate) struct PlacedStore {
 }
 
 impl StorePlan {
-    /// The store of a tenant's keys.
-    pub(crate) fn of(input: &TenantInput<'_>) -> Self {
+    /// Resolves the store that a tenant's keys describe.
+    pub(crate) fn from_keys(input: &TenantInput<'_>) -> Self {
         let keys = input.table::<KeyValueKeys>();
         let slices = keys.nearest_slices.unwrap_or(1) as usize;
         Self {
@@ -65,12 +65,12 @@ impl StorePlan {
         }
     }
 
-    /// Size of a value.
+    /// Size of a value in bytes.
     pub(crate) fn value_bytes(&self) -> u64 {
         self.shape.value_bytes
     }
 
-    /// Allocates the store in memory.
+    /// Allocates the store in the tenant's memory.
     pub(crate) fn place<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> PlacedStore {
         let memory = builder.memory.region(self.shape.bytes());
         let apart = self.apart.map(|apart| Rc::new(self.place_apart(apart, builder)));

@@ -11,7 +11,7 @@ use workload::app::message_passing::{SharedChannel, Step};
 use workload::host_memory::Arena;
 
 impl MessagePassingPlan {
-    /// The program of each rank.
+    /// Allocates buffers and channels, and builds the program of each rank.
     pub(super) fn programs<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> Vec<Vec<Step>> {
         let cores = builder.tenant.cores.clone();
         let buffers: Vec<LineAddr> = cores.iter().map(|&core| self.buffer(builder, core)).collect();

@@ -21,11 +21,14 @@ pub(super) const POOL_CACHE: (u32, u32) = (32, 512);
 /// Largest pool: the pools of all tenants fit the simulated memory.
 const MOST_POOL_BYTES: u64 = 4 << 30;
 pub(super) const MOST_POOL_BUFFERS: u64 = 1 << 20;
-/// What one core takes with the smallest ring, cache and burst, and a card that reports each packet.
+/// Buffers that one core takes with the smallest ring, cache and burst, and a card that reports each packet.
 pub(super) const LEAST_POOL_BUFFERS: u32 = buffers_of_core(RINGS[0], POOL_CACHE.0, BURST.0, 1);
 
-/// Checks of every tenant, whether its application uses the NIC or not.
-pub(super) fn tenant(input: &TenantInput<'_>) -> Result<(), InputError> {
+/// Checks the NIC keys of any tenant, whether its application uses the NIC or not.
+///
+/// # Errors
+/// Names the first value that is out of range.
+pub(super) fn check_tenant(input: &TenantInput<'_>) -> Result<(), InputError> {
     let (keys, check) = (input.table::<NicKeys>(), &input.check);
     check.whole("rng_calls", keys.rng_calls, RNG_CALLS, "calls")?;
     let most = keys.rx_descriptors;
@@ -36,15 +39,22 @@ pub(super) fn tenant(input: &TenantInput<'_>) -> Result<(), InputError> {
     check.whole("warm_buffers", keys.warm_buffers, (0, most), "descriptors of a queue")
 }
 
-/// Checks of a tenant whose packets go through `card`.
-pub(super) fn serving(input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
+/// Checks the NIC keys of a tenant whose packets go through `card`.
+///
+/// # Errors
+/// Names the first value that is out of range.
+pub(super) fn check_card_keys(input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
     let keys = input.table::<NicKeys>();
-    queues(keys, input, card)?;
-    pool(keys, input, card)?;
+    check_queues(keys, input, card)?;
+    check_pool(keys, input, card)?;
     keys.traffic.check(&input.check, card.nic.line_rate_gbps.value)
 }
 
-fn queues(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
+fn check_queues(
+    keys: &NicKeys,
+    input: &TenantInput<'_>,
+    card: &Card<'_>,
+) -> Result<(), InputError> {
     let (check, cores) = (&input.check, input.tenant.keys.cores);
     check.one_of("rx_descriptors", keys.rx_descriptors, &RINGS)?;
     if let Some(bytes) = keys.buffer_bytes {
@@ -67,7 +77,7 @@ fn queues(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<()
 
 /// The pool must fill every receive ring and cache, the bursts in work, and the sent packets that no
 /// completion has reported yet; packets in send rings and queues may exhaust it for a while.
-fn pool(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
+fn check_pool(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
     let check = &input.check;
     check.whole("pool_cache", keys.pool_cache, POOL_CACHE, "buffers, DPDK's own limit")?;
     let unreported = card.nic.tx_packets_per_completion.value;

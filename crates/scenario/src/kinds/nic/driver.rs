@@ -27,12 +27,12 @@ const DEFAULT_SHIFT_LINES: u8 = 16;
 /// Bytes of the software queue's pointer to a packet.
 const POINTER_BYTES: u64 = 8;
 
-/// Requirements of an application on the driver, besides keys and card.
+/// Requirements of an application on its driver, besides those of keys and card.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DriverNeeds {
-    /// Whether it receives: its receive queues are filled before time zero.
+    /// Whether the application receives packets: if so, its receive queues are filled before time zero.
     pub receives: bool,
-    /// Spacing of the buffers in its pool.
+    /// Spacing of the buffers in the application's pool.
     pub spacing: Spacing,
     /// Bytes besides the queues of each core for the application's own use.
     pub own_bytes: u64,
@@ -49,7 +49,7 @@ pub(crate) struct DriverPlan {
     needs: DriverNeeds,
     warm_buffers: usize,
     warm_lines: u64,
-    /// The parameters of cores' polling and bursts.
+    /// Parameters of the polling and the bursts of cores.
     pub polling: PacketLoopConfig,
 }
 
@@ -62,9 +62,9 @@ struct HeaderSlices {
 }
 
 impl DriverPlan {
-    /// The driver for a tenant's keys and card.
+    /// Resolves the driver for a tenant's keys and card.
     #[must_use]
-    pub(crate) fn of(input: &TenantInput<'_>, card: &Card<'_>, needs: DriverNeeds) -> Self {
+    pub(crate) fn resolve(input: &TenantInput<'_>, card: &Card<'_>, needs: DriverNeeds) -> Self {
         let tenant = input.tenant.keys;
         let keys = input.table::<NicKeys>();
         let tx_packets = keys.tx_packets(card.nic, tenant.cores);
@@ -122,7 +122,7 @@ impl DriverPlan {
         Rc::new(RefCell::new(pool))
     }
 
-    /// Memory for the queues of all cores.
+    /// Allocates memory for the queues of all cores.
     pub(crate) fn arena<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> Arena {
         let waiting = u64::from(self.tx.internal_queue) * POINTER_BYTES;
         let bytes = self.shape.bytes() + waiting + self.needs.own_bytes;
@@ -131,7 +131,7 @@ impl DriverPlan {
         Arena::new(builder.memory.region(2 * bytes.next_multiple_of(builder.memory.page().0)))
     }
 
-    /// An empty queue pair for each core.
+    /// Allocates an empty queue pair for each core.
     pub(crate) fn queue_pairs<T: Tracer>(
         &self,
         builder: &Builder<'_, T>,
@@ -140,7 +140,7 @@ impl DriverPlan {
         builder.tenant.cores.iter().map(|_| self.shape.place(arena)).collect()
     }
 
-    /// The drivers of a core, with a filled receive queue if packets arrive.
+    /// Builds the drivers of a core, with a filled receive queue if packets arrive.
     pub(crate) fn start<T: Tracer>(
         &self,
         builder: &mut Builder<'_, T>,

@@ -5,29 +5,29 @@ use super::{NicKeys, TrafficKeys};
 use crate::contract::application::Packets;
 use crate::contract::inert::Inert;
 
-/// What decides which packets arrive.
+/// Origin of the packets that arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrivals {
     /// The NIC's keys.
-    OfKeys,
+    Keys,
     /// A client that waits for each answer.
-    OfClient,
+    Client,
     /// Initiators that keep a number of requests in flight.
-    OfInitiators,
-    /// None arrive.
+    Initiators,
+    /// No packets arrive.
     None,
 }
 
-/// Keys without effect on a tenant that handles `packets`.
-pub(crate) fn inert(keys: &NicKeys, packets: Packets, arrivals: Arrivals) -> Vec<Inert> {
+/// NIC keys without effect on a tenant that handles `packets`, each with the reason.
+pub(crate) fn inert_keys(keys: &NicKeys, packets: Packets, arrivals: Arrivals) -> Vec<Inert> {
     let mut inert = match arrivals {
-        Arrivals::OfKeys => of_traffic(&keys.traffic),
-        Arrivals::OfClient => {
+        Arrivals::Keys => inert_traffic_keys(&keys.traffic),
+        Arrivals::Client => {
             let of_client =
                 ["burst", "flow_control", "offered_gbps", "packet_bytes", "rng_calls", "traffic"];
             Inert::all(of_client, "a client sends one message and waits for its answer").collect()
         }
-        Arrivals::OfInitiators => {
+        Arrivals::Initiators => {
             let of_initiators = ["flow_control", "offered_gbps", "packet_bytes", "traffic"];
             let because =
                 "initiators keep requests in flight, no more than a queue has descriptors for";
@@ -58,7 +58,7 @@ pub(crate) fn inert(keys: &NicKeys, packets: Packets, arrivals: Arrivals) -> Vec
     inert
 }
 
-fn of_traffic(traffic: &TrafficKeys) -> Vec<Inert> {
+fn inert_traffic_keys(traffic: &TrafficKeys) -> Vec<Inert> {
     const TRAINS: [&str; 3] =
         ["traffic.generator_threads", "traffic.train_packets", "traffic.turn_packets"];
     if traffic.pcap.is_some() {

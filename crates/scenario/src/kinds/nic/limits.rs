@@ -1,4 +1,4 @@
-//! What a card itself can do, and how much of that it did.
+//! Limits of a card: how long its wire and its pipelines were busy.
 
 use super::NicPlan;
 use super::sample::NicSample;
@@ -6,13 +6,13 @@ use crate::contract::limit::{Limit, LimitKind};
 use model::traffic::WIRE_OVERHEAD_BYTES;
 use units::{Bytes, Picos};
 
-/// The wire in each direction, and the card's own pace.
+/// The busy times of a card: of the wire in each direction, and of its receive and send pipelines.
 pub(super) fn limits(plan: &NicPlan, counted: &NicSample) -> Vec<Limit> {
     let (rx, config) = (&counted.rx, &plan.config);
     let (arrived, left) =
         ((rx.offered_packets, rx.offered_bytes), (counted.tx_packets, counted.tx_bytes));
     let on_wire = |(packets, bytes)| Bytes(bytes + packets * WIRE_OVERHEAD_BYTES);
-    let (taken, sent) = (plan.paced((rx.packets, rx.bytes)), plan.paced(left));
+    let (taken, sent) = (plan.pace_time((rx.packets, rx.bytes)), plan.pace_time(left));
     let wire_in = config.line_rate.time_for(on_wire(arrived));
     let wire_out = config.tx_rate.time_for(on_wire(left));
     vec![
@@ -25,7 +25,7 @@ pub(super) fn limits(plan: &NicPlan, counted: &NicSample) -> Vec<Limit> {
 
 impl NicPlan {
     /// The time that port and queues need for packets of their mean size.
-    fn paced(&self, (packets, bytes): (u64, u64)) -> Picos {
+    fn pace_time(&self, (packets, bytes): (u64, u64)) -> Picos {
         if packets == 0 {
             return Picos::ZERO;
         }

@@ -8,21 +8,21 @@ use crate::contract::sample::Sample;
 use model::device::DeviceId;
 use units::Picos;
 
-/// A NIC.
-pub(crate) struct NicOfTenant {
-    /// Its number among devices.
+/// A tenant's NIC, whose metrics are declared below.
+pub(crate) struct TenantNic {
+    /// The NIC's number among the devices of the machine.
     pub id: DeviceId,
 }
 
-/// A NIC in a sample.
+/// Counters of a NIC in a sample, and the time over which they counted.
 pub(crate) struct NicView<'a> {
     /// Counters of the NIC and its link.
     pub nic: &'a NicSample,
-    /// Time over which they counted.
+    /// Simulated time over which the counters counted.
     pub span: Picos,
 }
 
-impl Subject for NicOfTenant {
+impl Subject for TenantNic {
     type View<'a> = NicView<'a>;
 
     fn view<'a>(&'a self, sample: &'a Sample) -> NicView<'a> {
@@ -37,7 +37,7 @@ impl NicView<'_> {
 }
 
 /// All metrics of a NIC.
-pub(crate) const METRICS: &[Metric<NicOfTenant>] = &[
+pub(crate) const METRICS: &[Metric<TenantNic>] = &[
     named(Link, "offered_gbps", "Gbit/s", "Offered, on the wire")
         .about("Frames that arrived on the wire, with FCS, preamble and gap.")
         .rate(|v| wire_gbps(v.nic.rx.offered_packets, v.nic.rx.offered_bytes, v.span)),

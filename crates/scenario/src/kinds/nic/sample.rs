@@ -1,4 +1,4 @@
-//! What a NIC and its link have counted.
+//! Counters of a NIC and its link.
 
 use crate::contract::sample::DeviceReading;
 use crate::contract::traffic::Traffic;
@@ -9,18 +9,18 @@ use model::reading;
 use model::tracer::Tracer;
 use units::Picos;
 
-/// A reading, or the difference of two.
+/// Counters of a NIC and its link: a reading, or the difference of two readings.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NicSample {
     /// The receive port's counters.
     pub rx: RxCounters,
-    /// Packets that left.
+    /// Packets that left on the wire.
     pub tx_packets: u64,
-    /// Bytes of them without FCS.
+    /// Bytes of the packets that left, without FCS.
     pub tx_bytes: u64,
-    /// Time that the link was busy (up, down).
+    /// Time for which the PCIe link was busy (up, down).
     pub link_busy: (Picos, Picos),
-    /// Entry-time of the IIO of its socket.
+    /// Sum over the IIO entries of the NIC's socket of the time for which each was in use.
     pub iio_occupied: Picos,
 }
 

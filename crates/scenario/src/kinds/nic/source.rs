@@ -14,7 +14,7 @@ use workload::traffic::{
     Sizes, Toeplitz, Trains, TrainsConfig, VaryingLoad,
 };
 
-/// How a capture is replayed whose last record is not whole.
+/// Hint of a refusal: how to replay a capture whose last record is not whole.
 const CUT_SHORT_HINT: &str = "; traffic.cut_short = true replays the packets before it";
 
 /// A source of arrivals, fully resolved.
@@ -26,9 +26,9 @@ pub(crate) enum SourcePlan {
     Trains(TrainsConfig),
     /// Sizes, arrivals and flows at random.
     Random(MixConfig),
-    /// Any of these, at a load that changes.
+    /// One of the sources above, at a load that changes.
     Varying(Box<SourcePlan>, LoadProfile),
-    /// A capture.
+    /// Packets of a capture, at its times or scaled to a rate.
     Replay(Recording, ReplayConfig),
     /// No packets.
     Silence,
@@ -39,12 +39,12 @@ pub(crate) enum SourcePlan {
 }
 
 impl SourcePlan {
-    /// The source of the tenant's keys.
+    /// Resolves the source that the tenant's keys describe.
     ///
     /// # Errors
-    /// If the offered load is out of range, the capture cannot be read, or it holds a packet larger than a
+    /// If the offered load is out of range, the capture cannot be read, or it contains a packet larger than a
     /// buffer.
-    pub(crate) fn of_keys(input: &TenantInput<'_>, card: &Card<'_>) -> Result<Self, InputError> {
+    pub(crate) fn from_keys(input: &TenantInput<'_>, card: &Card<'_>) -> Result<Self, InputError> {
         let keys = input.table::<NicKeys>();
         let line_rate_gbps = card.nic.line_rate_gbps.value;
         let traffic = &keys.traffic;
@@ -88,7 +88,7 @@ impl SourcePlan {
         })
     }
 
-    /// The source itself.
+    /// Builds the source of arrivals at time zero.
     pub(super) fn build(&self) -> Traffic {
         let rss = Toeplitz::default();
         match self {
@@ -109,7 +109,7 @@ impl SourcePlan {
         }
     }
 
-    /// Packets of all loops of a capture, if the number of loops is given.
+    /// Number of packets in all loops of a capture; `None` for other sources, and if loops have no limit.
     pub(super) fn packets_to_replay(&self) -> Option<u64> {
         match self {
             Self::Replay(Recording { capture, .. }, ReplayConfig { loops: Some(loops), .. }) => {
@@ -119,7 +119,7 @@ impl SourcePlan {
         }
     }
 
-    /// What people should know of its input.
+    /// A remark for the result on the input: a capture that is cut short, or packets out of order.
     pub(super) fn note(&self) -> Option<String> {
         let Self::Replay(Recording { capture, cut_in }, _) = self else { return None };
         let (reordered, all) = (capture.reordered(), capture.packet_count());
@@ -139,8 +139,11 @@ impl SourcePlan {
     }
 }
 
-/// Reads the capture at `path`, if it may be also one that is cut short; `file` is the scenario that names
-/// it.
+/// Reads the capture at `path`, which `file`, the scenario, names. With `cut_short`, the last record of the
+/// capture need not be whole.
+///
+/// # Errors
+/// If the capture cannot be read, or has a packet larger than a buffer.
 fn capture(
     file: &str,
     path: &str,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use units::Picos;
 use workload::traffic::LoadProfile;
 
-/// The smallest load that is one.
+/// Smallest offered load in Gbit/s.
 pub(super) const LEAST_GBPS: f64 = 1e-3;
 const THREADS: (u32, u32) = (1, 256);
 const FLOWS: (u32, u32) = (1, 1 << 20);
@@ -176,7 +176,7 @@ impl TrafficKeys {
         }
     }
 
-    /// The load that changes, if it does.
+    /// The profile of a load that changes; `None` if it is constant.
     pub(super) fn load(&self) -> Option<LoadProfile> {
         let step = Picos::from_ns(1e3 * self.load_step_us.unwrap_or(DEFAULT_STEP_US));
         (!self.load.is_empty()).then(|| LoadProfile::new(self.load.clone(), step))

@@ -44,7 +44,7 @@ impl NvmeTcpTargetPlan {
         builder.queues.insert(nic, DeviceQueues::Nic(pairs));
     }
 
-    /// The digests of each core.
+    /// Builds the computation of digests of each core.
     fn digests<T: Tracer>(
         &self,
         builder: &mut Builder<'_, T>,
@@ -63,7 +63,7 @@ impl NvmeTcpTargetPlan {
         }
     }
 
-    /// A queue pair for each core on each SSD. Returns the SSDs of each core.
+    /// Builds a queue pair for each core on each SSD. Returns the SSDs of each core.
     fn storages<T: Tracer>(&self, builder: &mut Builder<'_, T>, ssds: &[DeviceId]) -> Vec<Storage> {
         let cores = &builder.tenant.cores;
         let drivers = (cores.len() * ssds.len()) as u64;
@@ -87,7 +87,7 @@ impl NvmeTcpTargetPlan {
         storages
     }
 
-    /// The buffers of all cores, those of each together.
+    /// Allocates the buffers of all cores; the buffers of one core are neighbours in the list.
     fn buffers<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> Vec<LineAddr> {
         let all = u64::from(self.buffers) * builder.tenant.cores.len() as u64;
         let bytes = self.answer.read_bytes;

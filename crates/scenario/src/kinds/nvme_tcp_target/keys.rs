@@ -29,7 +29,7 @@ const MOST_BUFFER_BYTES: u64 = 16 << 30;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct NvmeTcpTargetKeys {
-    /// Who computes the data digest of an answer.
+    /// Computation of the data digest of an answer.
     pub digest: DigestName,
     /// Data of a request.
     #[schemars(range(min = READ_BYTES.0, max = READ_BYTES.1), extend("multipleOf" = PAGE_BYTES))]
@@ -61,16 +61,16 @@ pub(crate) struct NvmeTcpTargetKeys {
     pub digests: u32,
 }
 
-/// Who computes the data digest of an answer.
+/// Computation of the data digest of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum DigestName {
-    /// Answers have none.
+    /// Answers have no digest.
     #[default]
     None,
-    /// The core.
+    /// The core computes digests.
     Core,
-    /// A data streaming accelerator.
+    /// A data streaming accelerator computes digests.
     Dsa,
 }
 
@@ -116,7 +116,7 @@ impl NvmeTcpTargetKeys {
         check.whole("nvme_tcp_target.buffers", all, (0, MOST_BUFFER_BYTES), what)
     }
 
-    /// Requests in flight find descriptors in the receive queue, and entries in an SSD's queue.
+    /// Checks that requests in flight find descriptors in the receive queue, and entries in an SSD's queue.
     fn check_in_flight(&self, input: &TenantInput<'_>) -> Result<(), InputError> {
         let (check, cores) = (&input.check, input.tenant.keys.cores);
         let allowed = (cores, CONNECTIONS.1);
@@ -140,12 +140,12 @@ impl NvmeTcpTargetKeys {
         Ok(())
     }
 
-    /// Requests in flight of each of so many cores, of that with the most connections.
+    /// Requests in flight of the core with the most connections, if `cores` cores share the connections.
     pub(super) fn in_flight(&self, cores: u32) -> u32 {
         self.connections.div_ceil(cores) * self.depth
     }
 
-    /// Buffers of each of so many cores, whose card reports so many packets at once.
+    /// Buffers of each of `cores` cores, whose card reports `unreported` packets at once.
     pub(super) fn buffers(&self, cores: u32, unreported: u32) -> u32 {
         self.buffers.unwrap_or(self.in_flight(cores) + unreported)
     }

@@ -1,4 +1,4 @@
-//! What a CBDMA cannot do: which keys of data operations have no effect with it, and which values it refuses.
+//! Data operations by a CBDMA: which keys have no effect with it, and which values it refuses.
 
 use super::keys::{MoverName, OffloadKeys, OperationName};
 use crate::contract::inert::Inert;
@@ -15,7 +15,7 @@ use crate::text::key_groups::names;
 use std::collections::BTreeMap;
 
 /// Keys without effect on a tenant whose data a CBDMA moves.
-pub(super) fn inert() -> Vec<Inert> {
+pub(super) fn inert_keys() -> Vec<Inert> {
     let of_offload = [
         ("queues_per_core", "cbdma.channels says how many channels each core has"),
         ("back_off", "a doorbell is never refused"),
@@ -35,7 +35,10 @@ pub(super) fn inert() -> Vec<Inert> {
     inert
 }
 
-/// Refuses operations that a descriptor of a channel cannot state.
+/// Checks that a descriptor of a channel can state the operation.
+///
+/// # Errors
+/// Names the first key whose value a channel cannot do.
 pub(super) fn check(keys: &OffloadKeys, input: &TenantInput<'_>) -> Result<(), InputError> {
     let check = &input.check;
     if !matches!(keys.operation, OperationName::Copy | OperationName::Fill) {
@@ -54,7 +57,10 @@ pub(super) fn check(keys: &OffloadKeys, input: &TenantInput<'_>) -> Result<(), I
     check.whole("offload.transfer_bytes", keys.transfer_bytes, (1, most), "bytes of a descriptor")
 }
 
-/// A socket has one CBDMA, and its stop on the mesh has one owner.
+/// Checks that each socket has one tenant at most that uses its CBDMA.
+///
+/// # Errors
+/// Names the second tenant that would use the CBDMA of a socket.
 pub(crate) fn check_together(
     tenants: &[TenantRef<'_>],
     check: &Check<'_>,

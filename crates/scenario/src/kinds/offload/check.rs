@@ -38,7 +38,7 @@ const OF_ENGINES: [&str; 11] = [
 ];
 
 /// Keys without effect on a tenant.
-pub(super) fn inert(tenant: TenantRef<'_>) -> Vec<Inert> {
+pub(super) fn inert_keys(tenant: TenantRef<'_>) -> Vec<Inert> {
     let keys = tenant.table::<OffloadKeys>();
     let mut inert = Vec::new();
     let mut add = |names: &[&str], because: &str| {
@@ -77,7 +77,7 @@ pub(super) fn inert(tenant: TenantRef<'_>) -> Vec<Inert> {
         return inert;
     }
     if keys.by == MoverName::Cbdma {
-        inert.extend(by_cbdma::inert());
+        inert.extend(by_cbdma::inert_keys());
         return inert;
     }
     let modes = tenant.table::<DsaKeys>().dsa.modes();
@@ -92,7 +92,7 @@ pub(super) fn inert(tenant: TenantRef<'_>) -> Vec<Inert> {
     let others = names::<NicKeys>().into_iter().chain(names::<SsdKeys>());
     inert.extend(Inert::all(others, "copy engines need no other device"));
     inert.extend(Inert::all(["placement"], "it is about the lines of packets"));
-    inert.extend(dsa::inert(tenant));
+    inert.extend(dsa::inert_keys(tenant));
     inert
 }
 
@@ -172,7 +172,7 @@ impl OffloadKeys {
                 allowed.into(),
             ));
         }
-        if !self.goes_on_behind_faults() {
+        if !self.ends_at_absent_page() {
             return Ok(());
         }
         let allowed = if self.batch > 1 {

@@ -1,15 +1,15 @@
-//! What a core's loops cost on a platform, by how it stores.
+//! Costs of a core's loops on a platform, by how it stores.
 
 use super::keys::KernelName;
 use crate::facts::platform::CoreKernelFacts;
 use units::{Cycles, Picos};
 use workload::driver::core_mover::{CoreLoops, CoreMoverConfig, Stores};
 
-/// In place of a loop for operations without data, which no core does.
+/// Stand-in loop of operations without data, which no core does.
 pub(super) const NO_LOOP: CoreMoverConfig =
     CoreMoverConfig { call: Cycles(0.0), line: Cycles(0.0), stores: Stores::Cached };
 
-/// The loops of a core for all operations.
+/// The loops of a core for all operations, with their costs from `facts`.
 pub(in crate::kinds) fn core_loops(kernel: KernelName, facts: &CoreKernelFacts) -> CoreLoops {
     let string = (Cycles(facts.rep_movsb_start_cycles.value), Cycles(facts.rep_movsb_cycles.value));
     CoreLoops {

@@ -29,11 +29,11 @@ pub(super) const DELTA_ENTRY: (u64, u64) = (10, 8);
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct OffloadKeys {
-    /// Who moves the data.
+    /// Mover of the data: a copy engine or the core itself.
     pub by: MoverName,
     /// How a core stores, if it moves the data itself.
     pub kernel: KernelName,
-    /// What is done.
+    /// Operation on the data.
     pub operation: OperationName,
     /// Transfer size of an operation.
     #[schemars(range(min = TRANSFER_BYTES.0, max = TRANSFER_BYTES.1))]
@@ -82,14 +82,14 @@ pub(crate) struct OffloadKeys {
     /// Share of the data's pages that are absent when an operation begins.
     #[schemars(range(min = PERCENT.0, max = PERCENT.1))]
     pub absent_percent: u32,
-    /// What is done about them.
+    /// Handling of absent pages.
     pub faults: FaultsName,
     /// Share of 8-byte words that differ, for delta records.
     #[schemars(range(min = DELTA_PERCENT.0, max = DELTA_PERCENT.1))]
     pub delta_percent: u32,
 }
 
-/// Who moves the data.
+/// Mover of the data: a copy engine or the core itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum MoverName {
@@ -143,7 +143,7 @@ pub(crate) enum DescriptorsName {
     Allocated,
 }
 
-/// What is done about absent pages.
+/// Handling of absent pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FaultsName {
@@ -158,7 +158,7 @@ pub(crate) enum FaultsName {
     Touch,
 }
 
-/// What is done with the data.
+/// Operation on the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum OperationName {
@@ -183,11 +183,11 @@ pub(crate) enum OperationName {
     CopyCrc,
     /// Protection information of 512-byte blocks is checked.
     DifCheck,
-    /// It is inserted.
+    /// Protection information is inserted.
     DifInsert,
-    /// It is removed.
+    /// Protection information is removed.
     DifStrip,
-    /// It is replaced.
+    /// Protection information is replaced.
     DifUpdate,
     /// The destination is flushed from all caches.
     CacheFlush,
@@ -247,7 +247,7 @@ impl OffloadKeys {
         }
     }
 
-    /// Its descriptor, without addresses.
+    /// The descriptor of an operation, without addresses.
     pub(super) fn descriptor(&self) -> Descriptor {
         let nowhere = LineAddr(0);
         Descriptor {
@@ -260,13 +260,13 @@ impl OffloadKeys {
             record: nowhere,
             destination: destination(self.cache_control),
             fence: false,
-            block_on_fault: !self.goes_on_behind_faults(),
+            block_on_fault: !self.ends_at_absent_page(),
             wants_record: false,
         }
     }
 
     /// Whether a descriptor ends at an absent page.
-    pub(super) fn goes_on_behind_faults(&self) -> bool {
+    pub(super) fn ends_at_absent_page(&self) -> bool {
         matches!(self.faults, FaultsName::Resubmit | FaultsName::Software)
     }
 

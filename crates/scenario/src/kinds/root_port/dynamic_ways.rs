@@ -17,15 +17,15 @@ pub(crate) const PERIODS: (u32, u32) = (1, 64);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct DynamicWaysKeys {
-    /// Whether it runs.
+    /// Whether the controller runs.
     pub enabled: bool,
     /// Time between two readings of the counters.
     #[schemars(range(min = PERIOD_US.0, max = PERIOD_US.1))]
     pub period_us: f64,
-    /// Fewest ways.
+    /// Smallest number of ways that the controller sets.
     #[schemars(range(min = 1, max = MOST_LLC_WAYS))]
     pub min_ways: u32,
-    /// Most ways.
+    /// Largest number of ways that the controller sets.
     #[schemars(range(min = 1, max = MOST_LLC_WAYS))]
     pub max_ways: u32,
     /// Write misses per microsecond above which it adds a way.
@@ -34,7 +34,7 @@ pub(crate) struct DynamicWaysKeys {
     /// Write misses per microsecond below which it removes a way.
     #[schemars(range(min = MISSES_PER_US.0, max = MISSES_PER_US.1))]
     pub shrink_below_misses_per_us: f64,
-    /// Consecutive periods below that limit before it does.
+    /// Consecutive periods below that limit after which it removes a way.
     #[schemars(range(min = PERIODS.0, max = PERIODS.1))]
     pub shrink_after_periods: u32,
 }
@@ -54,7 +54,7 @@ impl Default for DynamicWaysKeys {
 }
 
 impl DynamicWaysKeys {
-    /// The controller of a root port that has `ways` at first.
+    /// Resolves the controller of a root port that begins with `ways` DDIO ways.
     pub(super) fn plan(&self, ways: u32) -> WaysController {
         WaysController {
             threshold: ThresholdConfig {
@@ -68,7 +68,10 @@ impl DynamicWaysKeys {
         }
     }
 
-    /// Checks the keys; `off` says whether DDIO is off.
+    /// Checks the keys; `off` is whether DDIO is off.
+    ///
+    /// # Errors
+    /// Names the first value that is out of range, or `dynamic_ways.enabled` if the controller cannot run.
     pub(super) fn check(&self, input: &TenantInput<'_>, off: bool) -> Result<(), InputError> {
         let (check, platform) = (&input.check, input.platform);
         let ways = platform.llc.ways.value;

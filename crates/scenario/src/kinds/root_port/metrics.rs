@@ -9,17 +9,17 @@ use model::reading::Reading;
 
 /// The root ports of a tenant.
 pub(crate) struct RootPorts {
-    /// The first of them.
+    /// Number of the first root port.
     pub first: usize,
-    /// All of them.
+    /// Numbers of all root ports of the tenant.
     pub numbers: Vec<usize>,
 }
 
-/// Root ports in a sample.
+/// Counters of root ports in a sample.
 pub(crate) struct RootPortsView {
-    /// Sum of their counters.
+    /// Sum of the counters of all root ports of the tenant.
     pub counters: PortCounters,
-    /// Ways in which the devices of the first may allocate.
+    /// Ways of the LLC in which the devices of the first root port may allocate.
     pub ddio_ways: u32,
 }
 
@@ -35,7 +35,7 @@ impl Subject for RootPorts {
 
 /// Root ports of copy engines, each of which has one.
 pub(crate) struct EnginePorts {
-    /// Their numbers and names.
+    /// Number and name of each root port.
     pub named: Vec<(usize, String)>,
 }
 
@@ -70,13 +70,13 @@ impl EnginePortsView<'_> {
     }
 }
 
-/// For all devices, and for each tenant's if there are several.
+/// Hit rate of DMA writes: for all devices together, and for the devices of each tenant.
 pub(crate) const WRITE_HIT_RATE: Declaration =
     named(Cache, "pcie_write_hit_rate", "percent", "Device writes that hit the cache")
         .about("Full-line DMA writes (ItoM) that found their line in the LLC.")
         .headline()
         .in_timeline();
-/// As [`WRITE_HIT_RATE`], for reads.
+/// Hit rate of DMA reads, declared like [`WRITE_HIT_RATE`].
 pub(crate) const READ_HIT_RATE: Declaration =
     named(Cache, "pcie_read_hit_rate", "percent", "Device reads served by a cache")
         .about("DMA reads (PCIRdCur) served by a cache instead of memory.")

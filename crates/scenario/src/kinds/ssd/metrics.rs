@@ -8,17 +8,17 @@ use model::device::nvme::NvmeCounters;
 use model::reading::Reading;
 use units::Picos;
 
-/// SSDs.
+/// A tenant's SSDs, whose metrics are declared below.
 pub(crate) struct Ssds {
-    /// Their numbers among devices.
+    /// Numbers of the SSDs among the devices of the machine.
     pub ids: Vec<DeviceId>,
 }
 
-/// SSDs in a sample.
+/// Counters of SSDs in a sample.
 pub(crate) struct SsdsView {
-    /// Sum of their counters.
+    /// Sum of the counters of all SSDs of the tenant.
     pub counters: NvmeCounters,
-    /// Time over which they counted.
+    /// Simulated time over which the counters counted.
     pub span: Picos,
 }
 

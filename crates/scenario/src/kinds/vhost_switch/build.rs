@@ -43,7 +43,8 @@ impl VhostSwitchPlan {
         }
     }
 
-    /// The cores of the switch. Returns the guest's queues of each, and buffers of the guest.
+    /// Builds the software of the switch's cores. Returns for each core its queues of the guest, and spare
+    /// buffers of the guest.
     fn build_switch<T: Tracer>(
         &self,
         builder: &mut Builder<'_, T>,
@@ -71,7 +72,7 @@ impl VhostSwitchPlan {
         of_guest
     }
 
-    /// A pair of queues of the guest, whose receive queue is filled, and as many buffers beside.
+    /// Allocates a pair of queues of the guest, fills the receive queue, and returns as many spare buffers.
     fn guest_memory<T: Tracer>(
         &self,
         builder: &mut Builder<'_, T>,

@@ -1,13 +1,13 @@
 //! Metrics of caches: hits and misses of all devices and of each core, contents, evictions.
 
-use super::machine::{Machine, MachineView};
+use super::machine::{MachineAgents, MachineView};
 use crate::contract::arithmetic::percent;
 use crate::contract::metric::Group::{Cache, Evictions};
 use crate::contract::metric::{Metric, named};
 use crate::kinds::root_port::metrics::{READ_HIT_RATE, WRITE_HIT_RATE};
 
 /// All metrics of caches.
-pub(crate) const METRICS: &[Metric<Machine>] = &[
+pub(crate) const METRICS: &[Metric<MachineAgents>] = &[
     WRITE_HIT_RATE
         .rate(|m| percent(m.sample.counters.pcie_write_hits, m.sample.counters.pcie_write_misses)),
     READ_HIT_RATE

@@ -1,6 +1,6 @@
 //! Metrics of software: of each core, and of a tenant's cores together.
 
-use super::machine::Machine;
+use super::machine::MachineAgents;
 use crate::contract::arithmetic::counted;
 use crate::contract::metric::Group::{Cache, Cores};
 use crate::contract::metric::{Metric, Subject, named};
@@ -12,11 +12,11 @@ use units::Picos;
 
 /// The cores of a tenant.
 pub(crate) struct TenantCores {
-    /// Their numbers.
+    /// Numbers of the cores.
     pub numbers: Vec<usize>,
-    /// The devices that they serve.
+    /// The devices that the cores serve.
     pub devices: Vec<DeviceId>,
-    /// Their clock.
+    /// Clock of the cores in GHz.
     pub core_ghz: f64,
 }
 
@@ -61,7 +61,7 @@ impl<'a> TenantCoresView<'a> {
 }
 
 /// Metrics of each core.
-pub(crate) const METRICS: &[Metric<Machine>] = &[
+pub(crate) const METRICS: &[Metric<MachineAgents>] = &[
     named(Cores, "work_per_s_by_core", "1/s", "Work by core")
         .about("Units of work done: packets, requests or accesses.")
         .rate_by("core", |m| m.each_account(|account| account.work as f64)),

@@ -12,10 +12,10 @@ pub(crate) const ONE_WAY: Declaration =
     named(Latency, "one_way_latency_ns", "ns", "One-way latency")
         .about("Half of the round trips that a client on the other end of the wire measures.");
 
-/// All latencies.
+/// All latencies but those of the phases of descriptors.
 pub const METRICS: [&Declaration; 2] = [&LATENCY, &ONE_WAY];
 
-/// Phases of descriptors, in their order.
+/// Latencies of the phases of descriptors, in the order of the phases.
 pub const PHASES: [Declaration; DESCRIPTOR_PHASES] = [
     named(Latency, "descriptor_submit_ns", "ns", "Descriptor: submission")
         .about("From the first cycle of its preparation until the device sees a descriptor."),

@@ -1,12 +1,12 @@
 //! Metrics of memory: lines moved by DRAM, CXL cards and the link between sockets.
 
-use super::machine::Machine;
+use super::machine::MachineAgents;
 use crate::contract::arithmetic::gbytes_per_s;
 use crate::contract::metric::Group::Memory;
 use crate::contract::metric::{Metric, named};
 
 /// All metrics of memory.
-pub(crate) const METRICS: &[Metric<Machine>] = &[
+pub(crate) const METRICS: &[Metric<MachineAgents>] = &[
     named(Memory, "dram_read_gbytes_per_s", "GB/s", "DRAM reads")
         .about("Lines read from the DRAM of all sockets.")
         .headline()

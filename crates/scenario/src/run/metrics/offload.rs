@@ -9,16 +9,16 @@ use units::Picos;
 
 /// Cores that move data.
 pub(crate) struct Movers {
-    /// Their numbers.
+    /// Numbers of the cores.
     pub cores: Vec<usize>,
 }
 
-/// Such cores in a sample.
+/// Counts of cores that move data in a sample.
 pub(crate) struct MoversView {
     times: OffloadTimes,
-    /// Operations done.
+    /// Number of operations done.
     work: u64,
-    /// Time of all cores.
+    /// Sum of the times of all cores.
     core_time: Picos,
     span: Picos,
 }

@@ -10,11 +10,11 @@ use units::Picos;
 
 /// The cores whose software watches cache sets.
 pub(crate) struct ProbingCores {
-    /// Their numbers.
+    /// Numbers of the cores.
     pub numbers: Vec<usize>,
 }
 
-/// Sum of their observations.
+/// Sum of the observations of all such cores, and the time over which they counted.
 pub(crate) struct ProbesView {
     counts: ProbeCounts,
     span: Picos,

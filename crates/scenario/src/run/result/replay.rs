@@ -7,28 +7,28 @@ use std::collections::BTreeMap;
 /// A log that a tenant replays.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ReplayResult {
-    /// The tenant.
+    /// Name of the tenant.
     pub tenant: String,
-    /// Clock of its cores.
+    /// Clock of the tenant's cores.
     pub core_ghz: f64,
-    /// The log's phases: what it submits between two long pauses.
+    /// The phases of the log: the submissions between two long pauses.
     pub phases: Vec<ReplayedPhaseResult>,
-    /// All of them together.
+    /// All phases together.
     pub total: ReplayedPhaseResult,
-    /// What people should know of these numbers.
+    /// Remarks on these numbers.
     pub notes: Vec<String>,
 }
 
-/// A phase of a log, or all of it. What was not run is absent.
+/// A phase of a log, or all of it. The times of a mover that was not run are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ReplayedPhaseResult {
-    /// Time of its first submission, from the log's start.
+    /// Time of the phase's first submission, from the log's start.
     pub from_ns: f64,
-    /// Time of its last submission.
+    /// Time of the phase's last submission, from the log's start.
     pub until_ns: f64,
     /// Descriptors, batches as their members.
     pub descriptors: u64,
-    /// Their transfer sizes.
+    /// Sum of the transfer sizes of the descriptors.
     pub bytes: u64,
     /// Descriptors by operation.
     pub operations: BTreeMap<String, u64>,
@@ -54,7 +54,7 @@ pub struct ReplayedPhaseResult {
 }
 
 impl ReplayResult {
-    /// Adds what cores took, of a run of the same log without engines.
+    /// Adds the times of cores from a run of the same log without engines.
     pub(crate) fn compare(&mut self, by_cores: &Self) {
         for (phase, other) in self.phases.iter_mut().zip(&by_cores.phases) {
             phase.compare(other.core_ns, self.core_ghz);
