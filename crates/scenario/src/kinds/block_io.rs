@@ -36,7 +36,7 @@ const BUFFERS: (u32, u32) = (1, 1 << 16);
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct BlockIoKeys {
-    /// SSDs; jobs are assigned to them in turn.
+    /// Number of SSDs. Jobs are assigned to the SSDs in turn.
     #[schemars(range(min = SSDS.0, max = SSDS.1))]
     pub ssds: u32,
     /// SSDs behind one root port, whose link they share.
@@ -149,7 +149,7 @@ impl BlockIoKeys {
 /// The jobs of a tenant, one on each core, and its SSDs.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockIoPlan {
-    /// The seed is that of the tenant: each core adds its own.
+    /// The seed is the tenant's. Each core adds its number to it.
     job: BlockIoConfig,
     driver: NvmeDriverConfig,
     ports: Vec<PortPlan>,

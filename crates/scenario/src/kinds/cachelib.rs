@@ -114,7 +114,7 @@ impl CachelibKeys {
 #[derive(Clone, Debug)]
 pub(crate) struct CachelibPlan {
     mix: ItemMix,
-    /// The seed is that of the tenant: each core adds its own.
+    /// The seed is the tenant's. Each core adds its number to it.
     config: CachelibConfig,
     mover: CoreMoverConfig,
     threshold_bytes: u64,

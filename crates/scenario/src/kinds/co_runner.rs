@@ -24,7 +24,7 @@ const WAIT_US: (f64, f64) = (0.1, 1e6);
 /// A memory kernel on cores after those of the tenants.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct CoRunnerKeys {
-    /// Number of cores that run it, each with a working set of its own.
+    /// Number of cores that run the kernel, each with a working set of its own. 1 by default.
     #[serde(default = "one_core")]
     #[schemars(range(min = 1, max = MOST_CORES))]
     pub cores: u32,
@@ -53,7 +53,7 @@ pub(crate) struct CoRunnerKeys {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ProbeKeys {
-    /// Sets that it primes and then probes, spread over the LLC.
+    /// Number of cache sets that the co-runner primes and then probes, spread over the LLC.
     #[schemars(range(min = 1, max = MOST_LLC_SETS))]
     pub watched_sets: u32,
     /// Time between prime and probe, in microseconds.

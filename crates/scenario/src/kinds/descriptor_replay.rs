@@ -54,10 +54,10 @@ const MOST_MEMORY_BYTES: u64 = 16 << 30;
 pub(crate) struct DescriptorReplayKeys {
     /// The log: a path, relative to the scenario's folder or to the current one.
     pub log: String,
-    /// Replayer of its operations: copy engines, the cores, or both in turn.
+    /// Replayer of the operations in the log: copy engines, the cores, or both in turn.
     #[serde(default)]
     pub by: ReplayerName,
-    /// When its descriptors are submitted.
+    /// Times at which descriptors are submitted.
     #[serde(default)]
     pub pace: PaceName,
     /// Descriptors in flight of each core; a dedicated queue takes no more than it has entries.
@@ -174,7 +174,7 @@ impl ApplicationModule for DescriptorReplayPlan {
         }
     }
 
-    /// Keys of the engines that the cores do without are left out with them.
+    /// Sets `by` to the cores if it is `both`: the keys of the engines have no effect then.
     fn leave_to_cores(tenant: &mut TenantMut<'_>) -> bool {
         let keys = tenant.table::<Option<DescriptorReplayKeys>>().as_mut();
         let Some(keys) = keys.filter(|keys| keys.by == ReplayerName::Both) else { return false };

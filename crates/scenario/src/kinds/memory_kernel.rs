@@ -30,7 +30,7 @@ pub(crate) struct MemoryKernelKeys {
     /// Working set of each core.
     #[schemars(range(min = WORKING_SET_BYTES.0, max = WORKING_SET_BYTES.1))]
     pub working_set_bytes: u64,
-    /// Order of its accesses.
+    /// Order of the accesses to the working set.
     #[serde(default)]
     pub pattern: AccessPattern,
     /// Share of stores.
@@ -53,7 +53,7 @@ pub(crate) struct MemoryKernelKeys {
     /// cores share one: each working set lies in its core's own slices.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub isolated_slices: bool,
-    /// The working set lies in these slices.
+    /// Numbers of the LLC slices that hold the working set. All slices by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1), inner(range(min = 0, max = MOST_SLICES - 1)))]
     pub slices: Option<Vec<u16>>,
@@ -169,7 +169,7 @@ impl MemoryKernelKeys {
 /// A kernel, fully resolved, for any of the cores that run it.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelPlan {
-    /// The seed is 0: each core adds its own.
+    /// The seed is 0. Each core replaces it by its own.
     config: MemoryKernelConfig,
     bytes: u64,
     slices: SliceChoice,

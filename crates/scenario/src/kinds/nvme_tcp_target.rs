@@ -55,7 +55,7 @@ pub(crate) struct NvmeTcpTargetPlan {
     target: NvmeTcpTargetConfig,
     answer: TargetAnswer,
     costs: ReplyCosts,
-    /// The seed is that of the tenant: each core adds its own.
+    /// The seed is the tenant's. Each core adds its number to it.
     storage: StorageConfig,
     ssds: usize,
     ssd_driver: NvmeDriverConfig,

@@ -33,13 +33,13 @@ pub(crate) trait PacketApplication: Sized + Clone + Debug {
     const PACKETS: Packets;
     /// Whether its memory can be filled before time zero as `initial_content = "store-filled"` asks.
     const FILLS_STORE: bool = false;
-    /// The table of its keys in a scenario, if it has one.
+    /// Name of the table of the application's keys in a scenario, if it has one.
     const TABLE: Option<&'static str> = None;
     /// Origin of the packets that arrive.
     const ARRIVALS: Arrivals = Arrivals::Keys;
-    /// Spacing of the buffers in its pool.
+    /// Spacing of the buffers in the application's pool.
     const SPACING: Spacing = Spacing::OddLines;
-    /// Bytes besides the queues of each core for its own use.
+    /// Bytes of each core, besides its queues, for the application's own use.
     const OWN_BYTES: u64 = 0;
 
     /// Memory that the cores of the application share.
@@ -86,7 +86,7 @@ pub(crate) struct PollingCore<'a> {
     pub core: Core,
     /// Number of the core among the cores of its tenant, from 0.
     pub thread: u64,
-    /// Drivers of its queues.
+    /// Drivers of the queues of the core.
     pub drivers: Drivers,
     /// Parameters of the core's polling and bursts.
     pub polling: PacketLoopConfig,
@@ -180,7 +180,7 @@ pub(crate) enum PayloadUse {
     /// None: the application reads headers only.
     #[default]
     Untouched,
-    /// The core reads them.
+    /// The core reads the payload.
     Read,
 }
 

@@ -51,7 +51,7 @@ impl Default for PingPongKeys {
 /// An echo server and its client, fully resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct PingPongPlan {
-    /// The seed is 0: each core adds its own.
+    /// The seed is 0. Each core replaces it by its own.
     server: PingPongConfig,
     client: PingPongClientConfig,
     buffer_bytes: u64,

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Cycles, Picos};
 use workload::driver::nvme::NvmeDriverConfig;
 
-/// Keys of a tenant's SSDs. Their number depends on its application.
+/// Keys of a tenant's SSDs. The application states the number of SSDs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct SsdKeys {

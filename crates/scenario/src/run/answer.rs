@@ -140,7 +140,7 @@ impl AnswerFacts<'_> {
         })
     }
 
-    /// Where DMA writes go: into the LLC, past it, or to memory.
+    /// The sentence about DMA writes: into the LLC, past it, or to memory.
     fn cache(&self) -> Option<String> {
         let hits = self.number("main:pcie_write_hit_rate");
         if hits.is_nan() {

@@ -38,7 +38,7 @@ impl RunBatch {
 /// A metric of the machine or its main tenant that determines warm-up and end.
 struct Criterion {
     measure: fn(&Sample) -> f64,
-    /// Half width of its interval at which the run may stop, for a given mean.
+    /// Half width of the interval at which the run may stop, for a given mean.
     wanted: fn(&RunKeys, f64) -> f64,
 }
 

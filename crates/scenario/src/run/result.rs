@@ -140,7 +140,7 @@ pub struct LimitResult {
     pub kind: LimitKind,
     /// The resource in words.
     pub resource: String,
-    /// The tenant that it serves; absent if it serves all of them.
+    /// The tenant that the resource serves; absent if it serves all tenants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// Time for which it was busy; of entries the share that was in use, of a core the time in which it
@@ -196,7 +196,7 @@ pub struct DescriptorTrace {
     pub descriptor: u64,
     /// Simulated time at which software began to fill the descriptor in.
     pub begun_ns: f64,
-    /// The phases that it has passed, in order.
+    /// The phases that the descriptor has passed, in order.
     pub phases: Vec<TracePhase>,
     /// Operations on its lines until software had read its completion, in time order.
     pub events: Vec<TraceEvent>,
@@ -240,10 +240,10 @@ pub struct TraceEvent {
 pub struct TraceEviction {
     /// Address of the evicted line: the physical address divided by 64.
     pub address_line: u64,
-    /// The agent that wrote its content.
+    /// Name of the agent that wrote the content of the line.
     pub owner: String,
-    /// "dirty" if it was written back to DRAM, else "clean".
+    /// "dirty" if the line was written back to DRAM, else "clean".
     pub state: String,
-    /// Whether it was read since it was allocated.
+    /// Whether the line was read since its allocation.
     pub read: bool,
 }

@@ -9,7 +9,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Least number of batches for an interval.
 pub(crate) const LEAST_BATCHES: usize = 5;
-/// Correlation between neighbours above which they are merged.
+/// Correlation between neighbours above which neighbouring batches are merged.
 const HIGH_CORRELATION: f64 = 0.3;
 
 /// The number of batches at the start that belong to the warm-up: the cut that minimises the standard

@@ -129,7 +129,7 @@ impl Simulation {
         batches.iter().map(point).collect()
     }
 
-    /// Kinds of LLC misses by the name of their agent, of the measured time.
+    /// Kinds of LLC misses over the measured time, by the name of the agent that missed.
     fn miss_kinds(&self, measured: &Sample) -> Option<BTreeMap<String, MissKindCounts>> {
         let names = self.plan.layout.agent_names().into_iter();
         let by_name = names.zip(measured.misses.iter().map(MissKindCounts::from_shadow));

@@ -78,7 +78,7 @@ impl Groups<'_> {
         if self.listed { format!("dsa.groups.{group}.{key}") } else { format!("dsa.{key}") }
     }
 
-    /// The key of a queue: as a key of the only group it has a name of its own.
+    /// The full key of a queue, for messages: `listed` in a listed group, `own` in the only group.
     fn key_of_queue(&self, (group, queue): (usize, usize), (listed, own): (&str, &str)) -> String {
         match self.listed {
             true => format!("dsa.groups.{group}.queues.{queue}.{listed}"),

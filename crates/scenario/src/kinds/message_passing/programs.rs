@@ -22,7 +22,7 @@ impl MessagePassingPlan {
         }
     }
 
-    /// A rank's own data, which it has written before time zero.
+    /// Allocates a rank's own data, which the rank has written before time zero if the run is warm.
     fn buffer<T: Tracer>(&self, builder: &mut Builder<'_, T>, core: CoreId) -> LineAddr {
         let bytes = self.keys.message_bytes;
         // Chunks of an all-reduce are whole lines: the last may end behind the data.

@@ -233,7 +233,7 @@ impl TrafficKeys {
     }
 }
 
-/// A value as a scenario file states it.
+/// Formats a value as a scenario file would state it, in TOML.
 fn as_toml(value: &impl Serialize) -> String {
     toml::Value::try_from(value).map_or_else(|error| error.to_string(), |value| value.to_string())
 }

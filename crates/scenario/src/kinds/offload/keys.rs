@@ -106,10 +106,10 @@ pub(crate) enum MoverName {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum KernelName {
-    /// Vector stores through its caches.
+    /// Vector stores through the core's caches.
     #[default]
     Cached,
-    /// Vector stores around its caches.
+    /// Vector stores that bypass the core's caches.
     NonTemporal,
     /// One string instruction: copies and fills only.
     RepMovsb,
@@ -303,7 +303,7 @@ impl OffloadKeys {
     }
 }
 
-/// Where data goes by the cache control of its descriptor.
+/// The destination of written data for the cache control of a descriptor: 0 is memory, else the LLC.
 pub(super) fn destination(cache_control: u32) -> Destination {
     match cache_control {
         0 => Destination::Memory,

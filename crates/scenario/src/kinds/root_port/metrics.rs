@@ -98,7 +98,7 @@ pub(crate) const METRICS: &[Metric<RootPorts>] = &[named(Cache, "ddio_ways", "wa
     .in_timeline()
     .level(|v| f64::from(v.ddio_ways))];
 
-/// Metrics of a tenant, beside those of the machine with the same names.
+/// Hit rates of a tenant. The metrics of the machine have the same names without the prefix of the tenant.
 pub(crate) const SHARED_METRICS: &[Metric<RootPorts>] = &[
     WRITE_HIT_RATE.rate(|v| percent(v.counters.write_hits, v.counters.write_misses)),
     READ_HIT_RATE.rate(|v| percent(v.counters.read_hits, v.counters.read_misses)),

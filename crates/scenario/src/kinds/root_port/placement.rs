@@ -106,7 +106,7 @@ pub(super) fn check(port: &PortKeys, input: &TenantInput<'_>) -> Result<(), Inpu
     Ok(())
 }
 
-/// CacheDirector needs cores that receive; its other keys need it.
+/// Checks the keys of CacheDirector, which needs cores that receive packets.
 fn header_slices(keys: &PlacementKeys, input: &TenantInput<'_>) -> Result<(), InputError> {
     let check = &input.check;
     let Some(slices) = keys.header_slices else {

@@ -15,7 +15,7 @@ pub struct ReplayResult {
     pub phases: Vec<ReplayedPhaseResult>,
     /// All phases together.
     pub total: ReplayedPhaseResult,
-    /// Remarks on these numbers.
+    /// Remarks on the numbers of this log.
     pub notes: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ pub struct ReplayedPhaseResult {
     pub from_ns: f64,
     /// Time of the phase's last submission, from the log's start.
     pub until_ns: f64,
-    /// Descriptors, batches as their members.
+    /// Number of descriptors; a batch counts as its members.
     pub descriptors: u64,
     /// Sum of the transfer sizes of the descriptors.
     pub bytes: u64,
