@@ -47,7 +47,7 @@ fn join_chains(group: Vec<NumberedRecord>) -> Vec<NumberedRecord> {
             && before.read_back.is_none()
             && before.boot_id == entry.boot_id
         {
-            // Nobody saw the end of that change; this one began with it.
+            // No program saw the end of that change; this one began with it.
             before.read_back = Some(entry.old);
         }
         while let Some((_, before)) = kept.pop_if(|(_, before)| can_join(before, &entry)) {
