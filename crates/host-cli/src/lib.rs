@@ -181,7 +181,7 @@ pub fn main() -> ExitCode {
 
 fn run(arguments: HostArguments) -> Result<(), HostFailure> {
     let opened = match &arguments.root {
-        Some(path) => Host::at(path),
+        Some(path) => Host::from_tree(path),
         None => Host::real(),
     };
     let host = opened.map_err(|error| HostFailure::bad_input(format!("--root: {error}")))?;

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use controllers::{Iat, IatConfig, Threshold, ThresholdConfig, WayController};
 use host::cpu::PackageId;
 use host::monitor::Monitor;
-use host::steer::{SteerError, SteeringOutcome, SteeringStep, WayBounds, WaySteering, bounds};
+use host::steer::{SteerError, SteeringLoop, SteeringOutcome, SteeringStep, WayBounds, bounds};
 use host::tune::{StateDirectory, TunePlanner};
 use serde::Serialize;
 
@@ -150,8 +150,8 @@ pub fn run(arguments: &SteerArguments, context: &HostContext) -> Result<(), Host
     let make = |socket| arguments.controller(socket);
     if !arguments.apply {
         let parts = (&planner, &monitor);
-        let mut steering =
-            WaySteering::new(&context.host, parts, limits, &sockets, make).map_err(plan_failure)?;
+        let mut steering = SteeringLoop::new(&context.host, parts, limits, &sockets, make)
+            .map_err(plan_failure)?;
         emit_error("dry run: nothing is written; --apply writes\n");
         let mut signals = Signals::catch()?;
         return steer(arguments, context, &mut steering, None, &mut signals);
@@ -162,7 +162,7 @@ pub fn run(arguments: &SteerArguments, context: &HostContext) -> Result<(), Host
     let sockets = arguments.bounds(&planner)?;
     let mut signals = Signals::catch()?;
     let mut steering =
-        WaySteering::new(&context.host, (&planner, &monitor), limits, &sockets, make)
+        SteeringLoop::new(&context.host, (&planner, &monitor), limits, &sockets, make)
             .map_err(plan_failure)?;
     let watchdog = Watchdog::start(context, &state)?;
     let ended = steer(arguments, context, &mut steering, Some(&state), &mut signals);
@@ -186,7 +186,7 @@ pub fn run(arguments: &SteerArguments, context: &HostContext) -> Result<(), Host
 fn steer(
     arguments: &SteerArguments,
     context: &HostContext,
-    steering: &mut WaySteering<'_>,
+    steering: &mut SteeringLoop<'_>,
     state: Option<&StateDirectory<'_>>,
     signals: &mut Signals,
 ) -> Result<(), HostFailure> {

@@ -88,7 +88,7 @@ pub fn run(context: &HostContext) -> Result<(), HostFailure> {
         signal_hook::flag::register(signal, Arc::clone(&ignored)).map_err(HostFailure::failed)?;
     }
     let lock = io::stdin().as_fd().try_clone_to_owned().map_err(HostFailure::failed)?;
-    let state = StateDirectory::inherited(&context.host.root, context.state_dir(), lock);
+    let state = StateDirectory::with_inherited_lock(&context.host.root, context.state_dir(), lock);
     let state = state.map_err(state_failure)?.wait_for_resctrl(true);
     let connection = io::stdout();
     let failed = |errno: Errno| HostFailure::failed(io::Error::from(errno));

@@ -5,14 +5,14 @@
 //! | `arena` | memory for the kernels, in huge pages if the system gives them |
 //! | `chain` | the order of a chase: a random cycle that avoids prefetch hits and most TLB misses |
 //! | `cycle` | the chase itself (the only unsafe code) |
-//! | `kernels` | what else is timed: streams, a line between two cores, the core's clock |
-//! | `processor` | what kernel and CPUID say about the processor |
-//! | `plan`, `session` | which sizes, in which order, for how long |
-//! | `measurement` | what was measured, as a file |
-//! | `curve` | from latencies over sizes to levels and their capacities |
-//! | `donors`, `platform_file` | what cannot be measured; the platform as a file |
+//! | `kernels` | further timed kernels: streams, a line between two cores, the core's clock |
+//! | `processor` | description of the processor by kernel and CPUID |
+//! | `plan`, `session` | the sizes to measure; the measurement, in passes |
+//! | `measurement` | the measured values, as a file |
+//! | `curve` | levels and their capacities, from latencies over sizes |
+//! | `donors`, `platform_file` | named platforms for facts that cannot be measured; the platform as a file |
 //!
-//! Half of the sizes (`SizeRole::Fit`) fit parameters. The others (`SizeRole::Kept`) are held out: they only
+//! Half of the sizes (`SizeRole::Fit`) fit parameters. The others (`SizeRole::Kept`) only
 //! judge the fit.
 
 mod arena;

@@ -1,7 +1,7 @@
 //! Control files of the kernel: resctrl's schemata and I/O allocation.
 //!
-//! Behind a trait because such a file is active: it takes one domain at a time, refuses masks, and
-//! may hold something else than what was written.
+//! They are behind a trait because such a file is active: it accepts one domain at a time, refuses
+//! masks, and may read back another value than the one that was written.
 
 use std::sync::Arc;
 
@@ -11,22 +11,22 @@ use crate::root::Root;
 /// Mount point of resctrl below the root, as the kernel's documentation has it.
 pub const RESCTRL_MOUNT: &str = "sys/fs/resctrl";
 
-/// Reads and writes control files.
+/// Backend that reads and writes control files of resctrl.
 pub trait ControlFiles {
-    /// The whole text.
+    /// Reads the whole text of a control file.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the file cannot be read.
     fn read(&self, path: &str) -> Result<String, FileError>;
 
-    /// Writes one command.
+    /// Writes one command to a control file.
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel refuses the command.
     fn write(&self, path: &str, command: &str) -> Result<(), FileError>;
 }
 
-/// The kernel's own files.
+/// Control files of the kernel that runs, below the given root.
 #[derive(Clone, Debug)]
 pub struct KernelFiles(pub Arc<Root>);
 

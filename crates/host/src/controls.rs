@@ -2,13 +2,13 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | `target` | one control: its location, and how it is read and written |
+//! | `target` | one control: its location, reading and writing |
 //! | `allow_list` | the allow-list, and which of its controls this machine has |
 //! | `dies` | packages whose dies have registers of their own |
 //! | `port_switch` | the root ports that have the switch of DDIO |
 //! | `server_check` | whether this is the server that a generation describes |
 //! | `slice_boxes` | the boxes that count look-ups at each slice: event and registers, as data |
-//! | `ways` | a mask of ways in words |
+//! | `ways` | description of a mask of ways |
 //!
 //! Nothing here decides to write: `tune` plans and journals changes, `slices` programs boxes.
 

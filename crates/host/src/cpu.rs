@@ -1,4 +1,4 @@
-//! Which CPU this is, its sockets and last-level caches, as the kernel reports them.
+//! The CPU model, its sockets and last-level caches, as the kernel reports them.
 //!
 //! Source: /proc/cpuinfo, /sys/devices/system/cpu.
 
@@ -19,23 +19,23 @@ pub use generation::{
 
 const CPUINFO: &str = "proc/cpuinfo";
 const CPUS: &str = "sys/devices/system/cpu";
-/// Most logical CPUs that are accepted: a list with more is taken for damaged.
+/// Greatest number of logical CPUs: a list with a higher CPU number is rejected as malformed.
 const MOST_CPUS: u32 = 8192;
 
-/// The CPU model.
+/// The CPU model, as /proc/cpuinfo describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CpuModel {
     /// `GenuineIntel` or `AuthenticAMD`.
     pub vendor: String,
-    /// Display family.
+    /// CPUID's display family.
     pub family: u32,
-    /// Display model.
+    /// CPUID's display model.
     pub model: u32,
     /// Stepping.
     pub stepping: u32,
-    /// The model's name for people.
+    /// Model name, like "Intel(R) Xeon(R) Gold 6140 CPU @ 2.30GHz".
     pub name: String,
-    /// Whether a hypervisor stands between this system and the CPU.
+    /// Whether this system is a virtual machine (flag `hypervisor`).
     pub virtual_machine: bool,
 }
 
@@ -43,7 +43,7 @@ impl CpuModel {
     /// Reads /proc/cpuinfo.
     ///
     /// # Errors
-    /// If it cannot be read or names no model.
+    /// If the file cannot be read, or family, model or stepping is missing or not a number.
     pub fn read(root: &Root) -> Result<Self, FileError> {
         let text = root.read_text(CPUINFO)?;
         let fields = first_processor(&text);
@@ -65,7 +65,7 @@ impl CpuModel {
     }
 }
 
-/// The fields of the first processor.
+/// Fields of the first processor in /proc/cpuinfo.
 fn first_processor(text: &str) -> BTreeMap<&str, &str> {
     let fields = text.lines().skip_while(|line| line.trim().is_empty());
     let fields = fields.take_while(|line| !line.trim().is_empty());
@@ -78,13 +78,13 @@ fn first_processor(text: &str) -> BTreeMap<&str, &str> {
 /// A last-level cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LastLevelCache {
-    /// The kernel's number of it, which resctrl uses as domain.
+    /// The kernel's number of the cache, which resctrl uses as domain.
     pub id: u32,
     /// Size in bytes.
     pub size_bytes: u64,
-    /// Ways.
+    /// Ways of associativity.
     pub ways: u32,
-    /// CPUs that share it.
+    /// Logical CPUs that share the cache.
     pub cpus: Vec<CpuId>,
 }
 
@@ -124,40 +124,40 @@ impl From<CpuId> for u32 {
 /// A socket and its logical CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CpuSocket {
-    /// The package's number.
+    /// Number of the package.
     pub id: PackageId,
-    /// Its logical CPUs, online ones only.
+    /// Online logical CPUs.
     pub cpus: Vec<CpuId>,
-    /// The lowest logical CPU of each of its cores: siblings may have any numbers.
+    /// Lowest logical CPU of each core: siblings may have any numbers.
     pub core_cpus: Vec<CpuId>,
-    /// Its last-level caches: one on Intel, one per core complex on AMD.
+    /// Last-level caches: one for each die on Intel, one for each core complex on AMD.
     pub caches: Vec<LastLevelCache>,
 }
 
 impl CpuSocket {
-    /// Its cores.
+    /// Number of cores.
     #[must_use]
     pub fn cores(&self) -> usize {
         self.core_cpus.len()
     }
 
-    /// Ways of its last-level cache, where the kernel tells a number that a mask can have.
+    /// Ways of the last-level cache, 1 to 32; `None` if the kernel reports no or another number.
     #[must_use]
     pub fn ways(&self) -> Option<u32> {
         self.caches.first().map(|cache| cache.ways).filter(|ways| (1..=32).contains(ways))
     }
 
-    /// A logical CPU through which the socket's registers are reached.
+    /// The logical CPU through which the socket's registers are read and written.
     #[must_use]
     pub fn first_cpu(&self) -> CpuId {
         self.cpus.first().copied().unwrap_or(CpuId(0))
     }
 }
 
-/// The sockets of the machine, in their order.
+/// Reads the sockets of the machine, in the order of their numbers.
 ///
 /// # Errors
-/// If the kernel's list of CPUs cannot be read.
+/// If the kernel's list of CPUs, or the topology of a CPU, cannot be read or is malformed.
 pub fn sockets(root: &Root) -> Result<Vec<CpuSocket>, FileError> {
     let path = format!("{CPUS}/online");
     let text = root.read_line(&path)?;
@@ -182,7 +182,7 @@ pub fn sockets(root: &Root) -> Result<Vec<CpuSocket>, FileError> {
     Ok(by_id.into_iter().map(socket).collect())
 }
 
-/// The last-level caches that these CPUs reach; none if the kernel does not describe them.
+/// Last-level caches of the given CPUs; empty if the kernel does not describe them.
 fn caches(root: &Root, cpus: &[CpuId]) -> Vec<LastLevelCache> {
     let mut found: BTreeMap<u32, LastLevelCache> = BTreeMap::new();
     for &cpu in cpus {
@@ -219,7 +219,7 @@ fn last_level_cache(root: &Root, cpu: CpuId) -> Option<LastLevelCache> {
     })
 }
 
-/// `32768K` in bytes.
+/// Parses a size like `32768K` or `32M` into bytes; `None` if it is malformed or overflows.
 fn size_bytes(text: &str) -> Option<u64> {
     match text.strip_suffix('K') {
         Some(number) => number.parse::<u64>().ok()?.checked_mul(1024),
@@ -230,7 +230,8 @@ fn size_bytes(text: &str) -> Option<u64> {
     }
 }
 
-/// The CPUs of a list like `0-3,8`; none if it is no such list.
+/// Parses a list like `0-3,8` into ascending CPU numbers; `None` if the text is not such a list or a
+/// number is 8192 or more.
 #[must_use]
 pub fn cpu_list(text: &str) -> Option<Vec<CpuId>> {
     let mut cpus = Vec::new();
@@ -248,14 +249,14 @@ pub fn cpu_list(text: &str) -> Option<Vec<CpuId>> {
     Some(cpus)
 }
 
-/// Numbers as a list like `0-3,8`.
+/// Formats ascending numbers as a list like `0-3,8`.
 #[must_use]
 pub fn format_list<N: Copy + Into<u32>>(numbers: &[N]) -> String {
     let mut parts: Vec<String> = Vec::new();
     let numbers: Vec<u32> = numbers.iter().map(|&number| number.into()).collect();
     let mut rest = numbers.as_slice();
     while let Some(&first) = rest.first() {
-        // In 64 bits: the numbers of a hostile tree end at the last of 32.
+        // In 64 bits, because the numbers of a hostile tree may end at the largest of 32 bits.
         let wanted = u64::from(first)..;
         let run =
             rest.iter().zip(wanted).take_while(|(n, wanted)| u64::from(**n) == *wanted).count();

@@ -1,6 +1,7 @@
-//! What can be seen and changed on this machine, and if not, why not and what would allow it.
+//! Examines what can be read and changed on this machine; where something cannot, the reason and the
+//! remedy.
 //!
-//! Every line is tried, not guessed: a register is read, an event opened, a plan made. Nothing is
+//! Every check is a trial, not a guess: a register is read, an event opened, a plan made. Nothing is
 //! written.
 
 mod counters;
@@ -14,7 +15,7 @@ use crate::error::{FileError, Problem};
 use crate::kernel_rules::KernelRules;
 use crate::machine::Host;
 use crate::pci::Tree;
-use crate::resctrl::{Resctrl, absence};
+use crate::resctrl::{Resctrl, absence_reason};
 use crate::status::HostStatus;
 use crate::tune::{IoAllocRequest, TunePlan, TunePlanError, TunePlanner};
 use crate::unavailable::Unavailable;
@@ -22,43 +23,43 @@ use crate::unavailable::Unavailable;
 /// An offset beyond the part of configuration space that every user may read.
 const PRIVILEGED_OFFSET: u16 = 0x40;
 
-/// What is possible here.
+/// Results of all checks of a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Examination {
-    /// The machine in words.
+    /// CPU model, generation and number of sockets, for messages.
     pub machine: String,
-    /// What can be seen.
+    /// Checks of reading: registers, events, groups, slices.
     pub seen: Vec<DoctorCheck>,
-    /// What can be changed.
+    /// Checks of changing: ways, switches, masks, counters.
     pub changed: Vec<DoctorCheck>,
-    /// Changes in force, which a restore would put back.
+    /// Number of changes in force, which a restore would undo.
     pub changes_pending: usize,
 }
 
-/// One thing that was tried.
+/// A check and its finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DoctorCheck {
-    /// What it is.
+    /// Name of the checked thing, like "registers".
     pub what: &'static str,
-    /// Whether it works here, and what there is to know.
+    /// Whether it works here, with a note or the reason.
     #[serde(flatten)]
     pub finding: Finding,
 }
 
-/// What was found.
+/// Finding of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "finding")]
 pub enum Finding {
     /// It works.
     Yes {
-        /// What to know about it.
+        /// Additional information, if there is any.
         note: Option<String>,
     },
-    /// It does not.
+    /// It does not work.
     No {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// What would allow it, if anything would.
+        /// The remedy; `None` if none is known.
         remedy: Option<String>,
     },
 }
@@ -72,7 +73,7 @@ impl Finding {
     }
 }
 
-/// Tries everything. `state` is the directory of the journal.
+/// Runs all checks. `state` is the directory of the journal, below the root.
 #[must_use]
 pub fn examine(host: &Host, state: &str) -> Examination {
     let status = HostStatus::read(host, state);
@@ -83,7 +84,8 @@ pub fn examine(host: &Host, state: &str) -> Examination {
         let plan = planner.as_ref().map_err(Clone::clone).and_then(plan);
         plan.map(|plan| plan.warnings).map_err(|error| from_plan_error(&error))
     };
-    // What a plan says first is about its control, and last what a switch leaves alone.
+    // The first warning of a plan is about its control; the last is about writes that a switch does not
+    // affect.
     let ways = planned(&plan_all_ways).map(|notes| notes.first().cloned());
     let ports = planned(&|p| p.ddio(false, None)).map(|notes| notes.last().cloned());
     let [events, engines] = counters::events_and_engines(host);
@@ -112,51 +114,56 @@ pub fn examine(host: &Host, state: &str) -> Examination {
     }
 }
 
-/// What was found, unless the kernel refuses what is planned.
+/// The result of a plan, or the reason why the kernel refuses its writes.
 fn unless_refused(
     refusal: Option<String>,
     planned: Result<Option<String>, Unavailable>,
 ) -> Result<Option<String>, Unavailable> {
-    planned.and_then(|note| refusal.map_or(Ok(note), |reason| Err(Unavailable::absent("", reason))))
+    planned.and_then(|note| {
+        refusal.map_or(Ok(note), |reason| Err(Unavailable::without_remedy("", reason)))
+    })
 }
 
-/// A plan that is possible wherever there is a register of ways.
+/// A plan that is possible wherever the machine has a register of ways: all ways for I/O.
 fn plan_all_ways(planner: &TunePlanner<'_>) -> Result<TunePlan, TunePlanError> {
     let ways = planner.sockets().iter().find_map(CpuSocket::ways).unwrap_or(0);
     planner.ddio_ways(ways, None)
 }
 
-/// The reason and the remedy of a refusal.
+/// Reason and remedy of a refused plan.
 fn from_plan_error(error: &TunePlanError) -> Unavailable {
     split_remedy(&error.to_string())
 }
 
-/// A message that may end with what helps.
+/// Splits a message into the reason and the remedy, if it has one.
 fn split_remedy(text: &str) -> Unavailable {
     match text.split_once("\n  remedy: ") {
         Some((reason, remedy)) => Unavailable::new("", reason, remedy),
-        None => Unavailable::absent("", text),
+        None => Unavailable::without_remedy("", text),
     }
 }
 
+/// CPU model, generation and number of sockets, for messages.
 fn machine(status: &HostStatus) -> String {
     let name = status.cpu.as_ref().map_or("unknown CPU", |cpu| cpu.name.as_str());
     let generation = status.generation.as_ref().map_or("generation not known", |g| g.name.as_str());
     format!("{name} · {generation} · {} socket(s)", status.sockets.len())
 }
 
+/// Checks that the CPU is a server of a known generation; the note describes its I/O path.
 fn check_generation(host: &Host) -> Result<Option<String>, Unavailable> {
     let cpu = CpuModel::read(&host.root).map_err(|error| Unavailable::from_error("", &error))?;
     let generations = Generations::built_in();
     let generation = generations.find(&cpu).ok_or_else(|| {
         let model = format!("{} family {:#x} model {:#x}", cpu.vendor, cpu.family, cpu.model);
-        Unavailable::absent("", format!("{model} is not in the table of generations"))
+        Unavailable::without_remedy("", format!("{model} is not in the table of generations"))
     })?;
-    check_server(host, &cpu, generation).map_err(|reason| Unavailable::absent("", reason))?;
+    check_server(host, &cpu, generation)
+        .map_err(|reason| Unavailable::without_remedy("", reason))?;
     Ok(Some(generation.io_path.clone()))
 }
 
-/// Whether the driver works, and the register of ways answers where the part has one.
+/// Checks that the driver works, and that the register of ways answers if the CPU has one.
 fn check_registers(host: &Host) -> Result<Option<String>, Unavailable> {
     let of = |error: &FileError| Unavailable::from_error("", error);
     let sockets = crate::cpu::sockets(&host.root).unwrap_or_default();
@@ -177,11 +184,12 @@ fn check_registers(host: &Host) -> Result<Option<String>, Unavailable> {
     Ok(None)
 }
 
+/// Checks that configuration space beyond 64 bytes can be read.
 fn check_configuration(host: &Host) -> Result<(), Unavailable> {
     let of = |error: &FileError| Unavailable::from_error("", error);
     let tree = Tree::read(&host.root).map_err(|error| of(&error))?;
     let Some(function) = tree.functions().next() else {
-        return Err(Unavailable::absent("", "there are no PCI functions"));
+        return Err(Unavailable::without_remedy("", "there are no PCI functions"));
     };
     host.config.read(function.bdf, PRIVILEGED_OFFSET).map(drop).map_err(|error| of(&error))
 }
@@ -189,7 +197,7 @@ fn check_configuration(host: &Host) -> Result<(), Unavailable> {
 fn groups(host: &Host) -> Result<Option<String>, Unavailable> {
     match Resctrl::read(&host.root, host.control.as_ref()) {
         Ok(found) => Ok(Some(format!("{} group(s)", found.groups.len()))),
-        Err(error) if error.problem == Problem::Missing => Err(absence(&host.root)),
+        Err(error) if error.problem == Problem::Missing => Err(absence_reason(&host.root)),
         Err(error) => Err(Unavailable::from_error("", &error)),
     }
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a file or a register of the machine.
+//! Errors of files and registers of the machine.
 
 use std::fmt::Display;
 use std::io;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 pub struct FileError {
     /// The file, with the directory of the tree before it.
     pub path: String,
-    /// What is wrong.
+    /// The reason.
     pub problem: Problem,
 }
 
@@ -21,14 +21,14 @@ impl FileError {
     }
 }
 
-/// What is wrong with a file or register.
+/// Reason why a file or register cannot be read or written.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Problem {
     /// does not exist
     #[error("does not exist")]
     Missing,
-    /// a part of the path is a file
-    #[error("cannot be there: a part of its path is no directory")]
+    /// a component of the path is a file
+    #[error("cannot exist: a component of its path is not a directory")]
     NoDirectory,
     /// not permitted
     #[error("not permitted")]
@@ -42,7 +42,7 @@ pub enum Problem {
     /// a device that is off, removed or hung reads as all ones
     #[error("reads as all ones: the device or register does not answer")]
     NoAnswer,
-    /// what it gave says nothing about what it holds
+    /// two reads gave different values, so neither is the register's setting
     #[error(
         "gave {first:#x} and, read again, {second:#x}: a read clears it, or another program writes it"
     )]
@@ -52,7 +52,7 @@ pub enum Problem {
         /// The second one.
         second: u64,
     },
-    /// the kernel takes this value for invalid
+    /// the kernel rejects the value as invalid
     #[error("the kernel does not accept this value (invalid argument)")]
     Invalid,
     /// a loop of links
@@ -61,43 +61,43 @@ pub enum Problem {
     /// not a regular file
     #[error("is not a regular file")]
     NotAFile,
-    /// not text
-    #[error("holds bytes that are no text")]
+    /// not UTF-8
+    #[error("is not valid UTF-8 text")]
     NotText,
     /// too long
     #[error("is longer than {limit_bytes} bytes")]
     TooLong {
-        /// Most that is read.
+        /// Greatest length that is read, in bytes.
         limit_bytes: u64,
     },
     /// too many entries
     #[error("has more than {limit} entries")]
     TooMany {
-        /// Most that are read.
+        /// Greatest number of entries that is read.
         limit: usize,
     },
     /// ended too early
     #[error("gave {got} of {wanted} bytes")]
     ShortRead {
-        /// Bytes that came.
+        /// Bytes that were read.
         got: usize,
-        /// Bytes that were asked for.
+        /// Bytes that were requested.
         wanted: usize,
     },
-    /// took only a part
+    /// accepted only some of the bytes
     #[error("took {got} of {wanted} bytes")]
     ShortWrite {
-        /// Bytes that were taken.
+        /// Bytes that were accepted.
         got: usize,
-        /// Bytes that were given.
+        /// Bytes that were written.
         wanted: usize,
     },
-    /// not what belongs there
+    /// content that the kernel does not write to such a file
     #[error("holds \"{found}\" instead of {expected}")]
     Malformed {
-        /// The beginning of what is there.
+        /// First 40 characters of the content.
         found: String,
-        /// What belongs there.
+        /// Description of the expected content.
         expected: &'static str,
     },
     /// any other error of the system
@@ -106,8 +106,8 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// Whether kernel or hardware refuse, or nothing answers that could be set, rather than something
-    /// being missing or damaged.
+    /// Whether kernel or hardware refused the access or did not answer, as opposed to a file that is
+    /// missing or damaged.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         match self {
@@ -117,7 +117,7 @@ impl Problem {
             | Self::NoAnswer
             | Self::Unsteady { .. }
             | Self::Invalid => true,
-            // So the kernel closes configuration space beyond what every user may read.
+            // The kernel ends configuration space this way behind the bytes that every user may read.
             Self::ShortRead { got, .. } => *got == 0,
             _ => false,
         }

@@ -1,11 +1,11 @@
-//! A machine that is described: what answers behind the registers of a directory tree.
+//! Backends of a described machine: a directory tree in which registers behave as `registers.toml` says.
 //!
-//! A plain file cannot stand in for a register: it cannot refuse, mask, count or ignore. So a tree
-//! says in `registers.toml` how each of its registers behaves. What was written is kept in the tree
-//! (`registers.state`, `config` files, control files), so that it outlives the process. Registers of
+//! A plain file cannot replace a register: it cannot refuse, mask, count or ignore. So a tree describes
+//! in `registers.toml` how each of its registers behaves. Written values are kept in the tree
+//! (`registers.state`, `config` files, control files), so that they outlive the process. Registers of
 //! the running machine are never reached from here.
 //!
-//! [`Host::at`] is the one way in: every other module sees the traits of [`Host`] alone.
+//! [`Host::from_tree`] is the only entry: every other module uses the traits of [`Host`].
 
 mod control;
 mod counters;
@@ -33,12 +33,12 @@ use description::{RegisterAnswer, RegisterBehaviour, RegisterScope};
 use slices::SliceBoxes;
 
 impl Host {
-    /// A machine that a directory tree describes. Nothing of the running one is reached.
+    /// Opens a machine that a directory tree describes. Nothing of the running one is accessed.
     ///
     /// # Errors
     /// If the tree or its description cannot be read.
-    pub fn at(path: &Path) -> Result<Self, FileError> {
-        let root = Arc::new(Root::at(path)?);
+    pub fn from_tree(path: &Path) -> Result<Self, FileError> {
+        let root = Arc::new(Root::from_tree(path)?);
         let fake = FakeMachine::open(Arc::clone(&root))?;
         Ok(Self {
             registers: Box::new(fake.clone()),
@@ -67,7 +67,7 @@ impl FakeMachine {
     /// Reads the description; a tree without one has no registers.
     ///
     /// # Errors
-    /// If there is one that cannot be read.
+    /// If the description exists and cannot be read or parsed.
     fn open(root: Arc<Root>) -> Result<Self, FileError> {
         let mut description = match root.read_text(DESCRIPTION) {
             Ok(text) => MachineDescription::parse(&text)
@@ -87,7 +87,7 @@ impl FakeMachine {
         self.root.read_number(&path).unwrap_or(0)
     }
 
-    /// Siblings are on one core.
+    /// Number of the core of a CPU; siblings have the same.
     fn core_of(&self, cpu: CpuId) -> u32 {
         let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/core_id");
         let core = self.root.read_number(&path).ok();
@@ -109,7 +109,7 @@ impl FakeMachine {
     }
 }
 
-/// The error that a driver returns instead of a value; a short answer has half of it.
+/// The error that a driver returns instead of a value; a short read has half of the bytes.
 fn check_answer(
     root: &Root,
     path: &str,
@@ -119,7 +119,7 @@ fn check_answer(
     check_answer_after(root, path, answer, [wanted / 2, wanted])
 }
 
-/// The same, where a short answer has so many bytes of those that are wanted.
+/// As [`check_answer`], with the number of bytes of a short read and of those wanted.
 fn check_answer_after(
     root: &Root,
     path: &str,
@@ -136,7 +136,7 @@ fn check_answer_after(
     Err(root.error(path, problem))
 }
 
-/// What a register holds after a write; nothing if the write has no effect.
+/// Value of a register after a write; `None` if the write has no effect.
 fn value_after_write(
     behaviour: &RegisterBehaviour,
     old: u64,
@@ -166,7 +166,7 @@ impl Registers for FakeMachine {
             return Ok(count);
         }
         let register = self.description.msr.register.iter().find(|r| r.address == address);
-        // Reading a register that is not there is a fault, which the driver reports as EIO.
+        // Reading a register that does not exist is a fault, which the driver reports as EIO.
         let register = register.ok_or_else(|| self.root.error(&path, Problem::Refused))?;
         check_answer(&self.root, &path, register.behaviour.read, 8)?;
         if register.behaviour.read == RegisterAnswer::Dead {
@@ -219,7 +219,7 @@ impl PciConfig for FakeMachine {
     fn read(&self, function: Bdf, offset: u16) -> Result<u32, FileError> {
         let path = crate::pci_config::file(function);
         if offset >= 64 {
-            // Where the kernel gives no more than 64 bytes, a read of later ones gives none.
+            // Without privilege the kernel gives 64 bytes; a read of later ones gives none.
             check_answer_after(&self.root, &path, self.description.extended_config, [0, 4])?;
         }
         if let Some(behaviour) = self.pci_behaviour(function, offset) {

@@ -3,21 +3,24 @@
 
 use serde::Serializer;
 
-/// `0x600`.
+/// Serializes a value as text like `0x600`.
 pub(crate) fn value<S: Serializer>(value: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{value:#x}"))
 }
 
-/// A value that may be unknown.
+/// Serializes a value as text like `0x600`, or null if it is unknown.
 #[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
-pub(crate) fn known<S: Serializer>(known: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn optional_value<S: Serializer>(
+    known: &Option<u64>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     match known {
         Some(known) => value(known, serializer),
         None => serializer.serialize_none(),
     }
 }
 
-/// Masks by domain: `[[0, "0x7ff"]]`.
+/// Serializes pairs of domain and mask like `[[0, "0x7ff"]]`.
 pub(crate) fn by_domain<S: Serializer>(
     masks: &[(u32, u64)],
     serializer: S,

@@ -1,4 +1,4 @@
-//! What the kernel says about writes to registers: lockdown, the msr driver's filter, taint.
+//! Rules of the kernel for writes to registers: lockdown, the msr driver's filter, taint.
 //!
 //! Source: Linux arch/x86/kernel/msr.c (`filter_write`, and `add_taint` after each write, since 5.9),
 //! Documentation/admin-guide/tainted-kernels.rst (bit 2, S), Documentation/security/lockdown via
@@ -13,18 +13,19 @@ const TAINTED: &str = "proc/sys/kernel/tainted";
 /// TAINT_CPU_OUT_OF_SPEC.
 const OUT_OF_SPECIFICATION: u64 = 1 << 2;
 
-/// The kernel's own rules for writes to registers.
+/// Settings of the kernel that decide whether registers can be written, and whether that taints it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KernelRules {
-    /// `none`, `integrity` or `confidentiality`, where the kernel says.
+    /// Lockdown mode: `none`, `integrity` or `confidentiality`; `None` if the kernel does not report it.
     pub(crate) lockdown: Option<String>,
-    /// `on`, `off` or `default`; kernels before 5.9 have no such parameter.
+    /// The msr driver's `allow_writes`: `on`, `off` or `default`; `None` before Linux 5.9.
     allow_writes: Option<String>,
-    /// Whether the flag that a write to a register sets is set already, where the kernel says.
+    /// Whether the taint flag that a write to a register sets is set already; `None` if not reported.
     is_tainted: Option<bool>,
 }
 
 impl KernelRules {
+    /// Reads the settings; each that the kernel does not report is `None`.
     pub(crate) fn read(root: &Root) -> Self {
         let tainted = root.read_number(TAINTED).ok();
         Self {
@@ -34,7 +35,8 @@ impl KernelRules {
         }
     }
 
-    /// Whether the kernel refuses writes to model-specific registers, and what helps.
+    /// Message why the kernel refuses writes to model-specific registers, with the remedy; `None` if it
+    /// accepts them.
     pub(crate) fn msr_refusal(&self) -> Option<String> {
         self.register_refusal().or_else(|| {
             let off = self.allow_writes.as_deref() == Some("off");
@@ -47,7 +49,8 @@ impl KernelRules {
         })
     }
 
-    /// Whether the kernel refuses writes to registers and to configuration space.
+    /// Message why the kernel refuses writes to registers and to configuration space; `None` if it
+    /// accepts them.
     pub(crate) fn register_refusal(&self) -> Option<String> {
         let mode = self.lockdown.as_deref().filter(|mode| *mode != "none")?;
         Some(format!(
@@ -56,7 +59,7 @@ impl KernelRules {
         ))
     }
 
-    /// What to know before these controls are written.
+    /// Warnings about writes to these controls: a refusal, or the taint that they cause.
     pub(crate) fn notes<'t>(
         &self,
         targets: impl Iterator<Item = &'t ControlTarget>,
@@ -75,6 +78,7 @@ impl KernelRules {
         refusal.into_iter().chain(taints.then(|| self.taint())).collect()
     }
 
+    /// Message that a write to a register taints the kernel.
     fn taint(&self) -> String {
         let already = if self.is_tainted == Some(true) { "; it is set already" } else { "" };
         let logged = match self.allow_writes.as_deref() {
@@ -88,7 +92,7 @@ impl KernelRules {
     }
 }
 
-/// The mode in brackets: `none [integrity] confidentiality`.
+/// Lockdown mode, which the file has in brackets: `none [integrity] confidentiality`.
 fn lockdown(root: &Root) -> Option<String> {
     let text = root.read_line(LOCKDOWN).ok()?;
     let (_, rest) = text.split_once('[')?;

@@ -1,25 +1,26 @@
-//! The real machine: how its I/O data reaches the cache, read, changed safely, measured, restored.
+//! The real machine: reads how I/O data reaches its cache, changes that safely, measures it and restores
+//! the old settings.
 //!
 //! | module | what it is |
 //! | --- | --- |
 //! | `machine` | the machine at hand: its files and backends |
-//! | `root`, `error`, `unavailable` | files below one directory; what can be wrong, and what helps |
+//! | `root`, `error`, `unavailable` | files below one directory; errors of files; reason and remedy of an item that is unavailable |
 //! | `kernel_rules` | the kernel's rules for writes to registers: lockdown, filter, taint |
 //! | `numa` | NUMA nodes: their CPUs, their socket, the node of an address |
 //! | `hex` | registers and masks in JSON |
 //! | `registers`, `pci_config`, `control_files`, `rings`, `uncore`, `probe_memory` | backends, each behind one trait |
 //! | `fake` | the backends of a described machine, a directory tree |
-//! | `cpu`, `pci_address`, `pci`, `resctrl` | what kernel and hardware say, parsed |
-//! | `controls` | the controls that may be written |
+//! | `cpu`, `pci_address`, `pci`, `resctrl` | parsers of the descriptions that kernel and hardware give |
+//! | `controls` | registers and kernel files that may be written, and their allow-list |
 //! | `status` | everything about I/O and caches in one structure, with explanations |
-//! | `doctor` | what can be seen and changed, tried |
+//! | `doctor` | tries which things can be read and changed |
 //! | `tune` | plans, journal, writing with read-back, restoring, verification |
-//! | `monitor` | counters in windows |
+//! | `monitor` | hits, misses, bandwidth and occupancy, counted in windows of time |
 //! | `steer` | controllers that set ways by what `monitor` counts |
 //! | `slices` | which slice a line is in, by counters or timing; latencies to slices |
 //! | `calibrate` | measures caches and memory, writes a platform file |
 //!
-//! Nothing here prints or exits. `data/` holds what is known about generations and events.
+//! Nothing here prints or exits. `data/` contains the tables of generations and events.
 
 pub mod calibrate;
 pub mod control_files;

@@ -1,4 +1,4 @@
-//! The machine at hand: its files and the backends that reach its controls.
+//! A machine: its files, and the backends through which registers, counters and memory are reached.
 
 use std::sync::Arc;
 
@@ -11,26 +11,27 @@ use crate::rings::{EthtoolNetlink, RingSizes};
 use crate::root::Root;
 use crate::uncore::{PerfEvents, UncoreCounters};
 
-/// A machine and the ways to its controls.
+/// A machine: the running one ([`Host::real`]) or one that a directory tree describes
+/// ([`Host::from_tree`]).
 pub struct Host {
-    /// Its files.
+    /// Files below `/`, or below the tree.
     pub root: Arc<Root>,
     /// Model-specific registers.
     pub registers: Box<dyn Registers + Send + Sync>,
     /// PCI configuration space.
     pub config: Box<dyn PciConfig + Send + Sync>,
-    /// Control files of resctrl.
+    /// Control files of resctrl: schemata and I/O allocation.
     pub control: Box<dyn ControlFiles + Send + Sync>,
     /// Counters outside the cores.
     pub counters: Box<dyn UncoreCounters + Send + Sync>,
-    /// Descriptor rings.
+    /// Sizes of the descriptor rings of network interfaces.
     pub rings: Box<dyn RingSizes + Send + Sync>,
     /// Huge pages that slices are probed with.
     pub memory: Box<dyn MemorySource + Send + Sync>,
 }
 
 impl Host {
-    /// The running machine.
+    /// Opens the running machine.
     ///
     /// # Errors
     /// If `/` cannot be opened.

@@ -1,7 +1,7 @@
-//! Where I/O data goes right now: hits and misses of devices, bandwidth, occupancy.
+//! Measures where I/O data goes: hits and misses of devices, bandwidth, occupancy.
 //!
-//! Events of one metric run in one group, so that hits and misses are of the same times. All metrics
-//! share one window, whose length every sample states.
+//! Events of one metric are counted in one group, so that hits and misses are of the same times. All
+//! metrics share one window, and every sample contains its length.
 
 mod devices;
 mod engines;
@@ -14,7 +14,7 @@ use crate::cpu::{CpuSocket, Generation, PackageId};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::pci::Tree;
-use crate::resctrl::{ControlGroup, Resctrl, absence, monitoring_groups, occupancy};
+use crate::resctrl::{ControlGroup, Resctrl, absence_reason, monitoring_groups, occupancy};
 use crate::unavailable::Unavailable;
 use crate::uncore::EventTable;
 
@@ -25,7 +25,7 @@ pub use sample::{HitMiss, MonitorSample, Occupancy, PciePortSample, SocketSample
 use devices::StackDevices;
 use plan::{CountingPlan, PORTS};
 
-/// What can be measured here, ready to be measured.
+/// The metrics that this machine can count, and the requests that count them.
 pub struct Monitor {
     plan: CountingPlan,
     sockets: Vec<PackageId>,
@@ -33,14 +33,14 @@ pub struct Monitor {
     unavailable: Vec<Unavailable>,
 }
 
-/// What a group holds of each cache.
+/// Occupancy of each last-level cache by a group.
 fn group_occupancy(host: &Host, folder: &str, group: &str) -> Vec<Occupancy> {
     let bytes = occupancy(&host.root, folder).into_iter();
     bytes.map(|(domain, bytes)| Occupancy { group: group.to_owned(), domain, bytes }).collect()
 }
 
 impl Monitor {
-    /// Finds out what can be measured.
+    /// Determines which metrics this machine can count.
     #[must_use]
     pub fn prepare(host: &Host, generation: Option<&Generation>, sockets: &[CpuSocket]) -> Self {
         let mut unavailable = Vec::new();
@@ -59,7 +59,7 @@ impl Monitor {
                     );
                 }
                 Err(error) => {
-                    unavailable.push(Unavailable::from_error("devices behind PCIe ports", &error))
+                    unavailable.push(Unavailable::from_error("devices behind PCIe ports", &error));
                 }
             }
         }
@@ -68,7 +68,7 @@ impl Monitor {
                 Some(generation) => format!("no public events are known for {}", generation.name),
                 None => "the events of this CPU model are not in the tables".to_owned(),
             };
-            unavailable.push(Unavailable::absent("hits and misses of devices", reason));
+            unavailable.push(Unavailable::without_remedy("hits and misses of devices", reason));
         }
         engines::add(host, sockets, &mut plan, &mut unavailable);
         let groups = match Resctrl::read(&host.root, host.control.as_ref()) {
@@ -76,7 +76,9 @@ impl Monitor {
             Err(error) => {
                 let what = "LLC occupancy of groups";
                 unavailable.push(match error.problem {
-                    Problem::Missing => Unavailable { what: what.into(), ..absence(&host.root) },
+                    Problem::Missing => {
+                        Unavailable { what: what.into(), ..absence_reason(&host.root) }
+                    }
                     _ => Unavailable::from_error(what, &error),
                 });
                 Vec::new()
@@ -86,37 +88,41 @@ impl Monitor {
         Self { plan, sockets, groups, unavailable }
     }
 
-    /// What cannot be measured here, and why.
+    /// Metrics that cannot be measured here, with the reasons.
     #[must_use]
     pub fn unavailable(&self) -> &[Unavailable] {
         &self.unavailable
     }
 
-    /// Whether hits and misses of devices can be measured.
+    /// Whether hits and misses of device writes can be counted.
     #[must_use]
     pub fn counts_device_hits(&self) -> bool {
         self.plan.has("pcie_write")
     }
 
-    /// Copy engines whose bytes and requests can be measured.
+    /// Number of copy engines (DSA) whose bytes and requests can be counted.
     #[must_use]
     pub fn engines(&self) -> usize {
         engines::count(&self.plan)
     }
 
-    /// Whether there is anything to show.
+    /// Whether nothing can be measured: neither events nor groups.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.plan.is_empty() && self.groups.is_empty()
     }
 
-    /// Whether the first group of events can be opened; nothing if there is none.
-    pub(crate) fn trial(&self, host: &Host, window: Duration) -> Option<Result<(), FileError>> {
+    /// Tries to count the first group of events; `None` if there are no events.
+    pub(crate) fn try_counting(
+        &self,
+        host: &Host,
+        window: Duration,
+    ) -> Option<Result<(), FileError>> {
         let first = self.plan.requests.get(..1).filter(|groups| !groups.is_empty())?;
         Some(host.counters.measure(first, window).map(drop))
     }
 
-    /// Counts for one window. Without events the window passes all the same.
+    /// Counts for one window of time. Without events it waits for the window, too.
     ///
     /// # Errors
     /// If the kernel refuses an event.

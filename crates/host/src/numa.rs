@@ -1,4 +1,4 @@
-//! NUMA nodes: their CPUs, their socket, and the node that a physical address belongs to.
+//! NUMA nodes: their CPUs, their socket, and the node of a physical address.
 //!
 //! Source: Linux Documentation/ABI/testing/sysfs-devices-memory, sysfs-devices-node.
 
@@ -7,20 +7,20 @@ use crate::root::Root;
 
 const NODES: &str = "sys/devices/system/node";
 
-/// The CPUs of a NUMA node; none where the kernel does not say.
+/// Logical CPUs of a NUMA node; empty if the kernel does not list them.
 pub(crate) fn node_cpus(root: &Root, node: u32) -> Vec<CpuId> {
     let text = root.read_line(&format!("{NODES}/node{node}/cpulist"));
     text.ok().and_then(|text| cpu_list(&text)).unwrap_or_default()
 }
 
-/// The NUMA nodes with processors of this socket; none where the kernel does not say.
+/// NUMA nodes that have CPUs of a socket; empty if the kernel does not list them.
 #[must_use]
 pub fn nodes_of_socket(root: &Root, socket: &CpuSocket) -> Vec<u32> {
     let of_socket = |node: &u32| node_cpus(root, *node).iter().any(|cpu| socket.cpus.contains(cpu));
     nodes(root).into_iter().filter(of_socket).collect()
 }
 
-/// The NUMA node whose memory a physical address is; `None` where the kernel lists no blocks of memory.
+/// NUMA node whose memory contains a physical address; `None` if the kernel lists no memory block for it.
 #[must_use]
 pub fn node_of_address(root: &Root, physical_address: u64) -> Option<u32> {
     let size = root.read_line("sys/devices/system/memory/block_size_bytes").ok()?;
@@ -29,7 +29,7 @@ pub fn node_of_address(root: &Root, physical_address: u64) -> Option<u32> {
     nodes(root).into_iter().find(|node| root.exists(&format!("{NODES}/node{node}/memory{block}")))
 }
 
-/// The nodes of the socket that a processor is in.
+/// NUMA nodes of the socket that a CPU belongs to.
 pub(crate) fn nodes_of_cpu_socket(root: &Root, cpu: CpuId) -> Vec<u32> {
     let all = sockets(root).unwrap_or_default();
     let socket = all.iter().find(|socket| socket.cpus.contains(&cpu));
@@ -58,7 +58,7 @@ mod tests {
             fs::create_dir_all(path.parent().expect("has one")).expect("a directory");
             fs::write(path, text).expect("a file");
         };
-        let root = Root::at(tree.path()).expect("a tree");
+        let root = Root::from_tree(tree.path()).expect("a tree");
         write("sys/devices/system/node/node0/memory1/state", "online\n");
         write("sys/devices/system/node/node1/memory2/state", "online\n");
         assert_eq!(node_of_address(&root, 0x800_0000), None, "no size of blocks is known");

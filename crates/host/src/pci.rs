@@ -10,6 +10,6 @@ mod tree;
 
 pub use capabilities::{Capability, capability_at};
 pub(crate) use devices::device_names;
-pub use function::{Function, FunctionKind};
+pub use function::{FunctionKind, PciFunction};
 pub use link::{LinkStatus, PortType, express};
 pub use tree::{Tree, TreeError};

@@ -5,12 +5,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Domain, bus, device and function.
+/// Address of a PCI function: domain, bus, device and function. Its text form is `0000:17:00.0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bdf {
-    /// Domain (segment).
+    /// Domain (PCI segment).
     pub domain: u32,
-    /// Bus.
+    /// Bus, 0 to 255.
     pub bus: u8,
     /// Device, 0 to 31.
     pub device: u8,
@@ -37,7 +37,7 @@ impl<'de> Deserialize<'de> for Bdf {
     }
 }
 
-/// No address of a PCI function.
+/// Error of a text that is not the address of a PCI function.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is not a PCI address; write it as lspci does, like 0000:17:00.0 or 17:00.0")]
 pub struct BdfError(String);

@@ -1,4 +1,4 @@
-//! PCI configuration space: one small trait, sysfs behind it.
+//! PCI configuration space: a trait, and its backend in sysfs.
 //!
 //! Source: PCI Express base specification; Linux `Documentation/PCI/sysfs-pci.rst` (without the
 //! right to administer the system only the first 64 bytes can be read).
@@ -9,22 +9,22 @@ use crate::error::FileError;
 use crate::pci_address::Bdf;
 use crate::root::Root;
 
-/// Reads and writes 32-bit registers of a function's configuration space.
+/// Backend that reads and writes 32-bit registers of a function's configuration space.
 pub trait PciConfig {
-    /// A 32-bit register.
+    /// Reads the 32-bit register at a byte offset.
     ///
     /// # Errors
-    /// If function, permission or hardware refuse.
+    /// If the function does not exist, or the kernel or hardware refuses the access.
     fn read(&self, function: Bdf, offset: u16) -> Result<u32, FileError>;
 
-    /// Gives a 32-bit register a value. What it then holds is another question.
+    /// Writes a 32-bit register at a byte offset. The register may read back another value.
     ///
     /// # Errors
-    /// If function, permission or hardware refuse.
+    /// If the function does not exist, or the kernel or hardware refuses the access.
     fn write(&self, function: Bdf, offset: u16, value: u32) -> Result<(), FileError>;
 }
 
-/// `config` files of sysfs.
+/// Configuration space through the `config` files of sysfs.
 #[derive(Clone, Debug)]
 pub struct SysfsConfig(pub Arc<Root>);
 
@@ -40,7 +40,7 @@ impl PciConfig for SysfsConfig {
     }
 }
 
-/// The configuration file of a function.
+/// Path of a function's `config` file in sysfs, below the root.
 #[must_use]
 pub fn file(function: Bdf) -> String {
     format!("sys/bus/pci/devices/{function}/config")

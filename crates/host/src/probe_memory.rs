@@ -14,7 +14,7 @@ use crate::unavailable::remedy;
 
 pub use huge_pages::HugePageSource;
 
-/// Size of a huge page.
+/// Size of a huge page that slices are probed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbePageSize {
     /// 2 MiB.
@@ -24,7 +24,7 @@ pub enum ProbePageSize {
 }
 
 impl ProbePageSize {
-    /// Address bits within a page.
+    /// Number of address bits within a page: 21 or 30.
     #[must_use]
     pub fn bits(self) -> u32 {
         match self {
@@ -33,13 +33,13 @@ impl ProbePageSize {
         }
     }
 
-    /// Bytes of a page.
+    /// Size of a page in bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {
         1 << self.bits()
     }
 
-    /// As the kernel's directories have it.
+    /// Size of a page in KiB, as the kernel's directories name it.
     #[must_use]
     pub fn kib(self) -> u64 {
         self.bytes() >> 10
@@ -62,24 +62,24 @@ impl ProbePageSize {
     }
 }
 
-/// A huge page by its physical address.
+/// A huge page, identified by its physical address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbePage {
     /// Physical address of its first byte.
     pub start: u64,
-    /// Its size.
+    /// Size of the page.
     pub size: ProbePageSize,
 }
 
 impl ProbePage {
-    /// Whether a physical address is in it.
+    /// Whether a physical address lies in the page.
     #[must_use]
     pub fn holds(&self, physical_address: u64) -> bool {
         physical_address >> self.size.bits() == self.start >> self.size.bits()
     }
 }
 
-/// Why there is no memory to ask about.
+/// Error of mapping huge pages, or of moving the thread that accesses them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeMemoryError {
     /// the system gives no huge page
@@ -88,9 +88,9 @@ pub enum ProbeMemoryError {
         size.text(), size.remedy()
     )]
     NoPages {
-        /// Their size.
+        /// Size of the pages.
         size: ProbePageSize,
-        /// Free ones, as the kernel says.
+        /// Number of free pages that the kernel reports.
         free: u64,
     },
     /// all huge pages are memory of another socket
@@ -101,11 +101,11 @@ pub enum ProbeMemoryError {
         size.text(), size.kib()
     )]
     OtherSocket {
-        /// Their size.
+        /// Size of the pages.
         size: ProbePageSize,
-        /// The node that has them.
+        /// The NUMA node that has free pages.
         node: u32,
-        /// The node of the socket.
+        /// The NUMA node of the socket.
         wanted: u32,
     },
     /// the kernel hides physical addresses
@@ -114,7 +114,7 @@ pub enum ProbeMemoryError {
          root, or grant CAP_SYS_ADMIN"
     )]
     Hidden,
-    /// a page is not where it should be
+    /// a page is not contiguous or not aligned in physical memory
     #[error("the huge page at virtual address {0:#x} is not contiguous or not aligned")]
     NotHuge(u64),
     /// the thread cannot be moved
@@ -122,24 +122,25 @@ pub enum ProbeMemoryError {
     NotPinned {
         /// The processor.
         cpu: CpuId,
-        /// The system's words.
+        /// Error text of the system.
         reason: String,
     },
     /// a file cannot be read
     #[error("{error}{}", remedy(.error).map(|remedy| format!("\n  remedy: {remedy}")).unwrap_or_default())]
     File {
-        /// Why.
+        /// The file, and the reason.
         #[from]
         error: FileError,
     },
 }
 
-/// Gives memory to ask about.
+/// Backend that maps huge pages with known physical addresses.
 pub trait MemorySource {
-    /// At most `most` huge pages, and this thread on a processor of the socket that is asked.
+    /// Maps at most `most` huge pages from the memory of a processor's socket, and moves this thread to
+    /// that processor.
     ///
     /// # Errors
-    /// If there is no page, or the kernel does not say where they are.
+    /// If no page is free, or the kernel hides physical addresses.
     fn map(
         &self,
         size: ProbePageSize,
@@ -148,22 +149,22 @@ pub trait MemorySource {
     ) -> Result<Box<dyn ProbeMemory>, ProbeMemoryError>;
 }
 
-/// Memory whose lines can be loaded, flushed and timed by physical address. Addresses in none of its
-/// pages are the caller's mistake, and panic.
+/// Memory whose lines can be loaded, flushed and timed by physical address. An address outside its pages
+/// is the caller's mistake, and panics.
 pub trait ProbeMemory {
-    /// The pages, by address.
+    /// The mapped pages, in the order of their addresses.
     fn pages(&self) -> &[ProbePage];
 
-    /// Goes to another processor.
+    /// Moves this thread to another processor.
     ///
     /// # Errors
     /// If the system refuses.
     fn move_to(&mut self, cpu: CpuId) -> Result<(), ProbeMemoryError>;
 
-    /// Loads the line and flushes it, `times` times.
+    /// Loads the line at an address and flushes it from all caches, `times` times.
     fn load_and_flush(&mut self, physical_address: u64, times: u32);
 
-    /// Cycles of the time stamp counter of one load of the line, after its copies in L1 and L2 were
-    /// pushed out by lines of the same sets.
+    /// Times one load of the line in cycles of the time stamp counter, after lines of the same sets
+    /// evicted its copies from L1 and L2.
     fn llc_load_cycles(&mut self, physical_address: u64) -> f64;
 }

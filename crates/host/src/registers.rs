@@ -1,4 +1,4 @@
-//! Model-specific registers: one small trait, the kernel's msr driver behind it.
+//! Model-specific registers: a trait, and its backend, the kernel's msr driver.
 //!
 //! Source: msr(4); `/dev/cpu/N/msr` takes 8 bytes at the register's number.
 
@@ -8,28 +8,28 @@ use crate::cpu::CpuId;
 use crate::error::{FileError, Problem};
 use crate::root::Root;
 
-/// Reads and writes model-specific registers of one logical CPU.
+/// Backend that reads and writes model-specific registers (MSRs) of a logical CPU.
 pub trait Registers {
-    /// The value of a register.
+    /// Reads the register at an MSR address.
     ///
     /// # Errors
-    /// If driver, permission or hardware refuse.
+    /// If the driver is missing, or the kernel or hardware refuses the access.
     fn read(&self, cpu: CpuId, address: u32) -> Result<u64, FileError>;
 
-    /// Gives a register a value. What it then holds is another question.
+    /// Writes the register at an MSR address. The register may read back another value.
     ///
     /// # Errors
-    /// If driver, permission or hardware refuse.
+    /// If the driver is missing, or the kernel or hardware refuses the access.
     fn write(&self, cpu: CpuId, address: u32, value: u64) -> Result<(), FileError>;
 
-    /// Whether registers of this CPU can be opened at all.
+    /// Checks that registers of a CPU can be read at all.
     ///
     /// # Errors
-    /// The reason why not.
+    /// If the driver is missing or access is not permitted.
     fn detect(&self, cpu: CpuId) -> Result<(), FileError>;
 }
 
-/// The kernel's msr driver.
+/// Registers through the kernel's msr driver.
 #[derive(Clone, Debug)]
 pub struct MsrDriver(pub Arc<Root>);
 
@@ -54,7 +54,7 @@ impl Registers for MsrDriver {
     }
 }
 
-/// The file of a CPU's registers.
+/// Path of the msr driver's file of a CPU, below the root.
 #[must_use]
 pub fn device(cpu: CpuId) -> String {
     format!("dev/cpu/{cpu}/msr")

@@ -1,10 +1,10 @@
 //! resctrl: cache allocation groups, ways shared with I/O, and allocation for I/O.
 //!
-//! Source: Linux Documentation/filesystems/resctrl.rst. Its own files are believed
-//! (`sparse_masks`, `min_cbm_bits`, `shareable_bits`), not the CPU's generation.
+//! Source: Linux Documentation/filesystems/resctrl.rst. Rules are read from resctrl's
+//! files (`sparse_masks`, `min_cbm_bits`, `shareable_bits`), not derived from the CPU's generation.
 //!
-//! Not checked: `io_alloc` came with Linux 6.19 for AMD's SDCIAE (recalled); Linux 6.12, the newest source
-//! that was at hand, has it for no vendor.
+//! Not checked: `io_alloc` came with Linux 6.19 for AMD's SDCIAE (recalled); Linux 6.12, the newest
+//! source that was at hand, has it for no vendor.
 
 mod masks;
 
@@ -17,66 +17,66 @@ use crate::unavailable::Unavailable;
 
 pub use masks::MaskLine;
 
-/// Directories of the mount that are no groups.
+/// Directories of the mount that are not groups.
 const NO_GROUPS: [&str; 3] = ["info", "mon_groups", "mon_data"];
-/// What people call the group at the root of the mount.
+/// Common name of the group at the root of the mount.
 const DEFAULT: &str = "default";
 
 /// A resource of the last-level cache: `L3`, or `L3CODE` and `L3DATA`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CacheResource {
-    /// Its name.
+    /// Name, as in `info/` and schemata.
     pub name: String,
-    /// All bits that a mask can have.
+    /// Mask of all ways of the cache.
     #[serde(serialize_with = "crate::hex::value")]
     pub all_ways: u64,
-    /// Least number of bits; 0 on AMD, whose masks may be empty (Linux 6.1,
+    /// Least number of bits of a mask; 0 on AMD, whose masks may be empty (Linux 6.1,
     /// `rdt_init_res_defs_amd` in arch/x86/kernel/cpu/resctrl/core.c).
     pub least_bits: u32,
-    /// Ways that other agents, I/O among them, may use as well.
+    /// Mask of the ways that other agents, I/O among them, share with groups.
     #[serde(serialize_with = "crate::hex::value")]
     pub shareable: u64,
-    /// Whether masks may have holes; unknown before Linux 6.6.
+    /// Whether masks may have holes; `None` before Linux 6.6, which does not report it.
     pub sparse: Option<bool>,
-    /// How many groups there can be.
+    /// Greatest number of groups; `None` if the kernel does not report it.
     pub most_groups: Option<u64>,
-    /// Allocation for I/O, if kernel and CPU have it.
+    /// Allocation for I/O; `None` if the kernel does not have it.
     pub io_alloc: Option<IoAlloc>,
 }
 
-/// Allocation for I/O (`io_alloc`).
+/// State of allocation for I/O (`io_alloc`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum IoAlloc {
-    /// This CPU has none.
+    /// The CPU does not have it.
     NotSupported,
     /// Off: I/O does not allocate in the L3 under a mask.
     Off,
     /// On, with a mask for each cache.
     On {
-        /// Masks by domain.
+        /// Pairs of domain (cache) and mask.
         #[serde(serialize_with = "crate::hex::by_domain")]
         masks: Vec<(u32, u64)>,
     },
 }
 
-/// A control group.
+/// A control group: its masks, CPUs and occupancy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ControlGroup {
-    /// Its name; empty for the default group.
+    /// Name of its directory; empty for the default group.
     pub name: String,
-    /// Its name for people.
+    /// Name in messages.
     #[serde(skip)]
     display_name: String,
-    /// Its masks of the last-level cache.
+    /// Masks of the last-level cache, one line for each resource.
     pub masks: Vec<MaskLine>,
-    /// Its CPUs, as a list.
+    /// CPUs assigned to the group, as a list like `0-3,8`.
     pub cpus: String,
-    /// Bytes that it holds, by domain, where monitoring exists.
+    /// Pairs of domain and bytes of the cache that the group occupies; empty without monitoring.
     pub occupancy_bytes: Vec<(u32, u64)>,
 }
 
-/// What resctrl says.
+/// Resources and groups that resctrl reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Resctrl {
     /// Resources of the last-level cache.
@@ -86,10 +86,10 @@ pub struct Resctrl {
 }
 
 impl Resctrl {
-    /// Reads all of it.
+    /// Reads resources and groups.
     ///
     /// # Errors
-    /// If it is not mounted or a file of it is malformed.
+    /// If resctrl is not mounted, or one of its files is malformed.
     pub fn read(root: &Root, control: &dyn ControlFiles) -> Result<Self, FileError> {
         let names = root.list(&format!("{RESCTRL_MOUNT}/info"))?;
         let cache = names.iter().filter(|name| ["L3", "L3CODE", "L3DATA"].contains(&name.as_str()));
@@ -106,17 +106,18 @@ impl Resctrl {
         Ok(Self { resources: resources?, groups })
     }
 
-    /// Ways that I/O may use in a cache: those of io_alloc, and those that the hardware shares.
+    /// Mask of the ways that I/O may use in a cache: those of io_alloc, and those that the hardware
+    /// shares.
     #[must_use]
     pub fn io_ways(&self, cache: u32) -> u64 {
         self.resources.iter().fold(0, |ways, resource| ways | resource.io_ways(cache))
     }
 
-    /// A group by its name; `default` is the default group. Paths below the mount are unambiguous: `/`
+    /// The group with a name; `default` is the default group. Paths below the mount are unambiguous: `/`
     /// is the default group, `/default` a group with the name `default`.
     ///
     /// # Errors
-    /// If there is none, or the name is that of two.
+    /// If no group has the name, or `default` could mean two groups.
     pub fn group(&self, name: &str) -> Result<&ControlGroup, GroupError> {
         let called = |name: &str| self.groups.iter().find(|group| group.name == name);
         let found = match name.strip_prefix('/') {
@@ -134,21 +135,21 @@ impl Resctrl {
     }
 }
 
-/// A name that does not tell which group is meant.
+/// Error of a name that does not identify a group.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GroupError {
-    /// no group has it
-    #[error("there is no such group; there are {known}")]
+    /// no group has the name
+    #[error("group not found; the groups are {known}")]
     Unknown {
-        /// Those that there are.
+        /// Names of the groups, separated by commas.
         known: String,
     },
-    /// two groups have it
+    /// two groups have the name
     #[error("two groups have this name; write / for the default group, /default for the other one")]
     Ambiguous,
 }
 
-/// Where another group is called `default`, both are shown as paths.
+/// Gives both groups their paths as names in messages if another group is called `default`.
 fn name_unambiguously(groups: &mut [ControlGroup]) {
     if groups.iter().any(|group| group.name == DEFAULT) {
         let alike = |group: &&mut ControlGroup| group.display_name == DEFAULT;
@@ -183,7 +184,7 @@ impl CacheResource {
         })
     }
 
-    /// Ways of this resource that I/O may use in a cache.
+    /// Mask of the ways of this resource that I/O may use in a cache.
     #[must_use]
     pub fn io_ways(&self, cache: u32) -> u64 {
         let alloc = match &self.io_alloc {
@@ -193,7 +194,7 @@ impl CacheResource {
         self.shareable | alloc.map_or(0, |(_, mask)| *mask)
     }
 
-    /// Why the kernel would refuse a mask, in its own rules; nothing if it would take it.
+    /// Reason why the kernel would refuse a mask, by the kernel's rules; `None` if it would accept it.
     #[must_use]
     pub fn mask_refusal(&self, mask: u64) -> Option<String> {
         let run = if mask == 0 { 0 } else { mask >> mask.trailing_zeros() };
@@ -205,7 +206,7 @@ impl CacheResource {
         }
         if mask.count_ones() < self.least_bits {
             return Some(match (mask, self.least_bits) {
-                (0, 1) => "the mask has no way".to_owned(),
+                (0, 1) => "the mask selects no way".to_owned(),
                 (_, least) => format!("{mask:#x} has fewer than {least} ways"),
             });
         }
@@ -244,7 +245,7 @@ impl IoAlloc {
 }
 
 impl ControlGroup {
-    /// Where the group's files are.
+    /// Path of the directory of the group with a name, below the root.
     #[must_use]
     pub fn folder(name: &str) -> String {
         if name.is_empty() { RESCTRL_MOUNT.to_owned() } else { format!("{RESCTRL_MOUNT}/{name}") }
@@ -263,34 +264,34 @@ impl ControlGroup {
         })
     }
 
-    /// Its name in messages, which no other group has.
+    /// Name in messages, which no other group has.
     #[must_use]
     pub fn display_name(&self) -> &str {
         &self.display_name
     }
 }
 
-/// Why there is no resctrl: kernel or CPU lack it, or it is not mounted.
+/// Reason why resctrl cannot be read: kernel or CPU lack it, or it is not mounted.
 #[must_use]
-pub fn absence(root: &Root) -> Unavailable {
+pub fn absence_reason(root: &Root) -> Unavailable {
     let what = "cache allocation groups";
     let filesystems = root.read_text("proc/filesystems").unwrap_or_default();
     if filesystems.split_whitespace().any(|word| word == "resctrl") {
         let reason = format!("resctrl is not mounted (/{RESCTRL_MOUNT} has no info)");
         return Unavailable::new(what, reason, "mount -t resctrl resctrl /sys/fs/resctrl");
     }
-    Unavailable::absent(
+    Unavailable::without_remedy(
         what,
         "neither kernel nor CPU offer cache allocation here (/proc/filesystems has no resctrl)",
     )
 }
 
-/// Groups that only watch some tasks of a control group (`mon_groups`); empty without monitoring.
+/// Names of the monitoring groups (`mon_groups`) of a control group; empty without monitoring.
 pub(crate) fn monitoring_groups(root: &Root, folder: &str) -> Vec<String> {
     root.list(&format!("{folder}/mon_groups")).unwrap_or_default()
 }
 
-/// Bytes in the last-level caches by domain; empty without monitoring.
+/// Pairs of domain and bytes that a group occupies in that last-level cache; empty without monitoring.
 pub(crate) fn occupancy(root: &Root, folder: &str) -> Vec<(u32, u64)> {
     let data = format!("{folder}/mon_data");
     let names = root.list(&data).unwrap_or_default();

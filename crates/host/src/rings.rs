@@ -20,7 +20,7 @@ use units::narrow::fit;
 const FAMILY: &str = "ethtool";
 const VERSION: u8 = 1;
 const RINGS_GET: u8 = 15;
-/// Attributes of request and reply.
+/// Attribute numbers of request and reply.
 const HEADER: u16 = 1;
 const HEADER_DEVICE_NAME: u16 = 2;
 const RX_MOST: u16 = 2;
@@ -30,29 +30,29 @@ const TX: u16 = 9;
 /// An attribute that contains others.
 const NESTED: bool = true;
 
-/// Descriptors of each receive and send queue.
+/// Sizes of the descriptor rings of an interface, in descriptors of each queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Rings {
-    /// Receive descriptors now.
+    /// Receive descriptors, current.
     pub rx: u32,
-    /// Most receive descriptors.
+    /// Receive descriptors, maximum.
     pub most_rx: u32,
-    /// Send descriptors now.
+    /// Send descriptors, current.
     pub tx: u32,
-    /// Most send descriptors.
+    /// Send descriptors, maximum.
     pub most_tx: u32,
 }
 
-/// Tells how long the rings of an interface are.
+/// Backend that reads the sizes of descriptor rings.
 pub trait RingSizes {
-    /// The rings of an interface.
+    /// Reads the ring sizes of an interface, like `eth0`.
     ///
     /// # Errors
-    /// If kernel or driver do not say.
+    /// If the interface does not exist, or its driver does not report them.
     fn rings(&self, interface: &str) -> Result<Rings, FileError>;
 }
 
-/// The kernel's netlink family of ethtool.
+/// Ring sizes through the kernel's netlink family of ethtool.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EthtoolNetlink;
 
@@ -60,7 +60,7 @@ impl RingSizes for EthtoolNetlink {
     fn rings(&self, interface: &str) -> Result<Rings, FileError> {
         let message = |error: Box<dyn Error>| {
             let text = error.to_string();
-            // The driver has no rings to tell of.
+            // Error 95 (EOPNOTSUPP): the driver does not report rings.
             let text = if text.contains("95") || text.contains("not supported") {
                 "its driver does not report them".to_owned()
             } else {
@@ -68,7 +68,7 @@ impl RingSizes for EthtoolNetlink {
             };
             FileError::new(format!("ethtool rings of {interface}"), Problem::Other(text))
         };
-        ask(interface).map_err(message)
+        request_rings(interface).map_err(message)
     }
 }
 
@@ -81,7 +81,8 @@ fn attribute(
     Ok(NlattrBuilder::default().nla_type(kind).nla_payload(Buffer::from(payload)).build()?)
 }
 
-fn ask(interface: &str) -> Result<Rings, Box<dyn Error>> {
+/// Sends the request of ring sizes, and parses the reply.
+fn request_rings(interface: &str) -> Result<Rings, Box<dyn Error>> {
     let (socket, _) = NlRouter::connect(NlFamily::Generic, None, Groups::empty())?;
     let family = socket.resolve_genl_family(FAMILY)?;
     let header = Nlattr::<u16, Buffer>::clone(&attribute(HEADER, NESTED, device_name(interface))?);

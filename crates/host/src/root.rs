@@ -1,6 +1,6 @@
-//! Files of the machine, all below one directory: `/`, or a tree that stands in for it.
+//! Files of the machine, all below one directory: `/`, or a tree in place of it.
 //!
-//! A tree is taken for hostile: links cannot lead out of it, loops and special files are errors, and
+//! A tree is treated as hostile: links cannot lead out of it, loops and special files are errors, and
 //! nothing is read beyond a limit.
 
 mod writes;
@@ -18,12 +18,12 @@ use rustix::io::Errno;
 
 use crate::error::{FileError, Problem};
 
-/// Longest file that is taken for a text of the kernel.
+/// Greatest length of a text file of the kernel.
 const TEXT_LIMIT_BYTES: u64 = 4 << 20;
-/// Most entries of one directory.
+/// Greatest number of entries of a directory.
 const ENTRY_LIMIT: usize = 65_536;
 
-/// The directory below which the machine's files are.
+/// The directory below which all files of the machine are; paths are relative to it.
 #[derive(Debug)]
 pub struct Root {
     directory: OwnedFd,
@@ -32,7 +32,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// The running machine.
+    /// Opens `/`: the running machine.
     ///
     /// # Errors
     /// If `/` cannot be opened.
@@ -40,11 +40,11 @@ impl Root {
         Self::open(Path::new("/"), true)
     }
 
-    /// A directory tree that stands in for a machine.
+    /// Opens a directory tree in place of a machine.
     ///
     /// # Errors
-    /// If it is missing, no directory, or not readable.
-    pub fn at(path: &Path) -> Result<Self, FileError> {
+    /// If it does not exist, is not a directory, or is not readable.
+    pub fn from_tree(path: &Path) -> Result<Self, FileError> {
         Self::open(path, false)
     }
 
@@ -55,13 +55,13 @@ impl Root {
         Ok(Self { directory, path: path.to_path_buf(), real })
     }
 
-    /// Whether this is the running machine itself.
+    /// Whether this is the running machine.
     #[must_use]
     pub fn is_real(&self) -> bool {
         self.real
     }
 
-    /// `path` as messages show it: with the directory of the tree before it.
+    /// `path` as messages show it: below the directory of the tree.
     #[must_use]
     pub fn display_path(&self, path: &str) -> PathBuf {
         self.path.join(path)
@@ -93,6 +93,7 @@ impl Root {
         self.error(path, Problem::from_io(error))
     }
 
+    /// Opens a regular file; on the running machine also a character device.
     fn regular(&self, path: &str, flags: OFlags) -> Result<File, FileError> {
         let file = self.handle(path, flags)?;
         let kind = rustix::fs::fstat(&file)
@@ -106,18 +107,18 @@ impl Root {
         Ok(File::from(file))
     }
 
-    /// A text file as it is.
+    /// Reads a text file.
     ///
     /// # Errors
-    /// If it cannot be read, is longer than 4 MiB or no UTF-8.
+    /// If the file cannot be read, is longer than 4 MiB or is not UTF-8.
     pub fn read_text(&self, path: &str) -> Result<String, FileError> {
         self.read_text_up_to(path, TEXT_LIMIT_BYTES)
     }
 
-    /// A text file as it is, up to another length.
+    /// Reads a text file of at most `limit_bytes`.
     ///
     /// # Errors
-    /// If it cannot be read, is longer or no UTF-8.
+    /// If the file cannot be read, is longer or is not UTF-8.
     pub(crate) fn read_text_up_to(
         &self,
         path: &str,
@@ -134,7 +135,7 @@ impl Root {
         String::from_utf8(bytes).map_err(|_| self.error(path, Problem::NotText))
     }
 
-    /// A file of one line, without white space around it.
+    /// Reads a file of one line, and trims white space.
     ///
     /// # Errors
     /// As [`Root::read_text`].
@@ -142,25 +143,25 @@ impl Root {
         Ok(self.read_text(path)?.trim().to_owned())
     }
 
-    /// A file that holds a decimal number, or a hexadecimal one after `0x`.
+    /// Reads a file with a decimal number, or a hexadecimal one after `0x`.
     ///
     /// # Errors
-    /// As [`Root::read_text`], and if it holds something else.
+    /// As [`Root::read_text`], and if the content is not such a number.
     pub fn read_number(&self, path: &str) -> Result<u64, FileError> {
         let text = self.read_line(path)?;
         number(&text).ok_or_else(|| self.malformed(path, &text, "a whole number"))
     }
 
-    /// The error for content that the kernel does not write to such a file.
+    /// The error of a file whose content is not as `expected`.
     #[must_use]
     pub fn malformed(&self, path: &str, found: &str, expected: &'static str) -> FileError {
         self.error(path, Problem::Malformed { found: shorten(found), expected })
     }
 
-    /// Bytes at an offset of a file.
+    /// Reads bytes at an offset of a file until `bytes` is full.
     ///
     /// # Errors
-    /// If it cannot be read or ends before.
+    /// If the file cannot be read or ends before.
     pub fn read_at(&self, path: &str, offset: u64, bytes: &mut [u8]) -> Result<(), FileError> {
         let file = self.regular(path, OFlags::RDONLY)?;
         let wanted = bytes.len();
@@ -180,10 +181,10 @@ impl Root {
         self.handle(path, OFlags::DIRECTORY | OFlags::RDONLY)
     }
 
-    /// The names in a directory, sorted.
+    /// Lists the names in a directory, sorted.
     ///
     /// # Errors
-    /// If it cannot be read, or has more than 65536 entries.
+    /// If the directory cannot be read, or has more than 65536 entries.
     pub fn list(&self, path: &str) -> Result<Vec<String>, FileError> {
         let directory = self.directory(path)?;
         let fail = |errno| self.error(path, Problem::from_errno(errno));
@@ -202,10 +203,10 @@ impl Root {
         Ok(names)
     }
 
-    /// The last part of where a link points to, like the driver's name behind `driver`.
+    /// The last component of a link's target, like the driver's name behind `driver`.
     ///
     /// # Errors
-    /// If it is no link.
+    /// If the path is not a link.
     pub fn link_name(&self, path: &str) -> Result<String, FileError> {
         let (directory_path, name) = path.rsplit_once('/').unwrap_or(("", path));
         let directory = self.directory(directory_path)?;
@@ -215,11 +216,11 @@ impl Root {
         Ok(target.rsplit('/').next().unwrap_or_default().to_owned())
     }
 
-    /// Why a file or directory of the tool's own cannot be trusted: another user may have put or changed
-    /// it. Nothing where it is not there.
+    /// Reason why a file or directory of this tool cannot be trusted: another user may have created or
+    /// changed it. `None` if it can be trusted or does not exist.
     ///
     /// # Errors
-    /// If the directory above it cannot be read.
+    /// If its parent directory cannot be read.
     pub(crate) fn distrust_reason(&self, path: &str) -> Result<Option<String>, FileError> {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
         let above = match self.directory(above) {
@@ -245,9 +246,9 @@ impl Root {
         })
     }
 
-    /// What lies above a directory of the tool's own, and why it cannot be trusted: another user could
-    /// put another directory in its place. Where users share a directory, its sticky bit keeps each from
-    /// the others' entries. Links are followed one by one.
+    /// The first ancestor of a directory of this tool that cannot be trusted, with the reason: another
+    /// user could put another directory in its place. In a directory that users share, the sticky bit
+    /// protects the entries of each. Links are followed one by one.
     pub(crate) fn distrusted_ancestor(&self, path: &str) -> Option<(PathBuf, String)> {
         const MOST_LINKS: u32 = 40;
         let parts = |path: &Path| -> Vec<OsString> {
@@ -272,7 +273,7 @@ impl Root {
                 continue;
             }
             let next = at.join(&name);
-            // What is not there the tool makes itself.
+            // This tool creates the directories that do not exist.
             let found = next.symlink_metadata().ok()?;
             if let Some(what) = replacement_risk(&found) {
                 return Some((next, what));
@@ -307,7 +308,8 @@ impl Root {
     }
 }
 
-/// Why others could rename what a directory holds, or point a link elsewhere.
+/// Reason why other users could rename entries of a directory or change a link's target; `None` if they
+/// cannot.
 fn replacement_risk(found: &Metadata) -> Option<String> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     if found.uid() != 0 && found.uid() != user.as_raw() {
@@ -319,7 +321,7 @@ fn replacement_risk(found: &Metadata) -> Option<String> {
     is_open.then(|| format!("can be written by others (mode {:o})", found.mode() & 0o7777))
 }
 
-/// Opens what lies below `directory`, wherever links point.
+/// Opens a path below `directory`; links cannot lead out of it.
 ///
 /// The kernel returns EAGAIN when anything on the machine is renamed while it follows a `..`; the
 /// call is then repeated.
@@ -345,7 +347,7 @@ fn relative_path(path: &str) -> &str {
     if path.is_empty() { "." } else { path }
 }
 
-/// A whole number, hexadecimal after `0x`.
+/// Parses a whole number: decimal, or hexadecimal after `0x`.
 #[must_use]
 pub fn number(text: &str) -> Option<u64> {
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -358,6 +360,7 @@ pub fn number(text: &str) -> Option<u64> {
     }
 }
 
+/// The first 40 characters, control characters replaced by spaces.
 fn shorten(text: &str) -> String {
     let mut short: String =
         text.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect();

@@ -1,12 +1,12 @@
-//! Which slice of the last-level cache a line is in, asked of the machine itself.
+//! Finds the slice of the last-level cache that a line is in, by experiments on the machine itself.
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | `counters` | how boxes are read: through perf, else through their registers |
+//! | `counters` | counters of look-ups: through perf, else through registers of the boxes |
 //! | `box_programming` | box registers while look-ups are counted: journalled, read back, put back |
-//! | `socket` | the socket that is meant; whether a published function can be this socket's |
-//! | `lookup_oracle` | one question: the box that saw a line's accesses |
-//! | `timing_oracle`, `latency_classes` | one question without counters: latencies from several cores, sorted into classes |
+//! | `socket` | selection of a socket; check whether a published function can be that socket's |
+//! | `lookup_oracle` | the slice of a line, by the box that counts its look-ups |
+//! | `timing_oracle`, `latency_classes` | the slice of a line without counters: latencies from several cores, sorted into classes |
 //! | `latency` | latencies from cores to slices |
 //!
 //! Single answers may be wrong: callers decide by votes.

@@ -1,4 +1,4 @@
-//! How I/O data reaches the cache of a machine, in one structure.
+//! Status of a machine, in one structure: how I/O data reaches its cache.
 
 mod backends;
 mod caches;
@@ -25,40 +25,41 @@ pub use explain::{Explanation, explain};
 pub use ports::{DdioState, DeviceStatus, PortStatus};
 pub use sockets::{HugePageCounts, IoWays, SocketStatus};
 
-/// Everything that could be read, and what could not.
+/// Status of a machine: everything that could be read, and the items that could not.
 #[derive(Clone, Debug, Serialize)]
 pub struct HostStatus {
-    /// The CPU.
+    /// CPU model; `None` if it cannot be read.
     pub cpu: Option<CpuModel>,
-    /// What is known about its generation.
+    /// CPU generation; `None` if it is not in the table.
     pub generation: Option<Generation>,
-    /// `none`, `integrity` or `confidentiality`, where the kernel says.
+    /// The kernel's lockdown mode: `none`, `integrity` or `confidentiality`; `None` if not reported.
     pub lockdown: Option<String>,
-    /// How the IOMMU treats devices.
+    /// Mode of the IOMMU, for messages; `None` if it cannot be read.
     pub iommu: Option<String>,
-    /// The backends of the machine's controls, and whether they work.
+    /// Backends of the machine's controls, with the result of a trial.
     pub backends: Vec<Backend>,
-    /// Sockets.
+    /// Sockets, with the ports and devices of each.
     pub sockets: Vec<SocketStatus>,
     /// Ports and devices whose socket the firmware does not name.
     pub elsewhere: Vec<PortStatus>,
-    /// resctrl.
+    /// Cache allocation groups (resctrl); `None` if they cannot be read.
     pub caches: Option<CacheStatus>,
-    /// Changes in the journal that are in force: not put back, and not reset by a reboot.
+    /// Number of journalled changes that are in force: not restored, and not reset by a reboot.
     pub changes_pending: usize,
-    /// What could not be read: reason and remedy.
+    /// Items that could not be read, with reason and remedy.
     pub unread: Vec<Unavailable>,
 }
 
 impl HostStatus {
-    /// Reads the machine. What cannot be read is listed, never an error.
+    /// Reads the machine. `state` is the directory of the journal. Items that cannot be read are listed
+    /// in [`HostStatus::unread`]; they are never an error.
     #[must_use]
     pub fn read(host: &Host, state: &str) -> Self {
         let mut notes = Notes::default();
         let cpu = notes.take("the CPU's model", CpuModel::read(&host.root));
         let generation = cpu.as_ref().and_then(|cpu| Generations::built_in().find(cpu).cloned());
         let is_server = note_unknown(host, cpu.as_ref(), generation.as_ref(), &mut notes);
-        // Registers of another part may have the same numbers and mean something else.
+        // Registers of another CPU may have the same numbers and another meaning.
         let controls = generation.as_ref().filter(|_| is_server);
         let plain = notes.take("sockets", read_sockets(&host.root)).unwrap_or_default();
         let caches = caches::read(host, &mut notes);
@@ -72,7 +73,7 @@ impl HostStatus {
         }
         let mut elsewhere = Vec::new();
         for port in ports::read(host, &tree, controls, &mut notes) {
-            let socket = sockets::of_port(&host.root, port.node, &sockets);
+            let socket = sockets::socket_of_port(&host.root, port.node, &sockets);
             match socket.and_then(|id| sockets.iter_mut().find(|socket| socket.id == id)) {
                 Some(socket) => socket.ports.push(port),
                 None => elsewhere.push(port),
@@ -94,13 +95,13 @@ impl HostStatus {
         }
     }
 
-    /// All ports with devices, of every socket and elsewhere.
+    /// Iterates over the ports of every socket, and those without a known socket.
     pub fn ports(&self) -> impl Iterator<Item = &PortStatus> {
         self.sockets.iter().flat_map(|socket| &socket.ports).chain(&self.elsewhere)
     }
 }
 
-/// Changes in force, of the journal in `state` and, where that is the default one, of all others.
+/// Number of changes in force: in the journal in `state` and, if that is the default one, in all others.
 fn changes_pending(host: &Host, state: &str, notes: &mut Notes) -> usize {
     let elsewhere = match state {
         DEFAULT_STATE => other_journal_directories(&host.root),
@@ -109,21 +110,23 @@ fn changes_pending(host: &Host, state: &str, notes: &mut Notes) -> usize {
     let mut directories = vec![state.to_owned()];
     match elsewhere {
         Ok(others) => directories.extend(others),
-        Err(error) => notes.add(Unavailable::absent("the list of journals", error.to_string())),
+        Err(error) => {
+            notes.add(Unavailable::without_remedy("the list of journals", error.to_string()));
+        }
     }
     let mut pending = 0;
     for directory in directories {
         match Journal::peek(&host.root, &directory) {
             Ok(journal) => pending += count_in_force(host, &journal),
             Err(error) => {
-                notes.add(Unavailable::absent("the journal of changes", error.to_string()))
+                notes.add(Unavailable::without_remedy("the journal of changes", error.to_string()));
             }
         }
     }
     pending
 }
 
-/// Changes that `restore` would put back; all of them if that is not known.
+/// Number of changes that a restore would undo; all of them if that is not known.
 fn count_in_force(host: &Host, journal: &Journal) -> usize {
     let reset = |one: &RestoredControl| {
         matches!(
@@ -137,19 +140,19 @@ fn count_in_force(host: &Host, journal: &Journal) -> usize {
     }
 }
 
-/// What could not be read, each kind of reason once.
+/// Notes on items that could not be read, one for each kind of reason.
 #[derive(Default)]
 pub(crate) struct Notes(Vec<UnavailableNote>);
 
 /// Items that cannot be read, with the same problem and remedy.
 struct UnavailableNote {
     whats: Vec<String>,
-    /// The problem without the file, where a remedy helps against all of its kind.
+    /// The problem without the file, if a remedy helps against all problems of its kind.
     problem: Option<String>,
     unread: Unavailable,
 }
 
-/// Most items that a note names; the rest is counted.
+/// Greatest number of items that a note names; the rest is counted.
 const MOST_NAMED: usize = 4;
 
 impl Notes {
@@ -167,12 +170,12 @@ impl Notes {
             Some(known) if known.whats.contains(&unread.what) => {}
             Some(known) => known.whats.push(unread.what),
             None => {
-                self.0.push(UnavailableNote { whats: vec![unread.what.clone()], problem, unread })
+                self.0.push(UnavailableNote { whats: vec![unread.what.clone()], problem, unread });
             }
         }
     }
 
-    /// The value, or a note why there is none.
+    /// The value of a result; for an error adds a note, and returns `None`.
     pub(crate) fn take<T>(&mut self, what: &str, read: Result<T, FileError>) -> Option<T> {
         match read {
             Ok(value) => Some(value),
@@ -198,7 +201,8 @@ impl Notes {
     }
 }
 
-/// Notes what is not known about this part; whether it is a server whose controls are.
+/// Adds notes on missing knowledge about this CPU, and returns whether it is a server of a known
+/// generation.
 fn note_unknown(
     host: &Host,
     cpu: Option<&CpuModel>,
@@ -208,7 +212,7 @@ fn note_unknown(
     let Some(cpu) = cpu else { return false };
     let model = format!("{} family {:#x} model {:#x}", cpu.vendor, cpu.family, cpu.model);
     if generation.is_none() {
-        notes.add(Unavailable::absent(
+        notes.add(Unavailable::without_remedy(
             "how I/O reaches the cache",
             format!("{model} is not in the table of generations"),
         ));
@@ -218,7 +222,7 @@ fn note_unknown(
         check_server(host, cpu, generation)
     });
     if let (Some(Err(reason)), false) = (&is_server, cpu.virtual_machine) {
-        notes.add(Unavailable::absent("ways of I/O and DDIO switches", reason.clone()));
+        notes.add(Unavailable::without_remedy("ways of I/O and DDIO switches", reason.clone()));
     }
     if cpu.virtual_machine {
         notes.add(Unavailable::new(
@@ -230,12 +234,12 @@ fn note_unknown(
     is_server.is_some_and(|checked| checked.is_ok())
 }
 
-/// Controls that this generation does not have, as far as the public knows.
+/// Adds notes on controls that are not publicly documented for this generation.
 fn note_missing_controls(generation: &Generation, notes: &mut Notes) {
     let name = &generation.name;
     if generation.ways_register.is_none() {
         let reason = format!("{name} has no publicly documented register for them");
-        notes.add(Unavailable::absent("ways of I/O", reason));
+        notes.add(Unavailable::without_remedy("ways of I/O", reason));
     }
     if generation.port_switch.is_none() {
         let place = generation.describe_missing_port_switch();
@@ -248,7 +252,7 @@ fn note_missing_controls(generation: &Generation, notes: &mut Notes) {
     }
 }
 
-/// Whether devices' addresses are translated, as groups and command line tell.
+/// Describes whether the IOMMU translates addresses of devices, from the types of its groups.
 fn iommu(host: &Host) -> Option<String> {
     let units = match host.root.list("sys/class/iommu") {
         Ok(units) => units,

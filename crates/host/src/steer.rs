@@ -1,4 +1,5 @@
-//! Steering: after each window a controller says how many ways devices need, and the register gets them.
+//! Steers the ways of devices: after each window a controller decides how many ways devices need, and
+//! they are written to the register.
 //!
 //! The controllers are those of the crate `controllers`, which simulated machines have too. A change goes
 //! through plan, journal and read-back as any other; anything unexpected ends the steering, and the
@@ -18,46 +19,46 @@ use crate::tune::{
     apply,
 };
 
-/// What became of a controller's wish.
+/// Outcome of a controller's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SteeringOutcome {
-    /// The ways are as it wants them.
+    /// The register has the wanted number of ways already.
     AsIs,
-    /// It would be set; nothing is written in a dry run.
+    /// The ways would be set; a dry run writes nothing.
     WouldSet,
-    /// It is set.
+    /// The ways were set.
     Set,
-    /// There were as many changes in the last minute as are allowed.
+    /// The ways were not set: the last minute had as many changes as are allowed.
     TooOften,
 }
 
-/// A socket after a window.
+/// Counts and decision of a socket after a window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SteeringStep {
     /// The socket.
     pub socket: PackageId,
-    /// Lines that devices wrote each second and that were in the LLC.
+    /// Lines that devices wrote and that were in the LLC, each second.
     pub write_hits_per_s: f64,
-    /// Lines that devices wrote each second and that were not.
+    /// Lines that devices wrote and that were not in the LLC, each second.
     pub write_misses_per_s: f64,
-    /// Ways of devices during the window.
+    /// Number of ways of devices during the window.
     pub ways: u32,
-    /// Ways that the controller wants.
+    /// Number of ways that the controller wants.
     pub wanted: u32,
-    /// What became of that.
+    /// Outcome of the decision.
     pub became: SteeringOutcome,
 }
 
-/// Why steering ended.
+/// Error that ends steering.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SteerError {
-    /// what the controller needs is not counted any more
+    /// the events that the controller needs are not counted any more
     #[error("the counters of socket {socket} are gone: {reason}")]
     CountersGone {
         /// The socket.
         socket: PackageId,
-        /// What is missing.
+        /// The missing counters, or the reason.
         reason: String,
     },
     /// the kernel refuses the events
@@ -70,52 +71,52 @@ pub enum SteerError {
     Foreign {
         /// The socket.
         socket: PackageId,
-        /// The mask now.
+        /// Current mask.
         holds: u64,
-        /// The mask that was set last.
+        /// Mask that was set last.
         expected: u64,
     },
-    /// the register does not hold what was asked
+    /// the register does not read back the requested value
     #[error("{place} does not hold what was asked ({outcome})")]
     NotAsAsked {
         /// The control.
         place: String,
-        /// What became of the write.
+        /// Outcome of the write, for messages.
         outcome: String,
-        /// Whether it was refused, rather than taken.
+        /// Whether the write was refused, rather than accepted.
         is_refused: bool,
     },
-    /// there is no plan
+    /// the change cannot be planned
     #[error("{0}")]
     Plan(#[from] TunePlanError),
-    /// a change was cut short
+    /// a change could not be carried out
     #[error("{0}")]
     Apply(#[from] TuneApplyError),
 }
 
-/// A socket that is steered.
+/// A socket that is steered, with its controller.
 struct SteeredSocket {
     id: PackageId,
     controller: Box<dyn WayController>,
-    /// Its mask of ways, in the bits that are the register's field.
+    /// Current mask of ways, in the bits of the register's field.
     mask: u64,
 }
 
-/// Bounds of the ways that controllers may ask for on a socket: fewest, most, and those now.
+/// Bounds of the ways that a controller may request on a socket, and the current number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WayBounds {
     /// The socket.
     pub socket: PackageId,
-    /// The fewest ways that the tool sets.
+    /// Least number of ways that the tool sets.
     pub fewest: u32,
-    /// The ways of the LLC.
+    /// Number of ways of the LLC.
     pub most: u32,
-    /// The ways now.
+    /// Current number of ways of devices.
     pub now: u32,
 }
 
-/// Controllers of the sockets of a machine.
-pub struct WaySteering<'a> {
+/// Steering of the sockets of a machine by one controller each.
+pub struct SteeringLoop<'a> {
     host: &'a Host,
     planner: &'a TunePlanner<'a>,
     monitor: &'a Monitor,
@@ -124,8 +125,9 @@ pub struct WaySteering<'a> {
     sockets: Vec<SteeredSocket>,
 }
 
-impl<'a> WaySteering<'a> {
-    /// A controller for each of `sockets`, as `make` builds it; at most `most_changes` in any minute.
+impl<'a> SteeringLoop<'a> {
+    /// Starts steering with a controller for each of `sockets`, which `make` builds; it makes at most
+    /// `most_changes` changes in any minute.
     ///
     /// # Errors
     /// If a socket's register cannot be read.
@@ -137,18 +139,18 @@ impl<'a> WaySteering<'a> {
         make: impl Fn(WayBounds) -> Box<dyn WayController>,
     ) -> Result<Self, TunePlanError> {
         let steered = sockets.iter().map(|&bounds| {
-            let (mask, _) = planned(planner, bounds.socket, bounds.most)?;
+            let (mask, _) = plan_ways(planner, bounds.socket, bounds.most)?;
             Ok(SteeredSocket { id: bounds.socket, controller: make(bounds), mask })
         });
         let sockets = steered.collect::<Result<Vec<_>, TunePlanError>>()?;
         Ok(Self { host, planner, monitor, window, governor: Governor::new(most_changes), sockets })
     }
 
-    /// Counts for a window and follows the controllers, `now` since any beginning. Without `writer`
-    /// nothing is written.
+    /// Counts for a window and carries out the decisions of the controllers. `now` is the time since any
+    /// fixed beginning. Without `writer` nothing is written.
     ///
     /// # Errors
-    /// If counters are gone, another program wrote a register, or a write was not taken.
+    /// If counters are gone, another program wrote a register, or a write was refused or ignored.
     pub fn step(
         &mut self,
         mut writer: Option<(&StateDirectory<'_>, Watch<'_>)>,
@@ -159,7 +161,7 @@ impl<'a> WaySteering<'a> {
         for socket in &mut self.sockets {
             let seen = controller_input(&sample, socket.id)?;
             let wanted = socket.controller.decide(&seen).io;
-            let (holds, plan) = planned(self.planner, socket.id, wanted)?;
+            let (holds, plan) = plan_ways(self.planner, socket.id, wanted)?;
             if holds != socket.mask {
                 let (socket, expected) = (socket.id, socket.mask);
                 return Err(SteerError::Foreign { socket, holds, expected });
@@ -191,24 +193,24 @@ impl<'a> WaySteering<'a> {
     }
 }
 
-/// The bounds of each socket, or of one of them.
+/// Reads the bounds of each socket, or of one.
 ///
 /// # Errors
-/// If the machine has no register for the ways of I/O, or it cannot be read.
+/// If the machine has no register for the ways of I/O, or the register cannot be read.
 pub fn bounds(
     planner: &TunePlanner<'_>,
     only: Option<PackageId>,
 ) -> Result<Vec<WayBounds>, TunePlanError> {
     let (fewest, sockets) = planner.ways_bounds(only)?;
     let of_socket = |(socket, most): (PackageId, u32)| {
-        let (mask, _) = planned(planner, socket, most)?;
+        let (mask, _) = plan_ways(planner, socket, most)?;
         Ok(WayBounds { socket, fewest: fewest.min(most), most, now: mask.count_ones() })
     };
     sockets.into_iter().map(of_socket).collect()
 }
 
-/// The mask that the register holds, and the plan that gives it so many ways.
-fn planned(
+/// The current mask of the register, and the plan that sets a number of ways.
+fn plan_ways(
     planner: &TunePlanner<'_>,
     id: PackageId,
     ways: u32,
@@ -218,7 +220,7 @@ fn planned(
     Ok((holds, plan))
 }
 
-/// Writes a plan of one register; the mask that it then holds.
+/// Writes a plan of one register, and returns the mask that it then has.
 fn write(
     host: &Host,
     state: &StateDirectory<'_>,

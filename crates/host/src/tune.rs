@@ -1,8 +1,8 @@
-//! Changing a control and getting it back.
+//! Changes controls, and restores their old values.
 //!
-//! A plan names every register with old and new value and writes nothing. Applying it goes through
-//! lock, journal (on the disk before the write), write and read-back; restoring goes backwards through
-//! the journal, also after a crash. Whether a control *does* something is a matter of `verify`.
+//! A plan names every register with old and new value and writes nothing. It is applied with lock,
+//! journal (on the disk before the write), write and read-back. A restore goes backwards through the
+//! journal, also after a crash. `verify` measures whether a control has an effect.
 
 mod apply;
 mod journal;
@@ -25,23 +25,23 @@ pub(crate) use restore::restore_command;
 pub use restore::{RestoreOptions, RestoreOutcome, RestoredControl, preview, restore};
 pub use verify::{HitRates, Verdict, affected_sockets, measure_hit_rates, verdict};
 
-/// A point between the steps of a change, where a test lets the machine crash.
+/// A finished step of a change. Tests let the machine crash after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeStep {
     /// The old value is on the disk.
     Journalled,
     /// The new value was written.
     Written,
-    /// It was read back.
+    /// The value was read back.
     ReadBack,
-    /// What was read back is on the disk.
+    /// The value that was read back is on the disk.
     Recorded,
 }
 
-/// Told of every step; `Break` stops everything there, as a crash would.
+/// Callback that receives every finished step. `Break` stops everything there, as a crash would.
 pub type Watch<'a> = &'a mut dyn FnMut(ChangeStep) -> ControlFlow<()>;
 
-/// Stops nowhere.
+/// Callback that never stops a change.
 pub fn ignore_steps(_: ChangeStep) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }

@@ -1,4 +1,4 @@
-//! What could not be read: the reason, and what helps.
+//! An item that could not be read or is not there: the reason, and the remedy.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use serde::Serialize;
 
 use crate::error::{FileError, Problem};
 
-/// Something that could not be read.
+/// An item that is unavailable here, with the reason and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unavailable {
-    /// What it is.
+    /// Name of the item, like "ways of I/O on socket 0".
     pub what: String,
-    /// Why not.
+    /// Why the item is unavailable.
     pub reason: String,
-    /// What helps, if anything does.
+    /// What the user can do about it; `None` if nothing is known to help.
     pub remedy: Option<String>,
 }
 
 impl Unavailable {
-    /// With a remedy.
+    /// An item that would be available after the remedy.
     #[must_use]
     pub fn new(
         what: impl Into<String>,
@@ -28,13 +28,13 @@ impl Unavailable {
         Self { what: what.into(), reason: reason.into(), remedy: Some(remedy.into()) }
     }
 
-    /// Without one: this machine does not have it.
+    /// An item without a remedy: this machine does not have it.
     #[must_use]
-    pub fn absent(what: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub fn without_remedy(what: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { what: what.into(), reason: reason.into(), remedy: None }
     }
 
-    /// The reason and remedy of an error.
+    /// An item that an error made unavailable; the remedy is that of [`remedy`].
     #[must_use]
     pub fn from_error(what: impl Into<String>, error: &FileError) -> Self {
         let remedy = remedy(error);
@@ -52,7 +52,7 @@ impl fmt::Display for Unavailable {
     }
 }
 
-/// What helps against an error.
+/// Remedy for an error of a file or register; `None` if nothing is known to help.
 #[must_use]
 pub fn remedy(error: &FileError) -> Option<&'static str> {
     let about = |part: &str| error.path.contains(part);

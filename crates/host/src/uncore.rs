@@ -1,4 +1,4 @@
-//! Counters outside the cores: which events, on which boxes, counted together.
+//! Counters outside the cores (uncore): tables of events, boxes, and counting through perf.
 //!
 //! Source of encodings: `data/events/*.toml`; of formats: the kernel's own `format` files.
 
@@ -21,46 +21,46 @@ pub use perf::PerfEvents;
 pub use running_counters::RunningCounters;
 pub use uncore_box::{UncoreBox, boxes, count_boxes};
 
-/// One event on one box.
+/// Request to count one event on one box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterRequest {
     /// The box, like `uncore_cha_3`.
     pub unit: String,
-    /// The kernel's number for it.
+    /// The kernel's type number of the box's event source.
     pub kind: u32,
     /// The logical CPU that reads it.
     pub cpu: CpuId,
-    /// The encoding.
+    /// Encoding of the event.
     pub words: EventWords,
 }
 
-/// What was counted.
+/// Count of one event in a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Count {
     /// Occurrences, scaled to the whole window if the counter was shared.
     pub value: u64,
-    /// Which part of the window the counter ran.
+    /// Share of the window in which the counter ran, 0 to 1; less than 1 if it was shared.
     pub running_share: f64,
 }
 
-/// Counts of one window, group by group.
+/// Counts of all groups in one window of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {
-    /// Counts in the order of the requests.
+    /// Counts of each group, in the order of the requests.
     pub groups: Vec<Vec<Count>>,
-    /// How long the events were really enabled: a busy machine wakes up late.
+    /// Time in which the events were enabled: more than requested if the machine wakes up late.
     pub elapsed: Duration,
 }
 
-/// Counts events outside the cores.
+/// Backend that counts uncore events.
 pub trait UncoreCounters {
-    /// Lets events count from now on, until the result is dropped.
+    /// Starts events, which count until the result is dropped.
     ///
     /// # Errors
     /// If the kernel refuses an event.
     fn open(&self, requests: &[CounterRequest]) -> Result<Box<dyn RunningCounters>, FileError>;
 
-    /// Counts for `window`. Requests of one group run at the same times.
+    /// Counts for the time `window`. Events of one group count at the same times.
     ///
     /// # Errors
     /// If the kernel refuses an event.

@@ -3,11 +3,12 @@
 use crate::description::{ExtendedCapability, PciFunction, PortType};
 
 const BYTES: usize = 4096;
-/// What every register of a function reads as that does not answer.
+/// Configuration space of a function that does not answer: all ones.
 pub(crate) const DEAD: [u8; BYTES] = [0xff; BYTES];
-/// Where the PCI Express capability is put.
+/// Offset of the PCI Express capability.
 const EXPRESS: u8 = 0x40;
 
+/// Configuration space of a function, with a chain of extended capabilities.
 pub(crate) fn bytes(function: &PciFunction, chain: &[ExtendedCapability]) -> Vec<u8> {
     let mut space = vec![0u8; BYTES];
     let mut put = |at: usize, value: u32, width: usize| {

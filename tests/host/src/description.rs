@@ -1,4 +1,4 @@
-//! `machine.toml`: what the kernel of a server would show.
+//! Format of `machine.toml`, which describes the files that the kernel of a server shows.
 
 use std::collections::BTreeMap;
 
@@ -23,9 +23,9 @@ pub(crate) struct Machine {
     extended_chain: Vec<ExtendedChain>,
     #[serde(default)]
     resctrl: BTreeMap<String, String>,
-    /// Least, most, current.
+    /// Clock of the uncore in MHz.
     uncore_mhz: Option<UncoreMhz>,
-    /// Page size in KiB: for each node pages and free ones.
+    /// Huge pages by size in KiB: for each node the number of pages and of free ones.
     #[serde(default)]
     hugepages: BTreeMap<String, Vec<[u64; 2]>>,
     #[serde(default)]
@@ -42,16 +42,16 @@ struct Cpu {
     name: String,
     sockets: u32,
     cores_per_socket: u32,
-    /// Dies, of which each has boxes of its own.
+    /// Number of dies, each with its own boxes.
     #[serde(default = "one")]
     dies_per_socket: u32,
-    /// Sub-NUMA clusters.
+    /// Number of NUMA nodes (sub-NUMA clusters).
     #[serde(default = "one")]
     nodes_per_socket: u32,
     flags: String,
 }
 
-/// The clock of all dies, or of each die of a socket.
+/// Least, greatest and current clock of all dies, or of each die of a socket.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum UncoreMhz {
@@ -108,10 +108,10 @@ pub(crate) struct PciFunction {
     driver: Option<String>,
     net: Option<String>,
     nvme: Option<String>,
-    /// Offset and value.
+    /// Pairs of offset and value in configuration space.
     #[serde(default)]
     pub(crate) registers: Vec<(usize, u32)>,
-    /// Extended capabilities of its own, where it has not those of its kind.
+    /// Extended capabilities that replace those of its kind.
     capabilities: Option<Vec<ExtendedCapability>>,
 }
 
@@ -134,7 +134,7 @@ struct ExtendedChain {
     capabilities: Vec<ExtendedCapability>,
 }
 
-/// Where it begins, what it is, and the words that follow its header.
+/// An extended capability: offset, ID, version, and the words behind its header.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExtendedCapability {
@@ -145,7 +145,7 @@ pub(crate) struct ExtendedCapability {
     pub(crate) body: Vec<u32>,
 }
 
-/// Speed code (3 is 8 GT/s) and width; sizes in bytes.
+/// PCIe link: pairs of speed code (3 is 8 GT/s) and width; transfer sizes in bytes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Link {
@@ -263,7 +263,7 @@ impl Unit {
     }
 }
 
-/// Where sysfs has a function of a root bus or below it.
+/// Directory of a function in sysfs.
 pub(crate) fn folder(bdf: &str) -> String {
     format!("sys/devices/pci{}/{bdf}", &bdf[..7.min(bdf.len())])
 }

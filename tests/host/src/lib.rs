@@ -22,14 +22,14 @@ use serde::Deserialize;
 use description::Machine;
 use overlay::{Failure, Variant};
 
-/// A machine that could not be expanded.
+/// Error of expanding a machine.
 #[derive(Debug, thiserror::Error)]
 pub enum ExpandError {
     /// a file cannot be read or written
     #[error("{0}: {1}")]
     File(PathBuf, io::Error),
-    /// nothing of this kind has this name
-    #[error("there is no {0} {1}")]
+    /// no machine or failure has the name
+    #[error("{0} not found: {1}")]
     Unknown(&'static str, String),
     /// a description is malformed
     #[error("{0}: {1}")]
@@ -40,7 +40,7 @@ fn folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The machines, by name.
+/// Names of the described machines, sorted.
 ///
 /// # Errors
 /// If their folder cannot be read.
@@ -48,7 +48,7 @@ pub fn machines() -> Result<Vec<String>, ExpandError> {
     names(&folder().join("machines"))
 }
 
-/// Further machines: what another part, board or firmware makes of one of [`machines`].
+/// Names of the variants, sorted: machines of [`machines`] with another CPU, board or firmware.
 ///
 /// # Errors
 /// If their folder cannot be read.
@@ -56,7 +56,7 @@ pub fn variants() -> Result<Vec<String>, ExpandError> {
     names(&folder().join("variants"))
 }
 
-/// The failures that can be laid over a machine.
+/// Names of the failures that can be laid over a machine, sorted.
 ///
 /// # Errors
 /// If their folder cannot be read.
@@ -75,10 +75,10 @@ fn names(path: &Path) -> Result<Vec<String>, ExpandError> {
     Ok(names)
 }
 
-/// Expands a machine, with failures over it, into an empty directory.
+/// Expands a machine or variant, with failures over it, into an empty directory.
 ///
 /// # Errors
-/// If there is no such machine or failure, or the directory cannot be written.
+/// If a machine or failure with the name does not exist, or the directory cannot be written.
 pub fn expand(machine: &str, failures: &[&str], into: &Path) -> Result<(), ExpandError> {
     let variant = folder().join("variants").join(format!("{machine}.toml"));
     let variant: Option<Variant> = variant.exists().then(|| read(&variant)).transpose()?;
@@ -98,7 +98,7 @@ pub fn expand(machine: &str, failures: &[&str], into: &Path) -> Result<(), Expan
     let tree = tree::Tree::new(into);
     for name in ["slices.toml", "measured.json"] {
         let path = source.join(name);
-        // Another part, board or firmware has caches of its own.
+        // The measurement does not fit another CPU, board or firmware.
         if path.exists() && (variant.is_none() || name == "slices.toml") {
             let text = fs::read_to_string(&path).map_err(|e| ExpandError::File(path.clone(), e))?;
             tree.file(name, &text)?;
@@ -119,7 +119,7 @@ pub fn expand(machine: &str, failures: &[&str], into: &Path) -> Result<(), Expan
     tree.file("registers.toml", &registers.to_string())
 }
 
-/// Expands a machine whose description is given as text, that of its registers beside it.
+/// Expands a machine from the texts of `machine.toml` and `registers.toml`.
 ///
 /// # Errors
 /// If the description is malformed, or the directory cannot be written.

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What there is to expand and to lay over it, a line for each kind.
+/// Names of machines, variants and failures, a line for each kind.
 fn known() -> String {
     let kinds = [
         ("machines", fake_machines::machines()),

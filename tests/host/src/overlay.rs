@@ -1,4 +1,4 @@
-//! What is laid over a description: another part, board or firmware, or a failure.
+//! Overlays of a description: another CPU, board or firmware (a variant), or a failure.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::config_space;
 use crate::description::folder;
 use crate::tree::Tree;
 
-/// Another machine, by what differs from one that is described whole.
+/// Another machine, described by its differences from a base machine.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Variant {
@@ -17,7 +17,7 @@ pub(crate) struct Variant {
     /// Merged into `machine.toml`; tables key by key, all else replaced.
     #[serde(default)]
     machine: toml::Table,
-    /// PCI functions by device number: the number that they have instead.
+    /// Pairs of device ID in the base machine and the ID that replaces it.
     #[serde(default)]
     devices: Vec<[i64; 2]>,
     #[serde(default)]
@@ -42,16 +42,17 @@ impl Variant {
     }
 }
 
-/// What is laid over a machine.
+/// An overlay that changes files, PCI functions and registers of a machine.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Failure {
-    /// Files and directories that are not there.
+    /// Files and directories to remove.
     #[serde(default)]
     remove: Vec<String>,
     #[serde(default)]
     files: BTreeMap<String, String>,
-    /// Functions whose whole configuration space reads as all ones, where the machine has them.
+    /// Functions whose whole configuration space reads as all ones; those that the machine lacks are
+    /// ignored.
     #[serde(default)]
     dead_functions: Vec<String>,
     /// Merged into `registers.toml`; tables key by key, all else replaced.
@@ -77,7 +78,7 @@ impl Failure {
         for (path, text) in &self.files {
             tree.file(path, text)?;
         }
-        // A function that the machine lacks would be one that no kernel lists.
+        // Writing a function that the machine lacks would create one that no kernel lists.
         let here = |bdf: &&String| tree.has(&folder(bdf));
         for bdf in self.dead_functions.iter().filter(here) {
             tree.bytes(&format!("{}/config", folder(bdf)), &config_space::DEAD)?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::ExpandError;
 
-/// The directory of a machine.
+/// The directory into which a machine is expanded.
 pub(crate) struct Tree {
     root: PathBuf,
 }
@@ -24,7 +24,7 @@ impl Tree {
         Ok(path_in_tree)
     }
 
-    /// Whether there is something at the path.
+    /// Whether the path exists.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.root.join(path).exists()
     }

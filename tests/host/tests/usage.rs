@@ -30,8 +30,8 @@ fn machines_variants_and_failures_are_listed() {
 fn a_name_that_is_not_known_is_told_with_those_that_are_and_nothing_is_written() {
     let directory = format!("{}/unknown", env!("CARGO_TARGET_TMPDIR"));
     for (arguments, expected) in [
-        (["skylke", &directory].as_slice(), "error: there is no machine skylke\n"),
-        (&["storage", &directory, "port-deaf"], "error: there is no failure port-deaf\n"),
+        (["skylke", &directory].as_slice(), "error: machine not found: skylke\n"),
+        (&["storage", &directory, "port-deaf"], "error: failure not found: port-deaf\n"),
     ] {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(2));

@@ -153,7 +153,7 @@ impl<'a> SocketOracle<'a> {
                 let mut report = self.report("counters", Some("perf"), slices);
                 let memory = self.memory(&mut report)?;
                 let mut oracle = LookupOracle::new(memory, BoxReaders::Perf(running));
-                let mut ask = |address| oracle.ask(address).map_err(OracleError::from);
+                let mut ask = |address| oracle.slice_of(address).map_err(OracleError::from);
                 let answered = work(&mut report, &mut ask, &stop_flag()?);
                 Ok(OracleRun {
                     report,
@@ -193,7 +193,7 @@ impl<'a> SocketOracle<'a> {
         let readers =
             BoxReaders::Registers(host.registers.as_ref(), self.machine.cpu, plan.counters.clone());
         let mut oracle = LookupOracle::new(memory, readers);
-        let mut ask = |address| oracle.ask(address).map_err(OracleError::from);
+        let mut ask = |address| oracle.slice_of(address).map_err(OracleError::from);
         let answered = work(&mut report, &mut ask, &stop);
         let put_back = programmed.restore().map_err(|error| HostFailure::from_program(&error));
         Ok(OracleRun { report, outcome: OracleOutcome::Answered(answered), put_back })
@@ -236,7 +236,7 @@ impl<'a> SocketOracle<'a> {
             Err(ClassesError::Memory(error)) => Err(super::no_memory(error)),
             Err(error) => Ok(not_enough(report, error.to_string())),
             Ok(mut oracle) => {
-                let mut ask = |address| oracle.ask(address).map_err(OracleError::from);
+                let mut ask = |address| oracle.slice_of(address).map_err(OracleError::from);
                 let answered = work(&mut report, &mut ask, &stop);
                 Ok(OracleRun {
                     report,

@@ -86,8 +86,8 @@ fn json_says_its_version_and_has_masks_as_people_write_them() {
 #[test]
 fn a_mask_without_ways_is_refused_or_said_to_keep_nothing() {
     for (change, allowed) in [
-        (["tune", "cat", "web", "0x0"], "the mask has no way (allowed: 0x1 to 0x7ff"),
-        (["tune", "cat", "web", "0"], "the mask has no way (allowed: 0x1 to 0x7ff"),
+        (["tune", "cat", "web", "0x0"], "the mask selects no way (allowed: 0x1 to 0x7ff"),
+        (["tune", "cat", "web", "0"], "the mask selects no way (allowed: 0x1 to 0x7ff"),
         (
             ["tune", "ddio-mask", "0", "--apply"],
             "allowed are masks of one way or more within 0x7ff",

@@ -24,7 +24,8 @@ fn a_shape_that_was_never_tried_is_refused_unless_it_is_asked_for() {
     for (mask, suggested) in [("0x3", "like 0x600"), ("0x505", "like 0x780")] {
         let run = machine.run(&tune(mask, &["--apply"]));
         assert_eq!(run.code, Some(2), "{}", run.out);
-        let tried = "tried is one run of ways that ends at the top way (ddio-bench and IAT wrote";
+        let tried =
+            "only one run of ways that ends at the top way was tried (ddio-bench and IAT wrote";
         assert!(run.err.contains(tried) && run.err.contains(suggested), "{}", run.err);
         assert!(run.err.contains("--untried-mask"), "{}", run.err);
     }

@@ -142,7 +142,7 @@ fn a_directory_without_a_journal_is_named() {
     fs::write(machine.path().join("var/lib/file"), "").expect("a file");
     let run = machine.run(&["restore", "--state-dir", "var/lib/file/below"]);
     assert_eq!(run.code, Some(1));
-    assert!(run.err.contains("a part of its path is no directory"), "{}", run.err);
+    assert!(run.err.contains("a component of its path is not a directory"), "{}", run.err);
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn an_ice_lake_port_has_no_switch() {
     journal_of(&machine, PORT, 0x80);
     let run = machine.run(&["restore", "--all"]);
     assert_eq!(run.code, Some(1), "{}", run.out);
-    assert!(run.out.contains("is no control of this machine"), "{}", run.out);
+    assert!(run.out.contains("is not a control of this machine"), "{}", run.out);
     assert!(machine.content() == before);
 }
 

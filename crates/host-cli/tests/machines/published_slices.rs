@@ -164,7 +164,7 @@ fn processors_and_sockets_that_do_not_belong_together_are_refused() {
     let machine = Mapped::new("skylake", &[]);
     for (arguments, expected) in [
         (&["--cpu", "20", "--socket", "0"][..], "--cpu 20: is in socket 1, not 0"),
-        (&["--socket", "7"], "--socket 7: there is no such socket; there are 0-1"),
+        (&["--socket", "7"], "--socket 7: socket not found; this machine has 0-1"),
     ] {
         let run = check(&machine, arguments);
         assert_eq!(run.code, Some(2), "{arguments:?}: {}", run.out);

@@ -135,7 +135,7 @@ fn a_journal_cannot_reach_a_function_that_is_no_root_port() {
     let before = machine.content();
     let run = machine.run(&["restore", "--all"]);
     assert_eq!(run.code, Some(1));
-    assert!(run.out.contains("is no control of this machine"), "{}", run.out);
+    assert!(run.out.contains("is not a control of this machine"), "{}", run.out);
     assert!(machine.content() == before);
 }
 

@@ -188,7 +188,11 @@ fn bits_that_no_source_describes_are_refused_before_the_first_write() {
 fn a_number_of_boxes_that_is_not_known_is_told_with_its_reason() {
     let size = "sys/devices/system/cpu/cpu0/cache/index3/size";
     for (kib, arguments, expected) in [
-        ("61441K", [].as_slice(), "cache of 61441 KiB is no multiple of 1920 KiB, a slice; say it"),
+        (
+            "61441K",
+            [].as_slice(),
+            "cache of 61441 KiB is not a multiple of 1920 KiB, a slice; say it",
+        ),
         ("307200K", &[], "cache of 307200 KiB makes 160 slices of 1920 KiB, and registers of 60"),
         ("61440K", &["--slices", "61"], "--slices 61: registers of 1 to 60 uncore_cha are known"),
     ] {

@@ -223,7 +223,7 @@ fn what_is_missing_is_told_with_what_helps() {
         ("skylake", &[], Some(no_pages), 1, "memory of node 1, and slice numbers belong"),
         ("haswell", &[], Some(few_pages), 1, "echo 64 > /proc/sys/vm/nr_hugepages"),
         ("skylake", &[], Some(hidden), 3, "grant CAP_SYS_ADMIN"),
-        ("turin", &[], None, 3, "AMD publishes no counter that tells the slices of Turin apart"),
+        ("turin", &[], None, 3, "AMD publishes no counter that distinguishes the slices of Turin"),
     ];
     for (name, failures, edit, code, expected) in cases {
         let machine = Mapped::new(name, failures);
@@ -267,7 +267,7 @@ fn an_unknown_cpu_is_named_with_what_is_missing() {
 fn bad_wishes_name_what_is_allowed() {
     let machine = Mapped::new("skylake", &[]);
     for (arguments, expected) in [
-        (["--cpu", "99"], "there is no such processor online; there are 0-35"),
+        (["--cpu", "99"], "processor not found; online are 0-35"),
         (["--budget", "5"], "allowed: a whole number from 10000 to"),
         (["--pages", "0"], "allowed: a whole number from 1 to 4096"),
         (["--out", "/nowhere/slices.toml"], "not a file in a directory that exists"),

@@ -120,5 +120,5 @@ fn a_clock_that_does_not_answer_or_is_one_die_s_is_not_shown() {
         .expect("no driver");
     let run = dies.run(&["status"]);
     let words = run.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("MSR 0x620 is that of one of its 2 dies"), "{words}");
+    assert!(words.contains("MSR 0x620 is the clock of one of its 2 dies"), "{words}");
 }

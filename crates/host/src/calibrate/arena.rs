@@ -1,4 +1,4 @@
-//! Memory for the kernels: whole huge pages where the system gives them.
+//! Memory for the kernels: whole huge pages if the system gives them.
 
 use super::PAGE_BYTES;
 use memmap2::{Advice, MmapMut, MmapOptions};
@@ -10,7 +10,7 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 const HUGE_PAGE_BITS: u8 = 21;
 const WORD_BYTES: usize = size_of::<u64>();
 
-/// Which pages the system gave.
+/// Kind of pages that the system gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PagesObtained {
@@ -22,7 +22,7 @@ pub enum PagesObtained {
     Small,
 }
 
-/// Zeroed, touched memory that begins on a huge page.
+/// Zeroed and touched memory whose beginning is aligned to a huge page.
 #[derive(Debug)]
 pub(super) struct KernelArena {
     map: MmapMut,
@@ -32,7 +32,7 @@ pub(super) struct KernelArena {
 }
 
 impl KernelArena {
-    /// At least `bytes`: reserved huge pages, else transparent ones, else small ones.
+    /// Maps at least `bytes`: reserved huge pages, else transparent ones, else small ones.
     ///
     /// # Errors
     /// If the system has no memory left.
@@ -57,8 +57,8 @@ impl KernelArena {
         Ok(arena)
     }
 
-    /// Which pages the system gave.
-    pub(super) fn obtained(&self) -> PagesObtained {
+    /// Kind of pages that the system gave.
+    pub(super) fn pages_obtained(&self) -> PagesObtained {
         self.obtained
     }
 
@@ -74,7 +74,7 @@ impl KernelArena {
     }
 }
 
-/// Bytes in transparent huge pages of the mapping that holds `address`, in the words of smaps.
+/// Bytes in transparent huge pages of the mapping that contains `address`, from the text of smaps.
 fn huge_bytes_at(smaps: &str, address: usize) -> usize {
     let mut inside = false;
     for line in smaps.lines() {

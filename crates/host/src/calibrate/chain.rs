@@ -19,19 +19,19 @@ pub(super) const WINDOW_PAGES: usize = 32;
 /// Lines of a page that the chase visits.
 const PAGE_LINES: usize = PAGE_BYTES / LINE_BYTES / PAIR_LINES;
 
-/// Bytes of memory that a working set of so many bytes is spread over.
+/// Bytes of memory over which a working set is spread.
 pub(super) fn spread_bytes(working_set_bytes: usize) -> usize {
     (working_set_bytes * PAIR_LINES).next_multiple_of(PAGE_BYTES)
 }
 
-/// First byte of the line with this number.
+/// Offset of the first byte of a line, by its number.
 pub(super) fn line_byte(line: usize) -> usize {
     let (page, within) = (line / PAGE_LINES, line % PAGE_LINES);
     let odd = page.count_ones() as usize % PAIR_LINES;
     page * PAGE_BYTES + (within * PAIR_LINES + odd) * LINE_BYTES
 }
 
-/// The order in which `lines` lines are visited.
+/// Random order in which `lines` lines are visited.
 pub(super) fn order(lines: usize, seed: u64) -> Vec<u32> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let window_lines = WINDOW_PAGES * PAGE_LINES;

@@ -1,4 +1,5 @@
-//! Finds the levels in latencies over working-set sizes: how long a hit takes, how much a level holds.
+//! Finds the levels in latencies over working-set sizes: the latency of a hit and the capacity of a
+//! level.
 //!
 //! Three edges divide the sizes into four plateaus (L1D, L2, LLC, memory) so that latencies on a
 //! plateau differ least. Within half an octave of an edge a latency belongs to no plateau. An edge
@@ -7,7 +8,7 @@
 use super::measurement::quantile;
 use units::narrow::{fit, whole};
 
-/// Half an octave: sizes nearer to an edge belong to no level.
+/// Least distance of a size from an edge in octaves (a half): nearer sizes belong to no level.
 pub const EDGE_OCTAVES: f64 = 0.5;
 /// Least ratio of a level's latency to that of the level before it.
 const LEAST_RATIO: f64 = 1.3;
@@ -24,19 +25,19 @@ const CAPACITY_STEPS: i32 = 32;
 pub struct Curve {
     /// Latencies of L1D, L2, LLC and memory.
     pub latency_ns: [f64; 4],
-    /// Working sets up to which L1D, L2 and LLC, with the levels before them, hold all lines.
+    /// Largest working sets of which L1D, L2 and LLC, with the levels before them, contain all lines.
     pub edge_bytes: [f64; 3],
     /// Largest relative difference of a size outside the edges from its plateau.
     pub spread: f64,
 }
 
-/// A curve without the expected levels.
+/// Error of a curve without the expected levels.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CurveError {
     /// Too few sizes for four plateaus.
     #[error("{sizes} working-set sizes are too few to find L1D, L2, LLC and memory")]
     TooFewSizes {
-        /// How many there are.
+        /// Number of sizes.
         sizes: usize,
     },
     /// Four plateaus do not show.
@@ -48,7 +49,7 @@ pub enum CurveError {
     NoLevels,
 }
 
-/// How a last level chooses victims, as far as a curve can tell.
+/// Choice of victims of a last level, as far as a curve distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victims {
     /// The oldest line: a cycle larger than the cache always misses.
@@ -57,16 +58,16 @@ pub enum Victims {
     Random,
 }
 
-/// The last level, chosen by its part of the curve.
+/// Edge and victim choice of the last level that fit its part of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FittedLastLevel {
-    /// Working set at which it is full, with the levels before it.
+    /// Working set in bytes at which the last level, with the levels before it, is full.
     pub edge_bytes: f64,
     /// Victim choice.
     pub victims: Victims,
 }
 
-/// Finds the levels in (working set, latency), ascending.
+/// Finds the levels in pairs of working set (bytes) and latency (ns), in ascending order.
 ///
 /// # Errors
 /// If four levels do not show.
@@ -130,7 +131,7 @@ fn plateaus(points: &[(u64, f64)], cuts: [usize; 3]) -> Option<Plateaus> {
     ascending.then_some(Plateaus { latency_ns, difference, spread: spread.exp_m1() })
 }
 
-/// The size at which the latency is half way between two plateaus, nearest to a cut.
+/// Size in bytes at which the latency is half way between two plateaus, nearest to a cut.
 fn crossing(points: &[(u64, f64)], cut: usize, below_ns: f64, above_ns: f64) -> f64 {
     let middle = below_ns.midpoint(above_ns);
     let crosses = |i: &usize| points[*i].1 < middle && points[i + 1].1 >= middle;
@@ -144,7 +145,7 @@ fn octave(bytes: u64) -> f64 {
     (bytes as f64).log2()
 }
 
-/// Chooses edge and victim choice of a last level of `ways` ways on the sizes beyond L2.
+/// Fits edge and victim choice of a last level of `ways` ways to the sizes beyond L2.
 #[must_use]
 pub fn last_level(points: &[(u64, f64)], curve: &Curve, ways: u32) -> FittedLastLevel {
     let [_, _, hit_ns, miss_ns] = curve.latency_ns;
@@ -171,8 +172,8 @@ pub fn last_level(points: &[(u64, f64)], curve: &Curve, ways: u32) -> FittedLast
         .unwrap_or(unfitted)
 }
 
-/// Share of misses of an endless cycle that is `full` times as large as a cache whose sets are
-/// filled at random (a hashed index, or scattered pages).
+/// Miss rate, 0 to 1, of an endless cycle that is `full` times as large as a cache whose sets are filled
+/// at random (a hashed index, or scattered pages).
 #[must_use]
 pub fn miss_share(full: f64, ways: u32, victims: Victims) -> f64 {
     if full > FULL_EVERYWHERE {
@@ -196,7 +197,7 @@ pub fn miss_share(full: f64, ways: u32, victims: Victims) -> f64 {
     (missed / mean).clamp(0.0, 1.0)
 }
 
-/// Misses of a cycle `full` > 1 times as large as a set with random victims: a line survives each
+/// Miss rate of a cycle `full` > 1 times as large as a set with random victims: a line survives each
 /// miss of the others with the same probability.
 fn random_misses(full: f64) -> f64 {
     let mut hits = 0.5;

@@ -15,12 +15,12 @@ const UNROLLED: usize = 8;
 #[derive(Debug)]
 pub(super) struct Cycle<'w> {
     words: &'w mut [u64],
-    /// Index of the word that the chase is at.
+    /// Index of the current word of the chase.
     at: usize,
 }
 
 impl<'w> Cycle<'w> {
-    /// Writes a cycle through the words with these indices, in this order; it begins at the first.
+    /// Writes a cycle through the words with these indices, in this order; the chase begins at the first.
     ///
     /// # Panics
     /// If there is no index, or one lies beyond the words.
@@ -34,14 +34,14 @@ impl<'w> Cycle<'w> {
         Self { words, at: indices[0] }
     }
 
-    /// The chase of this order of lines.
+    /// Writes a cycle through lines in the given order.
     pub(super) fn through_lines(words: &'w mut [u64], order: &[u32]) -> Self {
         let word_of = |line: &u32| chain::line_byte(*line as usize) / size_of::<u64>();
         let indices: Vec<usize> = order.iter().map(word_of).collect();
         Self::new(words, &indices)
     }
 
-    /// Time of a step, over at least `steps`.
+    /// Follows the cycle for at least `steps` steps; returns the mean time of a step in ns.
     #[allow(unsafe_code)]
     pub(super) fn step_ns(&mut self, steps: usize) -> f64 {
         let rounds = steps.div_ceil(UNROLLED);
@@ -62,21 +62,21 @@ impl<'w> Cycle<'w> {
         elapsed.as_nanos() as f64 / (rounds * UNROLLED) as f64
     }
 
-    /// The line that the chase is at.
+    /// Current line of the chase.
     #[cfg(test)]
     pub(super) fn line(&self) -> usize {
         self.at * size_of::<u64>() / LINE_BYTES
     }
 }
 
-/// Lines, each on a page of its own: few enough for any L1D, more than any L1 TLB has entries.
+/// Number of lines, each on a page of its own: few enough for any L1D, more than any L1 TLB has entries.
 pub(super) const SPARSE_LINES: usize = 384;
 /// Bytes that [`through_pages`] needs.
 pub(super) const SPARSE_BYTES: usize = SPARSE_LINES * super::PAGE_BYTES;
 
-/// A chase through L1D whose lines are on a page each. It is slower than one through neighbouring
-/// lines where the processor's translations are no larger than small pages, whatever pages the system
-/// says it gave: a hypervisor's own pages count too.
+/// A chase through L1D whose lines are on a page each. It is slower than one through neighbouring lines
+/// if the processor's translations are no larger than small pages, whatever pages the system reports: a
+/// hypervisor's pages matter too.
 pub(super) fn through_pages(words: &mut [u64], seed: u64) -> Cycle<'_> {
     // Line i of page i, so that the sets of L1D are evenly filled.
     let word_of = |page: u32| {

@@ -1,29 +1,29 @@
-//! Named platforms that stand in where a host cannot be measured.
+//! Named platforms whose facts are used where a host cannot be measured.
 
 use super::processor::Processor;
 use facts::Kind;
 use serde::Deserialize;
 
-/// A named platform and the processors that it stands in for.
+/// A named platform, and the processors for which its facts are used.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DonorPlatform {
-    /// The platform.
+    /// Name of the platform.
     pub platform: String,
-    /// CPUID's vendor; any if left out.
+    /// CPUID's vendor; `None` fits any.
     vendor: Option<String>,
-    /// CPUID's family; any if left out.
+    /// CPUID's family; `None` fits any.
     family: Option<u32>,
-    /// CPUID's models; any if left out.
+    /// CPUID's models; `None` fits any.
     models: Option<Vec<u32>>,
-    /// Lowest stepping.
+    /// Lowest stepping that fits.
     #[serde(default)]
     least_stepping: u32,
-    /// Why it is the nearest.
+    /// Reason why the platform is the nearest.
     pub because: String,
-    /// What a line in the last-level cache means, where the donor's own policy does not fit.
+    /// Inclusion policy of the last-level cache, if that of the platform does not fit.
     pub inclusion: Option<String>,
-    /// Where that is known from.
+    /// Source of the inclusion policy.
     pub inclusion_source: Option<String>,
 }
 
@@ -35,10 +35,10 @@ struct DonorTable {
 const TABLE: &str = include_str!("donors.toml");
 
 impl DonorPlatform {
-    /// The nearest to a processor.
+    /// The platform that is nearest to a processor: the first of the table that fits.
     ///
     /// # Panics
-    /// If the built-in table is damaged; tests see to it that it is not.
+    /// If the built-in table is damaged, which a test excludes.
     #[must_use]
     pub fn nearest(processor: &Processor) -> Self {
         let table: DonorTable =
@@ -54,7 +54,7 @@ impl DonorPlatform {
             && processor.stepping >= self.least_stepping
     }
 
-    /// Its facts, inherited ones included.
+    /// Facts of the platform, including inherited ones.
     ///
     /// # Panics
     /// As [`Self::nearest`].

@@ -1,10 +1,10 @@
-//! What is timed beside the chase. Each function does a fixed amount of work and returns its time.
+//! Timed kernels beside the chase. Each function does a fixed amount of work and returns its time.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-/// A stream over memory.
+/// Kind of a stream over memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StreamKind {
     /// Every word is read.
@@ -40,14 +40,14 @@ fn sum(words: &[u64]) -> u64 {
     sums.iter().fold(0, |all, sum| all.wrapping_add(*sum))
 }
 
-/// Values that differ from word to word, so that it is not taken for a memset.
+/// Writes values that differ from word to word, so that the compiler does not use memset.
 fn fill(words: &mut [u64], round: u64) {
     for (i, word) in words.iter_mut().enumerate() {
         *word = round.wrapping_add(i as u64);
     }
 }
 
-/// Values that change on the way, so that it is not taken for a memcpy.
+/// Copies values and changes them, so that the compiler does not use memcpy.
 fn copy(words: &mut [u64], round: u64) {
     let (from, to) = words.split_at_mut(words.len() / 2);
     for (to, from) in to.iter_mut().zip(from) {
@@ -59,7 +59,7 @@ fn copy(words: &mut [u64], round: u64) {
 /// on AMD cores since Zen (64-bit IMUL: Intel optimization manual; AMD software optimization guides).
 const MULTIPLY_CYCLES: f64 = 3.0;
 
-/// The clock that the core runs at, by a chain of multiplications.
+/// Clock of the core in GHz, by a chain of multiplications.
 pub(super) fn core_ghz(multiplications: u64) -> f64 {
     let mut value = black_box(3_u64);
     let started = Instant::now();
@@ -73,12 +73,12 @@ pub(super) fn core_ghz(multiplications: u64) -> f64 {
     (multiplications / 16 * 16) as f64 * MULTIPLY_CYCLES / elapsed.as_nanos() as f64
 }
 
-/// A word with a cache line, and its neighbour, to itself.
+/// A word that is alone in its pair of cache lines.
 #[repr(align(128))]
 struct PaddedWord(AtomicU64);
 
-/// Time that a line takes from one core to another: half of a round trip. `pin` puts the thread that
-/// answers on its core. Gives one number per burst, or none if pinning failed.
+/// Time of a line's transfer from one core to another in ns: half of a round trip. `pin` moves the
+/// thread that answers to its core. Returns one number for each burst, or none if `pin` failed.
 pub(super) fn core_to_core_ns(
     bursts: usize,
     round_trips: u64,
@@ -116,7 +116,7 @@ pub(super) fn core_to_core_ns(
     })
 }
 
-/// Makes every odd number even, until told to stop.
+/// Answers every odd number with the next even one, until `given_up` is set.
 fn answer(ball: &AtomicU64, given_up: &AtomicBool) {
     while !given_up.load(Ordering::Relaxed) {
         let seen = ball.load(Ordering::Acquire);

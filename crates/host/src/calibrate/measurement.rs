@@ -1,4 +1,4 @@
-//! What was measured, as a file: every pass of it, so that it can be judged again.
+//! A measurement as a file, with the values of every pass, so that it can be judged again.
 
 use super::arena::PagesObtained;
 use super::processor::Processor;
@@ -8,116 +8,117 @@ use units::narrow::{usize_from, whole};
 /// Version of the file's format.
 const FORMAT: u32 = 1;
 
-/// What a working-set size is used for.
+/// Use of a working-set size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SizeRole {
-    /// It chooses parameters.
+    /// The size chooses parameters.
     Fit,
-    /// It is kept aside: it only judges them.
+    /// The size is kept aside: it only judges the parameters.
     Kept,
 }
 
-/// The shape of the chase, which a simulation of it repeats.
+/// Shape of the chase, which a simulation of it repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChaseKernel {
     /// Bytes of a line.
     pub line_bytes: u64,
-    /// Neighbouring lines of which one takes part.
+    /// Number of neighbouring lines of which the chase visits one.
     pub pair_lines: u64,
-    /// Bytes of a page in the order's sense.
+    /// Bytes of a page, as the order of the chase counts pages.
     pub page_bytes: u64,
-    /// Pages whose lines are all visited before the next ones'.
+    /// Number of pages of a window, whose lines are all visited before those of the next window.
     pub window_pages: u64,
 }
 
-/// Pages behind the working sets.
+/// Pages behind the working sets, and the latencies that show the size of translations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkingSetPages {
-    /// What the system says that it gave.
+    /// Kind of pages, as the system reports it.
     pub obtained: PagesObtained,
-    /// Load latency through L1D, neighbouring lines.
+    /// Load latency of a chase through L1D over neighbouring lines.
     pub dense_ns: f64,
-    /// The same with a page per line: more pages than an L1 TLB has entries for small ones.
+    /// Load latency of a chase through L1D with a page for each line: more pages than an L1 TLB has
+    /// entries for small pages.
     pub sparse_ns: f64,
-    /// How large the processor's translations are at least, as far as this tells: memory is
-    /// contiguous in pieces of this size.
+    /// Least size of the processor's translations, as far as the latencies show it: memory is contiguous
+    /// in pieces of this size.
     pub translation_bytes: u64,
 }
 
 /// Latencies of a working set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chase {
-    /// Bytes of the lines that take part.
+    /// Bytes of the lines that the chase visits.
     pub working_set_bytes: u64,
-    /// Chooses or judges.
+    /// Whether the size chooses or judges parameters.
     pub role: SizeRole,
-    /// Lower quartile of the samples of each pass, load to use.
+    /// Load-to-use latency in each pass: the lower quartile of its samples.
     pub latency_ns: Vec<f64>,
 }
 
-/// Streams over a working set; GB/s of each pass.
+/// Bandwidth of streams over an array, in GB/s in each pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bandwidth {
     /// Bytes of the array.
     pub array_bytes: u64,
-    /// Bytes read.
+    /// Bandwidth of reading.
     pub read_gbytes_per_s: Vec<f64>,
-    /// Bytes written.
+    /// Bandwidth of writing.
     pub write_gbytes_per_s: Vec<f64>,
-    /// Bytes read plus bytes written.
+    /// Bandwidth of copying: bytes read plus bytes written.
     pub copy_gbytes_per_s: Vec<f64>,
 }
 
 /// Half of a cache line's round trip between two cores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoreToCore {
-    /// The core that measures.
+    /// Logical CPU that measures.
     pub from: u32,
-    /// The core that answers.
+    /// Logical CPU that answers.
     pub to: u32,
-    /// Lower quartile of each pass.
+    /// Latency in each pass: the lower quartile of its samples.
     pub latency_ns: Vec<f64>,
 }
 
-/// Everything that was measured on a host.
+/// All measured values of a host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// Version of this format.
     pub format: u32,
-    /// When, in seconds since 1970.
+    /// Begin of the measurement, in seconds since 1970.
     pub measured_at_unix_s: u64,
-    /// How long it took.
+    /// Duration of the measurement.
     pub duration_s: f64,
-    /// Complete passes over everything.
+    /// Number of complete passes over all sizes.
     pub passes: u32,
-    /// The processor as it calls itself.
+    /// Description of the processor.
     pub processor: Processor,
-    /// The core that measured.
+    /// Logical CPU that measured.
     pub cpu: u32,
-    /// Its clock in each pass.
+    /// Clock of the core in each pass.
     pub core_ghz: Vec<f64>,
     /// Pages behind the working sets.
     pub pages: WorkingSetPages,
     /// Shape of the chase.
     pub kernel: ChaseKernel,
-    /// The chase.
+    /// Latencies of the chase, by working set.
     pub chase: Vec<Chase>,
-    /// Streams.
+    /// Bandwidths of streams, by size of the array.
     pub bandwidth: Vec<Bandwidth>,
-    /// A line between cores; empty where there is only one.
+    /// Latencies between cores; empty if the process may use one CPU only.
     pub core_to_core: Vec<CoreToCore>,
 }
 
-/// A file that is no measurement.
+/// Error of a file that is not a measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// Not what this program writes.
+    /// The file is not one that this program writes.
     #[error("{file}: not a measurement of `skipline-host calibrate`: {reason}")]
     Damaged {
         /// The file.
         file: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 }
@@ -126,10 +127,10 @@ impl Measurement {
     /// The format that this program writes.
     pub(super) const FORMAT: u32 = FORMAT;
 
-    /// Reads a measurement from JSON; `file` is its name in messages.
+    /// Parses a measurement from JSON; `file` is its name in messages.
     ///
     /// # Errors
-    /// If the text is damaged or holds no complete pass.
+    /// If the text is damaged or contains no complete pass.
     pub fn read(file: &str, text: &str) -> Result<Self, RecordError> {
         let damaged = |reason: String| RecordError::Damaged { file: file.into(), reason };
         let read: Self = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
@@ -155,31 +156,31 @@ impl Measurement {
     /// The measurement as JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Plain numbers and texts: there is nothing that JSON cannot hold.
+        // Plain numbers and texts: JSON can represent all of them.
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// Size and robust latency of the sizes with a role.
+    /// Pairs of working set and latency (the lower quartile of its passes) of the sizes with a role.
     #[must_use]
     pub fn latencies(&self, role: SizeRole) -> Vec<(u64, f64)> {
         let chosen = self.chase.iter().filter(|chase| chase.role == role);
         chosen.map(|chase| (chase.working_set_bytes, lower_quartile(&chase.latency_ns))).collect()
     }
 
-    /// The core's clock: what it reaches when nothing disturbs it.
+    /// Clock of the core when nothing disturbs it: the upper quartile of the passes.
     #[must_use]
     pub fn clock_ghz(&self) -> f64 {
         quantile(&self.core_ghz, 0.75)
     }
 }
 
-/// The lower quartile: whatever disturbs a latency makes it longer.
+/// Lower quartile of latencies: a robust value, because every disturbance makes a latency longer.
 #[must_use]
 pub fn lower_quartile(values: &[f64]) -> f64 {
     quantile(values, 0.25)
 }
 
-/// A quantile, 0 to 1; nearest rank.
+/// Quantile of values by nearest rank; `part` is 0 to 1.
 pub(super) fn quantile(values: &[f64], part: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Which working sets are measured, and which of them may choose parameters.
+//! Plan of a measurement: the working sets, and which of them may choose parameters.
 
 use super::measurement::SizeRole;
 use super::processor::{Processor, available_bytes};
@@ -18,34 +18,34 @@ const UNREPORTED_LLC_BYTES: u64 = 32 << 20;
 /// Share of the free memory that is used.
 const MEMORY_SHARE: u64 = 4;
 
-/// What to measure.
+/// Plan of a measurement: cores, sizes and time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CalibrationPlan {
-    /// The core that the kernels run on.
+    /// Logical CPU on which the kernels run.
     pub cpu: u32,
-    /// Cores that the first exchanges a line with.
+    /// Logical CPUs with which `cpu` exchanges a line.
     pub partners: Vec<u32>,
-    /// Sizes of the chase, ascending.
+    /// Working sets of the chase in bytes, ascending, with their roles.
     pub sizes: Vec<(u64, SizeRole)>,
-    /// Sizes of the streams, ascending.
+    /// Sizes of the streams in bytes, ascending.
     pub stream_bytes: Vec<u64>,
-    /// Accesses after which a chase has reached the state in which it stays.
+    /// Number of accesses after which a chase is in a steady state.
     pub settle_lines: usize,
-    /// When to stop: after the pass in which this is over.
+    /// Time to measure: the measurement ends after the pass in which it is over.
     pub time: Duration,
     /// Seed of the random orders.
     pub seed: u64,
 }
 
-/// Why nothing can be measured.
+/// Error of planning a measurement.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CalibrationPlanError {
-    /// The wanted core is not there.
+    /// The requested CPU does not exist or is not allowed.
     #[error("--cpu {cpu}: not a processor that this process may use; there are {allowed:?}")]
     NoSuchCpu {
-        /// What was asked for.
+        /// Requested CPU.
         cpu: u32,
-        /// What there is.
+        /// CPUs that this process may use.
         allowed: Vec<u32>,
     },
     /// Too little memory.
@@ -54,18 +54,18 @@ pub enum CalibrationPlanError {
          programs that hold memory"
     )]
     TooLittleMemory {
-        /// What is free.
+        /// Free memory in MiB.
         available_mib: u64,
-        /// What is needed at least.
+        /// Least memory in MiB.
         needed_mib: u64,
     },
 }
 
 impl CalibrationPlan {
-    /// A plan for this host: on `cpu`, or on the last that this process may use.
+    /// Plans a measurement of this host on `cpu`; by default on the last CPU that this process may use.
     ///
     /// # Errors
-    /// If there is no such core, or too little memory.
+    /// If the process may not use the CPU, or too little memory is free.
     pub fn new(
         root: &Root,
         processor: &Processor,
@@ -84,7 +84,7 @@ impl CalibrationPlan {
         let spread = chain::PAIR_LINES as u64;
         let usable_bytes =
             available_bytes(root).map_or(u64::MAX, |bytes| bytes / MEMORY_SHARE / spread);
-        // Less than two octaves beyond the last cache say nothing about memory.
+        // Less than two octaves beyond the last cache do not show memory.
         if usable_bytes < 4 * llc {
             return Err(CalibrationPlanError::TooLittleMemory {
                 available_mib: (usable_bytes * MEMORY_SHARE * spread) >> 20,
@@ -105,14 +105,14 @@ impl CalibrationPlan {
     }
 }
 
-/// Processors that this process may run on.
+/// Logical CPUs that this process may use.
 fn allowed_cpus() -> Vec<u32> {
     let Ok(set) = rustix::thread::sched_getaffinity(None) else { return vec![0] };
     (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).map(fit).collect()
 }
 
-/// Whole lines, four sizes per doubling; every other one is kept for the judgement. Below 16 lines
-/// neighbouring sizes would be the same.
+/// Working sets of whole lines, four for each doubling; every other one is kept to judge the fit. Below
+/// 16 lines neighbouring sizes would be equal.
 fn sizes(largest_bytes: u64) -> Vec<(u64, SizeRole)> {
     let octaves = (largest_bytes / SMALLEST_BYTES).max(1).ilog2();
     (0..=octaves * SIZES_PER_OCTAVE)
@@ -125,7 +125,7 @@ fn sizes(largest_bytes: u64) -> Vec<(u64, SizeRole)> {
         .collect()
 }
 
-/// Every second doubling from 16 KiB on.
+/// Sizes of streams: every second doubling from 16 KiB.
 fn stream_sizes(largest_bytes: u64) -> Vec<u64> {
     (7..32)
         .map(|octave| 1_u64 << (2 * octave))

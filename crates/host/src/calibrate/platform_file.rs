@@ -1,4 +1,5 @@
-//! A measurement as a platform file: what was measured, and the platform that it extends for the rest.
+//! Writes a measurement as a platform file: the measured facts, and the platform that it extends for the
+//! others.
 
 use super::curve::{self, Curve, CurveError, FittedLastLevel, Victims};
 use super::donors::DonorPlatform;
@@ -8,8 +9,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use units::narrow::{fit, whole};
 
-/// Facts of a donor that do not hold for this host: parts that the host may not have, distances, and
-/// times that the measured latencies contain.
+/// Facts of a donor that are not valid for this host: components that the host may not have, distances,
+/// and times that the measured latencies include.
 const LEFT_OUT: [&str; 7] = [
     "ring",
     "mesh",
@@ -19,39 +20,39 @@ const LEFT_OUT: [&str; 7] = [
     "llc.slice_table",
     "cpu.stream_prefetch_delay_cycles",
 ];
-/// Tables of a file that hold what is measured, in their order.
+/// Tables of a file that contain measured facts, in their order.
 const SECTIONS: [&str; 5] = ["cpu", "l1d", "l2", "llc", "dram"];
-/// Cores that the simulator can name.
+/// Greatest number of cores that the simulator can name.
 const MOST_CORES: u32 = 63;
-/// Slices into which a last level is divided: so many that its size is right within 3 %.
+/// Least number of slices into which a last level is divided, so that its size is right within 3 %.
 const LEAST_SLICES: u32 = 16;
-/// Ways where none are reported.
+/// Number of ways that is assumed if none is reported.
 const UNREPORTED_WAYS: u32 = 16;
 
-/// Said of sizes that are twice what the chase shows.
+/// Note on sizes that are twice the size that the chase shows.
 const TWICE: &str =
     "; twice what the chase shows, as neighbouring lines that are prefetched fill half";
 
-/// A calibrated host.
+/// A calibrated host: its platform file, and how the facts were found.
 #[derive(Clone, Debug)]
 pub struct CalibratedPlatform {
-    /// The platform file.
+    /// Text of the platform file.
     pub toml: String,
     /// The levels, found at the sizes with [`SizeRole::Fit`].
     pub curve: Curve,
     /// The last level, from its part of the curve.
     pub last_level: FittedLastLevel,
-    /// The platform whose facts stand in for what is not measured.
+    /// The platform whose facts are used where nothing is measured.
     pub donor: DonorPlatform,
     /// Whether a prefetcher fills half of L2 and of the last level with neighbouring lines, which the
-    /// chase never visits: both then hold twice what the curve shows.
+    /// chase never visits: the capacity of both is then twice the edge of the curve.
     pub neighbours_fill_half: bool,
 }
 
-/// The platform that a measurement makes.
+/// Derives a platform from a measurement.
 ///
 /// # Errors
-/// If the latencies show no levels.
+/// If the latencies do not show four levels.
 pub fn platform(measurement: &Measurement) -> Result<CalibratedPlatform, CurveError> {
     let points = measurement.latencies(SizeRole::Fit);
     let curve = curve::find(&points)?;
@@ -71,7 +72,7 @@ pub fn platform(measurement: &Measurement) -> Result<CalibratedPlatform, CurveEr
     Ok(CalibratedPlatform { toml, curve, last_level, donor, neighbours_fill_half })
 }
 
-/// Half of the reported L2 is found, by a chase of one line of each two.
+/// Whether a chase through one line of each two finds half of the reported L2.
 fn neighbours_fill_half(measurement: &Measurement, curve: &Curve) -> bool {
     let edge = curve.edge_bytes[1];
     let reported = measurement.processor.cache(2).map(|cache| cache.size_bytes);
@@ -79,7 +80,7 @@ fn neighbours_fill_half(measurement: &Measurement, curve: &Curve) -> bool {
         && reported.is_some_and(|bytes| !is_near(bytes, edge) && is_near(bytes, 2.0 * edge))
 }
 
-/// A line of the file.
+/// A fact of the file: value, source and confidence.
 #[derive(Clone, Debug)]
 struct PlatformFact {
     value: toml::Value,
@@ -99,10 +100,10 @@ struct Facts<'m> {
 }
 
 impl Facts<'_> {
-    /// What was measured; for the rest the file extends the donor's.
+    /// Text of the file: the measured facts; for the others it extends the donor's file.
     fn file(&self) -> String {
         let donor = self.donor.facts();
-        let measured = self.measured(&donor);
+        let measured = self.measured_facts(&donor);
         let without: toml::Value = self.left_out(&donor).into();
         let mut text = format!(
             "title = {}\nextends = {}\nbecause = \"not measured on this host\"\nwithout = {without}\n",
@@ -120,7 +121,7 @@ impl Facts<'_> {
         text
     }
 
-    /// What L2 or the last level holds whose `edge` the chase shows.
+    /// Capacity in bytes of L2 or the last level, whose `edge` the chase shows.
     fn capacity_bytes(&self, edge: f64) -> f64 {
         if self.neighbours_fill_half { 2.0 * edge } else { edge }
     }
@@ -138,7 +139,7 @@ impl Facts<'_> {
         format!("{name} as measured on the host itself by skipline-host calibrate{kind}")
     }
 
-    /// Tables and keys of the donor that the host does not inherit.
+    /// Tables and keys of the donor that the file does not inherit.
     fn left_out(&self, donor: &toml::Table) -> Vec<String> {
         // A snoop filter beside the LLC goes with the non-inclusive policy of its platform.
         let other_policy: &[&str] = match self.donor.inclusion {
@@ -155,7 +156,7 @@ impl Facts<'_> {
         left_out.map(String::from).collect()
     }
 
-    fn measured(&self, donor: &toml::Table) -> Replaced {
+    fn measured_facts(&self, donor: &toml::Table) -> Replaced {
         let mut facts = Replaced::new();
         self.cores(&mut facts, donor);
         self.private_levels(&mut facts);
@@ -318,7 +319,7 @@ impl Facts<'_> {
         // An idle read of a closed row, as the simulator's memory takes it.
         let burst_ns = 64.0 / dram("bus_bytes") / dram("mega_transfers_per_s") * 1e3;
         let closed_row_ns = dram("trcd_ns") + dram("tcl_ns") + burst_ns;
-        // A refresh lasts trfc of each trefi; who meets one waits for half of it.
+        // A refresh lasts trfc of each trefi; a read during a refresh waits for half of it.
         let refresh_ns = dram("trfc_ns").powi(2) / dram("trefi_ns") / 2.0;
         let path_ns = rounded((memory_ns - closed_row_ns - refresh_ns).max(0.0));
         let source = format!(
@@ -393,7 +394,7 @@ fn private_shape(reported: Option<&ReportedCache>, edge_bytes: f64) -> (u32, u32
     (sets, ways, source)
 }
 
-/// Whether a reported size and an edge are within half an octave of each other.
+/// Whether a reported size and an edge differ by at most half an octave.
 fn is_near(reported_bytes: u64, edge_bytes: f64) -> bool {
     (reported_bytes as f64 / edge_bytes).log2().abs() <= curve::EDGE_OCTAVES
 }
@@ -403,7 +404,7 @@ fn number(table: &toml::Table, section: &str, key: &str) -> f64 {
     value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64)).unwrap_or(f64::NAN)
 }
 
-/// To two decimals: more digits would only look exact.
+/// Rounds to two decimals: more digits would only look exact.
 fn rounded(value: f64) -> f64 {
     (value * 1e2).round() / 1e2
 }
@@ -412,7 +413,7 @@ fn quoted(text: &str) -> String {
     toml::Value::String(text.into()).to_string()
 }
 
-/// A size with its unit.
+/// Formats a size with its unit, KiB or MiB.
 #[must_use]
 pub fn format_bytes(bytes: f64) -> String {
     match bytes {

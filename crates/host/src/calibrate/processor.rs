@@ -1,4 +1,4 @@
-//! What kernel and CPUID say about the processor. In a virtual machine it may not be the truth.
+//! Description of the processor by kernel and CPUID. In a virtual machine it may be false.
 
 use crate::Root;
 use crate::error::FileError;
@@ -8,34 +8,34 @@ use serde::{Deserialize, Serialize};
 /// 0x8000001D (AMD).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedCache {
-    /// 1 to 3.
+    /// Level, 1 to 3.
     pub level: u32,
-    /// Size.
+    /// Size in bytes.
     pub size_bytes: u64,
-    /// Associativity, if reported.
+    /// Number of ways; `None` if not reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ways: Option<u32>,
-    /// Sets, if reported.
+    /// Number of sets; `None` if not reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sets: Option<u32>,
-    /// The processors that share it, as the kernel lists them.
+    /// Logical CPUs that share the cache, as a list like `0-3,8`.
     pub shared_by: String,
 }
 
-/// The processor as it calls itself.
+/// The processor, as kernel and CPUID describe it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Processor {
-    /// GenuineIntel, AuthenticAMD.
+    /// Vendor, like `GenuineIntel`.
     pub vendor: String,
-    /// Family, as CPUID counts it.
+    /// CPUID's display family.
     pub family: u32,
-    /// Model.
+    /// CPUID's display model.
     pub model: u32,
     /// Stepping.
     pub stepping: u32,
-    /// Its name.
+    /// Model name.
     pub name: String,
-    /// Whether it is a virtual one (CPUID's hypervisor bit).
+    /// Whether this is a virtual machine (CPUID's hypervisor bit).
     pub virtual_machine: bool,
     /// Cores of the first processor's socket.
     pub socket_cores: u32,
@@ -44,7 +44,7 @@ pub struct Processor {
 }
 
 impl Processor {
-    /// Reads what the kernel says.
+    /// Reads the kernel's description.
     ///
     /// # Errors
     /// If /proc/cpuinfo cannot be read. Caches that are not reported are left out.
@@ -64,14 +64,14 @@ impl Processor {
         })
     }
 
-    /// The data or unified cache of a level.
+    /// The data or unified cache of a level; `None` if it is not reported.
     #[must_use]
     pub fn cache(&self, level: u32) -> Option<&ReportedCache> {
         self.caches.iter().find(|cache| cache.level == level)
     }
 }
 
-/// Memory that is free for programs.
+/// Bytes of memory that are available for programs; `None` if not reported.
 pub(super) fn available_bytes(root: &Root) -> Option<u64> {
     let text = root.read_text("proc/meminfo").ok()?;
     let value = field_of(&text, "MemAvailable")?;
@@ -79,7 +79,7 @@ pub(super) fn available_bytes(root: &Root) -> Option<u64> {
     Some(kib << 10)
 }
 
-/// The first `name : value` of a text.
+/// Value of the first line `name : value` of a text.
 fn field_of<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -112,7 +112,7 @@ fn cache(root: &Root, folder: &str) -> Option<ReportedCache> {
     })
 }
 
-/// `32K`, `2M`.
+/// Parses a size like `32K` or `2M` into bytes; `None` if it is malformed or 0.
 fn size_bytes(text: &str) -> Option<u64> {
     let (digits, shift) = match text.as_bytes().last()? {
         b'K' => (&text[..text.len() - 1], 10),
@@ -145,7 +145,7 @@ mod tests {
         let text = "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\ncpu cores\t: 18\n\
                     flags\t\t: fpu hypervisor\n";
         std::fs::write(tree.path().join("proc/cpuinfo"), text).unwrap();
-        let processor = Processor::read(&Root::at(tree.path()).unwrap()).unwrap();
+        let processor = Processor::read(&Root::from_tree(tree.path()).unwrap()).unwrap();
         assert_eq!((processor.model, processor.socket_cores), (85, 18));
         assert!(processor.virtual_machine && processor.caches.is_empty());
     }

@@ -1,7 +1,7 @@
-//! The measurement itself: passes over all sizes in a random order, until the time is over.
+//! Carries out a measurement: passes over all sizes in a random order, until the time is over.
 //!
-//! Whatever disturbs a core lasts for a while: each pass visits every size, so that a disturbance
-//! meets a few passes of all sizes and not all passes of a few.
+//! A disturbance of a core lasts for a while. Each pass visits every size, so that a disturbance affects
+//! a few passes of all sizes and not all passes of a few.
 
 use super::arena::{KernelArena, PagesObtained};
 use super::cycle::{self, Cycle};
@@ -20,49 +20,49 @@ use std::ops::ControlFlow;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use units::narrow::usize_from;
 
-/// Samples of a size in a pass.
+/// Number of samples of a size in a pass.
 const SAMPLES: usize = 16;
 /// Fewest steps of a sample: some ten microseconds, against which reading the clock is nothing.
 const LEAST_STEPS: usize = 16_384;
-/// Working sets up to this size are walked whole in each sample.
+/// Largest working set, in lines, of which each sample visits all lines.
 const WHOLE_LINES: usize = 1 << 16;
-/// Steps of a sample of a larger one.
+/// Steps of a sample of a larger working set.
 const PART_STEPS: usize = 8_192;
-/// Bytes that a stream moves in a sample at least.
+/// Least number of bytes that a stream moves in a sample.
 const STREAM_BYTES: u64 = 2 << 20;
-/// Samples of a stream in a pass.
+/// Number of samples of a stream in a pass.
 const STREAM_SAMPLES: usize = 4;
-/// How much slower a chase with a line per page has to be to speak for small translations. Real
-/// second-level TLBs cost more than half of an L1D hit.
+/// Least ratio of the latency of a chase with a line per page to that of a dense one that indicates small
+/// translations. Real second-level TLBs cost more than half of an L1D hit.
 const TRANSLATION_MISSES: f64 = 1.25;
 const HUGE_PAGE_BYTES: u64 = 2 << 20;
 const MULTIPLICATIONS: u64 = 1 << 17;
 const BURSTS: usize = 16;
 const ROUND_TRIPS: u64 = 500;
 
-/// How far a measurement is.
+/// Progress of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct CalibrationProgress<'m> {
-    /// Complete passes.
+    /// Number of complete passes.
     pub passes: u32,
     /// Share of the time that is over, 0 to 1.
     pub fraction: f64,
-    /// What all complete passes gave, when one has just ended.
+    /// Measurement of all complete passes, if one has just ended.
     pub complete: Option<&'m Measurement>,
 }
 
-/// Why there is no measurement.
+/// Error of a measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// No memory.
+    /// The system has no memory for the working sets.
     #[error("no memory for the working sets: {0}")]
     NoMemory(std::io::Error),
-    /// The core cannot be chosen.
+    /// The process cannot move to the CPU.
     #[error("the system does not let this process choose processor {cpu}: {reason}")]
     NotPinned {
-        /// Which.
+        /// The CPU.
         cpu: u32,
-        /// The system's words.
+        /// Error text of the system.
         reason: String,
     },
     /// Stopped before the first pass was complete.
@@ -70,11 +70,12 @@ pub enum MeasureError {
     Stopped,
 }
 
-/// Measures as `plan` says. `watch` is told how far it is, several times a second, and may end it:
-/// what was complete is kept.
+/// Measures as `plan` says. `watch` gets the progress several times a second, and may end the
+/// measurement: complete passes are kept.
 ///
 /// # Errors
-/// If there is no memory, the core cannot be chosen, or `watch` ends it before anything is complete.
+/// If memory is missing, the process cannot move to the CPU, or `watch` ends the measurement before the
+/// first pass is complete.
 pub fn measure(
     plan: &CalibrationPlan,
     processor: Processor,
@@ -115,7 +116,7 @@ struct Session<'p> {
     measurement: Measurement,
 }
 
-/// What one pass gave, in the order of the plan.
+/// Values of one pass, in the order of the plan.
 struct Pass {
     chase_ns: Vec<f64>,
     streams_gbytes_per_s: Vec<[f64; 3]>,
@@ -157,7 +158,7 @@ impl<'p> Session<'p> {
         self.measurement.passes == 0 || self.started.elapsed() < self.plan.time
     }
 
-    /// One pass; what it gives is kept only if it is complete.
+    /// Carries out one pass; its values are kept only if it is complete.
     fn pass(
         &mut self,
         watch: &mut impl FnMut(CalibrationProgress<'_>) -> ControlFlow<()>,
@@ -228,7 +229,8 @@ impl<'p> Session<'p> {
         lower_quartile(&samples)
     }
 
-    /// Best of a few samples of read, write and copy: whatever disturbs a stream makes it slower.
+    /// Bandwidth of read, write and copy: the best of a few samples, because every disturbance makes a
+    /// stream slower.
     fn streams(&mut self, bytes: u64) -> [f64; 3] {
         let words = &mut self.arena.words()[..usize_from(bytes) / size_of::<u64>()];
         let rounds = usize_from(STREAM_BYTES.div_ceil(bytes));
@@ -274,7 +276,7 @@ impl<'p> Session<'p> {
     }
 }
 
-/// To thousandths: more digits would only look exact.
+/// Rounds to thousandths: more digits would only look exact.
 fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
@@ -298,9 +300,9 @@ fn empty_streams(plan: &CalibrationPlan) -> Vec<Bandwidth> {
     plan.stream_bytes.iter().map(empty).collect()
 }
 
-/// Whether translations are as large as the pages that the system says it gave.
+/// Measures whether translations are as large as the pages that the system reports.
 fn pages(arena: &mut KernelArena, seed: u64) -> WorkingSetPages {
-    let obtained = arena.obtained();
+    let obtained = arena.pages_obtained();
     let lowest = |mut cycle: Cycle<'_>| {
         cycle.step_ns(LEAST_STEPS);
         let samples = (0..4 * SAMPLES).map(|_| cycle.step_ns(LEAST_STEPS));

@@ -1,4 +1,4 @@
-//! Which controls may be written: the list for every machine, and those that this machine has.
+//! The allow-list: controls that may be written on any machine, and those that this machine has.
 
 use super::slice_boxes::{BoxRegisters, BoxUnit, is_box_control};
 use super::{ControlTarget, check_one_die, check_server, check_switch, is_listed};
@@ -7,30 +7,31 @@ use crate::machine::Host;
 use crate::pci::Tree;
 use units::WayMask;
 
-/// A control that is not on the list: no journal may name it, no plan may write it.
+/// Error of a control that is not on the allow-list: no journal may name it, and no plan may write it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not on the list of controls that may be written")]
 pub struct NotAllowedError(String);
 
-/// The register of the ways that I/O allocates in.
+/// MSR address of the register of the ways that I/O allocates in.
 const IIO_LLC_WAYS: u32 = 0xc8b;
 
 impl ControlTarget {
-    /// Whether it is the mask of ways that I/O allocates in.
+    /// Whether the control is the mask of ways that I/O allocates in.
     pub(crate) fn is_way_mask(&self) -> bool {
         matches!(self, Self::Msr { address: IIO_LLC_WAYS, .. })
     }
 
-    /// Whether a value would leave I/O no way of the LLC. A machine may begin with it; nothing writes it.
+    /// Whether a value of the way mask has none of the `owned` bits, so that I/O could allocate in no
+    /// way of the LLC. A machine may begin with such a value; nothing here writes it.
     pub(crate) fn denies_io_every_way(&self, value: u64, owned: u64) -> bool {
         self.is_way_mask() && value & owned == 0
     }
 
-    /// Checks a control that a journal names: a damaged or foreign journal must not reach a register
-    /// or file that no plan would name.
+    /// Checks that the control is on the allow-list. A damaged or foreign journal must not reach a
+    /// register or file that no plan would name.
     ///
     /// # Errors
-    /// If not.
+    /// If the control is not on the list.
     pub fn check(&self) -> Result<(), NotAllowedError> {
         const PERFCTRLSTS_0: u16 = 0x180;
         let in_resctrl = |path: &str, name: &str| {
@@ -50,22 +51,23 @@ impl ControlTarget {
     }
 }
 
-/// What a restore may do with a control.
+/// Bits of a control that a restore may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RestorableBits {
-    /// Bits that it may touch, if its journal has them; all others keep what they hold.
+    /// Bits that a restore may change, if the journal owns them too; all others keep their values.
     pub owned: u64,
-    /// Bits that the control never has before a plan: a journal that says so is damaged or foreign.
+    /// Bits that are never set before a plan changes the control: a journal with such an old value is
+    /// damaged or foreign.
     pub impossible: u64,
 }
 
-/// What a restore may do with a control.
+/// Bits of a control that a restore may write.
 ///
-/// Only with controls of this machine that a plan would name: functions get other numbers when cards
-/// come and go, and a journal may be another machine's.
+/// Accepts only controls of this machine that a plan would name: functions get other numbers when cards
+/// are added or removed, and a journal may be another machine's.
 ///
 /// # Errors
-/// The reason why it is none of them.
+/// The reason why the control is refused.
 pub(crate) fn restorable(host: &Host, target: &ControlTarget) -> Result<RestorableBits, String> {
     let any = |owned| RestorableBits { owned, impossible: 0 };
     if target.is_kernel_file() {
@@ -95,7 +97,7 @@ pub(crate) fn restorable(host: &Host, target: &ControlTarget) -> Result<Restorab
             let registers = box_registers(generation);
             registers.and_then(|registers| {
                 let owned = registers.owned_bits(*address)?;
-                Some(RestorableBits { owned, impossible: registers.never_held(*address) })
+                Some(RestorableBits { owned, impossible: registers.never_set_bits(*address) })
             })
         }
         ControlTarget::Msr { socket, .. } => {
@@ -106,17 +108,17 @@ pub(crate) fn restorable(host: &Host, target: &ControlTarget) -> Result<Restorab
         }
         ControlTarget::Mask { .. } | ControlTarget::Switch { .. } => None,
     };
-    found.ok_or_else(|| format!("{target} is no control of this machine"))
+    found.ok_or_else(|| format!("{target} is not a control of this machine"))
 }
 
-/// The registers of the boxes of a generation's slices.
+/// Registers of the boxes of a generation's slices; `None` if their addresses are not known.
 fn box_registers(generation: Option<&Generation>) -> Option<BoxRegisters> {
     let generation = generation?;
     let unit = BoxUnit::for_events(generation.events.as_deref()?)?;
     unit.has_registers_of(&generation.name).then_some(unit.registers)
 }
 
-/// A socket, if it has one die: registers of others would be left out.
+/// The socket with a number, if it has one die: registers of other dies would not be reached.
 fn socket_of_one_die(host: &Host, socket: PackageId) -> Result<CpuSocket, String> {
     let sockets = sockets(&host.root).map_err(|error| error.to_string())?;
     let found = sockets.into_iter().find(|known| known.id == socket);
@@ -125,7 +127,7 @@ fn socket_of_one_die(host: &Host, socket: PackageId) -> Result<CpuSocket, String
     Ok(found)
 }
 
-/// One bit for each way of a socket's last-level cache.
+/// Mask with one bit for each way of a socket's last-level cache.
 fn way_field(host: &Host, socket: PackageId) -> Result<u64, String> {
     let found = socket_of_one_die(host, socket)?;
     let ways = found.ways().ok_or_else(|| {

@@ -6,10 +6,10 @@
 
 use crate::cpu::CpuSocket;
 
-/// Checks that one register of a socket is that of its whole last-level cache.
+/// Checks that a socket has one die, so that one register of ways is that of its whole last-level cache.
 ///
 /// # Errors
-/// The reason why it is not: a change of one die would be told as one of the socket.
+/// If it has several: a change of one die would be reported as one of the socket.
 pub(crate) fn check_one_die(socket: &CpuSocket) -> Result<(), String> {
     check(
         socket,
@@ -18,10 +18,10 @@ pub(crate) fn check_one_die(socket: &CpuSocket) -> Result<(), String> {
     )
 }
 
-/// Checks that the slices of a socket are those of one last-level cache.
+/// Checks that a socket has one die, so that its slices are those of one last-level cache.
 ///
 /// # Errors
-/// The reason why they are not: boxes of one die are all that a processor reaches.
+/// If it has several: a processor reaches the boxes of its own die only.
 pub(crate) fn check_slices_of_one_die(socket: &CpuSocket) -> Result<(), String> {
     check(
         socket,

@@ -3,12 +3,12 @@
 use crate::cpu::PortSwitch;
 use crate::error::FileError;
 use crate::machine::Host;
-use crate::pci::{Capability, Function, capability_at};
+use crate::pci::{Capability, PciFunction, capability_at};
 use crate::pci_address::Bdf;
 
 const INTEL: u16 = 0x8086;
 
-/// A listed root port whose register cannot be believed to be the switch.
+/// Error of a listed root port whose register cannot be trusted to be the switch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SwitchError {
     /// the offset belongs to a capability
@@ -19,9 +19,9 @@ pub(crate) enum SwitchError {
     InCapability {
         /// The root port.
         port: Bdf,
-        /// Where the switch would be.
+        /// Offset at which the switch would be.
         offset: u16,
-        /// What is there.
+        /// The capability at that offset.
         capability: Capability,
     },
     /// configuration space cannot be read
@@ -30,7 +30,7 @@ pub(crate) enum SwitchError {
 }
 
 /// Whether a function is a root port of the kinds that are known to have the switch.
-pub(crate) fn is_listed(port: &Function, switch: &PortSwitch) -> bool {
+pub(crate) fn is_listed(port: &PciFunction, switch: &PortSwitch) -> bool {
     port.buses_below.is_some() && has_listed_numbers((port.vendor, port.device), switch)
 }
 
@@ -39,11 +39,11 @@ pub(crate) fn has_listed_numbers((vendor, device): (u16, u16), switch: &PortSwit
     vendor == INTEL && switch.devices.contains(&device)
 }
 
-/// Checks that the switch of a listed port can be where the list has it: numbers of devices tell what
-/// a port should be, its capabilities what it is.
+/// Checks that the switch of a listed port can be at the listed offset: device IDs state what a port
+/// should be, its capabilities what it is.
 ///
 /// # Errors
-/// If a capability lies there, or configuration space cannot be read.
+/// If a capability occupies that offset, or configuration space cannot be read.
 pub(crate) fn check_switch(host: &Host, port: Bdf, switch: &PortSwitch) -> Result<(), SwitchError> {
     let offset = switch.offset;
     match capability_at(host.config.as_ref(), port, offset)? {

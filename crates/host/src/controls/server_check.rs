@@ -1,5 +1,5 @@
-//! Whether this is the server whose controls a generation's table describes: desktop and workstation
-//! parts have the same model numbers, and hypervisors answer for registers as they please.
+//! Checks that this is a server whose controls the table of generations describes: desktop and
+//! workstation CPUs have the same model numbers, and hypervisors emulate registers in any way.
 
 use crate::cpu::{CpuModel, Generation};
 use crate::machine::Host;
@@ -10,7 +10,7 @@ const INTEL: u16 = 0x8086;
 /// Checks that model, brand and the uncore's own PCI functions are those of a server of a generation.
 ///
 /// # Errors
-/// The reason why its controls are left alone here.
+/// The reason why the controls of this machine are not touched.
 pub(crate) fn check_server(
     host: &Host,
     cpu: &CpuModel,

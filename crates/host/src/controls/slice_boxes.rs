@@ -1,4 +1,4 @@
-//! Boxes of slices as data: which event is a look-up, where their registers are.
+//! Boxes of slices (CHA, CBo), as data: the event that counts look-ups, and the registers.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -24,32 +24,32 @@ struct BoxUnits {
     unit: Vec<BoxUnit>,
 }
 
-/// The boxes of a generation's slices.
+/// The boxes of the slices of some generations, as `data/slice_boxes.toml` describes them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BoxUnit {
-    /// Tables of events of the generations that have it.
+    /// Tables of events of the generations that have these boxes.
     events: Vec<String>,
     /// The kernel's name of the unit, without the number of a box.
     pub unit: String,
     /// Generations that count the same event, and whose register addresses no public source gives.
     #[serde(default)]
     without_registers: Vec<String>,
-    /// Size of a slice in KiB, by which slices are counted where the kernel lists no boxes.
+    /// Size of a slice in KiB, from which the number of slices follows if the kernel lists no boxes.
     pub slice_kib: u64,
-    /// The event of a look-up of the slice, by the kernel's names of its fields.
+    /// Event that counts look-ups of the slice: values of its fields, by the kernel's names.
     pub fields: BTreeMap<String, u64>,
-    /// The registers.
+    /// Addresses and values of the registers.
     pub registers: BoxRegisters,
-    /// Where this was read.
+    /// Source of these facts.
     pub source: String,
-    /// What of the registers the kernel's source says too, and what it does not.
+    /// Which of the registers were compared with the kernel's source.
     pub checked: String,
     /// `seen` in the source, or recalled from `memory`.
     pub confidence: String,
 }
 
-/// Registers of the boxes.
+/// Registers of the boxes: addresses, and the values that make them count look-ups.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BoxRegisters {
@@ -63,13 +63,13 @@ pub struct BoxRegisters {
     counter: u32,
     /// The event select that counts look-ups.
     pub(crate) select_value: u64,
-    /// The filter that lets lines of every state count, where there is one.
+    /// Filter with which lines of every state count; `None` if the boxes have no such register.
     pub(crate) filter: Option<SliceBoxFilter>,
     /// Bits of the box's control that stop its counters.
     pub(crate) frozen_bits: u64,
 }
 
-/// A filter register and what it has to hold.
+/// A filter register: its offset, and the value that it needs.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SliceBoxFilter {
@@ -78,21 +78,21 @@ pub(crate) struct SliceBoxFilter {
 }
 
 impl BoxUnit {
-    /// The boxes of the generations with this table of events.
+    /// The boxes of the generations with a table of events; `None` if no boxes are known.
     #[must_use]
     pub fn for_events(name: &str) -> Option<Self> {
         let has = |unit: &&BoxUnit| unit.events.iter().any(|known| known == name);
         all().iter().find(has).cloned()
     }
 
-    /// Whether the registers are those of this generation.
+    /// Whether the register addresses are known for a generation.
     #[must_use]
     pub fn has_registers_of(&self, generation: &str) -> bool {
         self.without_registers.iter().all(|without| without != generation)
     }
 }
 
-/// Read once: a journal asks about each of its entries.
+/// The table of boxes, parsed once: a check of a journal needs it for each entry.
 fn all() -> &'static [BoxUnit] {
     static ALL: LazyLock<BoxUnits> = LazyLock::new(|| {
         toml::from_str(TABLE).expect("the built-in table of boxes is well-formed")
@@ -106,13 +106,13 @@ pub(super) fn is_box_control(address: u32) -> bool {
 }
 
 impl BoxRegisters {
-    /// Boxes that have registers.
+    /// Number of boxes that have registers.
     #[must_use]
     pub fn boxes(&self) -> u32 {
         self.blocks.iter().map(|[_, count]| count).sum()
     }
 
-    /// The first register of a box, which is its control.
+    /// Address of the control register of a box, which is its first; `None` beyond the last box.
     #[must_use]
     pub fn control(&self, number: u32) -> Option<u32> {
         let mut before = 0;
@@ -125,30 +125,30 @@ impl BoxRegisters {
         None
     }
 
-    /// The event select of a box's first counter.
+    /// Address of the event select of a box's first counter; `None` beyond the last box.
     #[must_use]
     pub fn select(&self, number: u32) -> Option<u32> {
         Some(self.control(number)? + self.select)
     }
 
-    /// The event selects of all counters of a box.
+    /// Addresses of the event selects of all counters of a box.
     pub(crate) fn selects(&self, number: u32) -> impl Iterator<Item = u32> {
         self.select(number).into_iter().flat_map(|first| first..first + COUNTERS)
     }
 
-    /// The filter of a box, where it needs one.
+    /// Address of the filter of a box; `None` beyond the last box, or if the boxes need no filter.
     #[must_use]
     pub fn filter(&self, number: u32) -> Option<u32> {
         Some(self.control(number)? + self.filter?.offset)
     }
 
-    /// The first counter of a box.
+    /// Address of the first counter of a box; `None` beyond the last box.
     #[must_use]
     pub fn counter(&self, number: u32) -> Option<u32> {
         Some(self.control(number)? + self.counter)
     }
 
-    /// The bits of a control register that counting look-ups changes; nothing for other registers.
+    /// Mask of the bits that counting look-ups changes in a register; `None` if it changes none.
     #[must_use]
     pub fn owned_bits(&self, address: u32) -> Option<u64> {
         let is_control = (0..self.boxes()).any(|number| self.control(number) == Some(address));
@@ -158,9 +158,9 @@ impl BoxRegisters {
         }
     }
 
-    /// Bits that a register never has before look-ups are counted: event selects and filters have no
-    /// higher ones, and boxes of which a counter counts are refused.
-    pub(crate) fn never_held(&self, address: u32) -> u64 {
+    /// Mask of bits that are never set in a register before look-ups are counted: event selects and
+    /// filters have no higher bits, and a box with an enabled counter is refused.
+    pub(crate) fn never_set_bits(&self, address: u32) -> u64 {
         let is = |register: fn(&Self, u32) -> Option<u32>| {
             (0..self.boxes()).any(|number| register(self, number) == Some(address))
         };
@@ -172,7 +172,7 @@ impl BoxRegisters {
         }
     }
 
-    /// Whether an address is a control, event select or filter that counting look-ups needs.
+    /// Whether an address is a control, event select or filter that counting look-ups writes.
     #[must_use]
     pub fn is_control(&self, address: u32) -> bool {
         (0..self.boxes()).any(|number| {

@@ -1,4 +1,4 @@
-//! A control: a register of a socket, a register of a root port, a mask of a group, or a switch.
+//! A control: a register of a socket or of a root port, a mask of ways, or a switch of the kernel.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::machine::Host;
 use crate::pci_address::Bdf;
 use crate::resctrl::MaskLine;
 
-/// A control: a register or file that holds a setting.
+/// A control: a register or kernel file that contains a setting. Journals name it in this form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum ControlTarget {
@@ -18,42 +18,42 @@ pub enum ControlTarget {
     Msr {
         /// The socket.
         socket: PackageId,
-        /// A logical CPU of the socket.
+        /// The logical CPU of the socket through which the register is reached.
         cpu: CpuId,
-        /// The register.
+        /// MSR address.
         address: u32,
     },
     /// A 32-bit register of a root port.
     Port {
         /// The root port.
         function: Bdf,
-        /// The register's offset.
+        /// Byte offset in configuration space.
         offset: u16,
     },
-    /// The mask of one cache in a file of masks.
+    /// The mask of one cache in a kernel file of masks.
     Mask {
-        /// The file.
+        /// The file, below the root.
         path: String,
-        /// The resource; empty where the file has only one.
+        /// The resource, like `L3`; empty if the file has only one.
         resource: String,
-        /// The cache.
+        /// The cache, by resctrl's domain.
         domain: u32,
     },
-    /// A file that says enabled or disabled, and takes 1 or 0.
+    /// A kernel file that reads `enabled` or `disabled`, and accepts 1 or 0.
     Switch {
-        /// The file.
+        /// The file, below the root.
         path: String,
     },
 }
 
 impl ControlTarget {
-    /// Whether it is a file of the kernel rather than a register.
+    /// Whether the control is a file of the kernel rather than a register.
     #[must_use]
     pub fn is_kernel_file(&self) -> bool {
         matches!(self, Self::Mask { .. } | Self::Switch { .. })
     }
 
-    /// The folder of I/O allocation that this is a file of.
+    /// Folder of the resource, if the control is one of its files of I/O allocation (`io_alloc`).
     pub(crate) fn io_alloc_folder(&self) -> Option<&str> {
         match self {
             Self::Mask { path, .. } => path.strip_suffix("/io_alloc_cbm"),
@@ -74,7 +74,7 @@ impl ControlTarget {
         }
     }
 
-    /// Whether a value is what a register reads as when nothing answers: all ones.
+    /// Whether a value is all ones, as a register reads if the hardware does not answer.
     #[must_use]
     pub fn is_all_ones(&self, value: u64) -> bool {
         match self {
@@ -84,11 +84,11 @@ impl ControlTarget {
         }
     }
 
-    /// The value now. A switch is 0 or 1.
+    /// Reads the value, a register twice. A switch is 0 or 1.
     ///
     /// # Errors
-    /// If it cannot be read, nothing answers, or two readings differ: such a value must not be changed
-    /// and written back.
+    /// If the control cannot be read or does not answer, or two readings differ: such a value must not be
+    /// changed and written back.
     pub fn read(&self, host: &Host) -> Result<u64, FileError> {
         let first = self.read_once(host)?;
         if self.is_all_ones(first) {
@@ -123,10 +123,10 @@ impl ControlTarget {
         }
     }
 
-    /// Writes a value.
+    /// Writes a value. The control may read back another one.
     ///
     /// # Errors
-    /// If hardware or kernel refuse.
+    /// If the hardware or the kernel refuses, or the value has more bits than the control.
     pub fn write(&self, host: &Host, value: u64) -> Result<(), FileError> {
         match self {
             Self::Msr { socket, cpu, address } => {
@@ -134,7 +134,7 @@ impl ControlTarget {
             }
             Self::Port { function, offset } => {
                 let value = u32::try_from(value).map_err(|_| {
-                    FileError::new(self, Problem::Other("takes 32 bits only".into()))
+                    FileError::new(self, Problem::Other("accepts 32 bits only".into()))
                 })?;
                 host.config.write(*function, *offset, value)
             }
@@ -150,8 +150,8 @@ impl ControlTarget {
     }
 }
 
-/// The CPU through which a socket's register is reached: another one of the socket if the given CPU
-/// is offline or got another number at a reboot.
+/// The CPU through which a socket's register is reached: the given one, or another of the socket if that
+/// one is offline or got another number at a reboot.
 fn online_cpu(host: &Host, socket: PackageId, cpu: CpuId) -> Result<CpuId, FileError> {
     // Reads the topology of one CPU first: that of all takes long on a large machine.
     let package = format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id");

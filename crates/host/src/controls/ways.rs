@@ -1,8 +1,8 @@
-//! A mask of cache ways in words.
+//! Description of a mask of cache ways, for messages.
 
 use crate::cpu::format_list;
 
-/// `2 of 11 ways (9-10)`.
+/// Describes the ways of a mask, like `2 of 11 ways (9-10)`.
 #[must_use]
 pub fn describe_ways(mask: u64, ways: u32) -> String {
     let numbers: Vec<u32> = (0..64).filter(|way| mask >> way & 1 == 1).collect();

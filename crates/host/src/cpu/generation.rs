@@ -1,4 +1,4 @@
-//! What is known about CPU generations, as data.
+//! CPU generations: their registers, switches and events, as data.
 
 use serde::{Deserialize, Serialize};
 use units::WayMask;
@@ -7,7 +7,7 @@ use super::CpuModel;
 
 const TABLE: &str = include_str!("../../data/generations.toml");
 
-/// All known generations.
+/// The table of known CPU generations.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Generations {
@@ -15,22 +15,22 @@ pub struct Generations {
 }
 
 impl Generations {
-    /// The table that is built in.
+    /// Parses the table that is built in (`data/generations.toml`).
     ///
     /// # Panics
-    /// If that table is malformed, which a test excludes.
+    /// If the table is malformed, which a test excludes.
     #[must_use]
     pub fn built_in() -> Self {
         toml::from_str(TABLE).expect("the built-in table of generations is well-formed")
     }
 
-    /// The generation of a CPU, if it is known.
+    /// The generation of a CPU; `None` if it is not in the table.
     #[must_use]
     pub fn find(&self, cpu: &CpuModel) -> Option<&Generation> {
         self.generation.iter().find(|generation| generation.includes(cpu))
     }
 
-    /// All of them.
+    /// All generations in the order of the table.
     #[must_use]
     pub fn all(&self) -> &[Generation] {
         &self.generation
@@ -41,40 +41,41 @@ impl Generations {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Generation {
-    /// The name that people use.
+    /// Common name, like "Skylake".
     pub name: String,
-    /// As /proc/cpuinfo has it.
+    /// Vendor as /proc/cpuinfo has it, like `GenuineIntel`.
     pub vendor: String,
     /// CPUID's display family.
     pub family: u32,
-    /// First and last model.
+    /// First and last display model.
     pub models: [u32; 2],
     /// First and last stepping.
     #[serde(default = "any_stepping")]
     pub steppings: [u32; 2],
-    /// Parts of the names of its servers; other parts may have the same model number.
+    /// Substrings of the model names of its servers: desktop CPUs may have the same model number. Empty
+    /// accepts every name.
     #[serde(default)]
     pub brands: Vec<String>,
-    /// Device numbers (vendor 8086) of PCI functions of the uncore, of which every server has some.
+    /// Device IDs (vendor 8086) of the uncore's PCI functions: every server has at least one of them.
     #[serde(default)]
     pub uncore_devices: Vec<u16>,
-    /// The table of events (`data/events/NAME.toml`).
+    /// Name of the table of events (`data/events/NAME.toml`); `None` if no events are known.
     pub events: Option<String>,
-    /// The register of the ways that I/O allocates in.
+    /// Register of the ways that I/O allocates in; `None` if none is publicly documented.
     pub ways_register: Option<WaysRegister>,
-    /// The switch of each root port.
+    /// DDIO switch of each root port; `None` if none is publicly documented.
     pub port_switch: Option<PortSwitch>,
-    /// What is where the switch was on earlier parts, with its source.
+    /// Meaning of the register that was the DDIO switch on earlier CPUs, with its source.
     pub no_port_switch: Option<String>,
-    /// What is known about I/O classes of service.
+    /// Description of I/O classes of service (I/O RDT), if the generation has them.
     pub io_rdt: Option<String>,
-    /// What the firmware calls the switch of the whole machine, if boards have one.
+    /// The firmware's name of the DDIO switch of the whole machine, if boards have one.
     pub firmware_switch: Option<String>,
-    /// Where a device's writes go.
+    /// Destination of a device's writes.
     pub writes_go_to: WriteDestination,
-    /// The same in words.
+    /// Description of the path of I/O data, for messages.
     pub io_path: String,
-    /// Where this was read.
+    /// Source of these facts.
     pub source: String,
 }
 
@@ -91,7 +92,7 @@ impl Generation {
             && within(self.steppings, cpu.stepping)
     }
 
-    /// Whether a CPU of its model number has the name of one of its servers.
+    /// Whether the name of a CPU contains one of [`Generation::brands`], in any case.
     #[must_use]
     pub fn names_server(&self, cpu: &CpuModel) -> bool {
         // Emerald Rapids writes its name in capitals.
@@ -100,7 +101,7 @@ impl Generation {
             || self.brands.iter().any(|brand| spelled.contains(&brand.to_lowercase()))
     }
 
-    /// The firmware's switch in words.
+    /// Sentence about the firmware's switch of the whole machine.
     #[must_use]
     pub fn describe_firmware_switch(&self) -> String {
         match &self.firmware_switch {
@@ -109,20 +110,20 @@ impl Generation {
         }
     }
 
-    /// What is known about the place of a switch that root ports do not have, to follow a statement.
+    /// Reason why root ports lack the switch, in parentheses and after a space; empty if none is known.
     #[must_use]
     pub fn describe_missing_port_switch(&self) -> String {
         self.no_port_switch.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default()
     }
 
-    /// Whether it is Intel's.
+    /// Whether the vendor is Intel.
     #[must_use]
     pub fn is_intel(&self) -> bool {
         self.vendor == "GenuineIntel"
     }
 }
 
-/// Where a device's writes go.
+/// Destination of a device's writes.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteDestination {
@@ -130,11 +131,11 @@ pub enum WriteDestination {
     Llc,
     /// Memory.
     Memory,
-    /// The last-level cache if they carry a steering tag, else memory.
+    /// The last-level cache for writes with a steering tag (TPH), memory for others.
     Steered,
 }
 
-/// Whether a control was seen to change hit rates on this generation.
+/// Result of published measurements of a control: whether it changes hit rates on a generation.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Proof {
@@ -142,13 +143,13 @@ pub enum Proof {
     Effective,
     /// Measured: it accepts writes, and hit rates stay.
     NoEffect,
-    /// Not measured here; the generation before it was, without effect.
+    /// Not measured on this generation; measured without effect on the one before.
     ExpectedNoEffect,
     /// No measurement is published.
     Unknown,
 }
 
-/// What a control is believed on.
+/// Kind of source by which a control is known.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {
@@ -158,11 +159,11 @@ pub enum SourceKind {
     Measurement,
     /// Users of a tool have reported it.
     Reports,
-    /// It is as on the generation before, as far as is known.
+    /// Inferred from the generation before.
     Inference,
 }
 
-/// Which masks of ways were written where the register was tried: no manual says what it takes.
+/// Shape of the masks of ways that were tried with the register: no manual states which it accepts.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MaskShape {
@@ -171,7 +172,7 @@ pub enum MaskShape {
 }
 
 impl MaskShape {
-    /// Whether a mask of a cache with these ways has the shape.
+    /// Whether a mask of a cache with `ways` ways has the shape.
     #[must_use]
     pub fn includes(self, mask: u64, ways: u32) -> bool {
         match self {
@@ -179,7 +180,7 @@ impl MaskShape {
         }
     }
 
-    /// The shape in words.
+    /// Description of the shape, for messages.
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {
@@ -188,59 +189,60 @@ impl MaskShape {
     }
 }
 
-/// The register of the ways that I/O allocates in.
+/// The register (MSR) of the ways that I/O allocates in.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct WaysRegister {
-    /// Its number.
+    /// MSR address.
     pub msr: u32,
-    /// How many of the top ways it holds after power-on; they stay in every mask.
+    /// Number of top ways that are set after power-on; every mask includes them.
     pub default_ways: u32,
-    /// Masks that were written where it was tried.
+    /// Shape of the masks that were tried.
     pub masks: MaskShape,
-    /// By whom.
+    /// Source of the trials.
     pub masks_source: String,
-    /// What measurements say.
+    /// Result of published measurements.
     pub proof: Proof,
-    /// What it is believed on.
+    /// Kind of source by which it is known.
     pub known_by: SourceKind,
-    /// Where this was read.
+    /// Source of these facts.
     pub source: String,
 }
 
-/// The switch of each root port.
+/// The DDIO switch of each root port: a bit of perfctrlsts_0.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PortSwitch {
     /// Offset of perfctrlsts_0 in configuration space.
     pub offset: u16,
-    /// `Use_Allocating_Flow_Wr`: set means DDIO.
+    /// `Use_Allocating_Flow_Wr`: position of the bit; set means DDIO.
     pub allocating_bit: u32,
-    /// `NoSnoopOpWrEn`: set means that writes with the attribute No Snoop do not allocate. Tools that
-    /// set it for "DDIO off" need not: without the other bit these writes do not allocate either.
+    /// `NoSnoopOpWrEn`: position of the bit; set means that writes with the attribute No Snoop do not
+    /// allocate. Tools that set it for "DDIO off" need not: without the other bit these writes do not
+    /// allocate either.
     pub no_snoop_bit: u32,
-    /// `TPHDIS`: set means that hints of devices (TPH) are ignored.
+    /// `TPHDIS`: position of the bit; set means that hints of devices (TPH) are ignored.
     pub tph_disable_bit: u32,
-    /// Device numbers of the root ports (vendor 8086) that are known to have it.
+    /// Device IDs (vendor 8086) of the root ports that are known to have the switch.
     pub devices: Vec<u16>,
-    /// What measurements say.
+    /// Result of published measurements.
     pub proof: Proof,
-    /// What it is believed on.
+    /// Kind of source by which it is known.
     pub known_by: SourceKind,
-    /// Which bits make "DDIO off", by which source.
+    /// Source for the bits that make "DDIO off".
     pub off_source: String,
-    /// Where this was read.
+    /// Source of these facts.
     pub source: String,
 }
 
 impl PortSwitch {
-    /// The bit that switching changes: the smallest documented change.
+    /// Mask of the bit that switching changes: the smallest documented change.
     #[must_use]
     pub fn bits(&self) -> u64 {
         1 << self.allocating_bit
     }
 
-    /// The bits that a journal may put back: earlier versions of this tool set `NoSnoopOpWrEn` too.
+    /// Mask of the bits that a restore may write: earlier versions of this tool set `NoSnoopOpWrEn` too.
     #[must_use]
     pub fn restorable_bits(&self) -> u64 {
         self.bits() | 1 << self.no_snoop_bit
@@ -274,7 +276,7 @@ mod tests {
         for (name, switch) in &with_switch {
             let is_measured = switch.known_by == SourceKind::Measurement;
             assert!(is_measured || switch.known_by == SourceKind::Manual, "{name}");
-            // A manual says what a bit is for; that hit rates follow is what a measurement says.
+            // A manual states the purpose of a bit; only a measurement shows that hit rates follow.
             assert_eq!(switch.proof == Proof::Effective, is_measured, "{name}");
         }
         let names: Vec<_> = with_switch.iter().map(|(name, _)| name.as_str()).collect();
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_nobody_described_has_no_generation() {
+    fn a_model_that_is_not_in_the_table_has_no_generation() {
         assert!(Generations::built_in().find(&cpu("GenuineIntel", 6, 0x9e, 0)).is_none());
         assert!(Generations::built_in().find(&cpu("HygonGenuine", 0x18, 0, 0)).is_none());
     }

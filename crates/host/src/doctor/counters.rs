@@ -1,4 +1,4 @@
-//! Whether devices and copy engines can be measured: their events are opened.
+//! Checks whether events of devices and copy engines can be counted: opens them.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use crate::machine::Host;
 use crate::monitor::Monitor;
 use crate::unavailable::Unavailable;
 
-/// Long enough to open an event.
+/// Window that is long enough to open an event.
 const TRIAL: Duration = Duration::from_millis(1);
 
-/// What there is to know about hits and misses of devices, and about copy engines.
+/// Checks events of hits and misses of devices, and those of copy engines.
 pub(super) fn events_and_engines(host: &Host) -> [Result<Option<String>, Unavailable>; 2] {
     match monitor(host) {
         Ok(monitor) => [events(host, &monitor), engines(&monitor)],
@@ -26,7 +26,7 @@ fn monitor(host: &Host) -> Result<Monitor, FileError> {
 }
 
 fn events(host: &Host, monitor: &Monitor) -> Result<Option<String>, Unavailable> {
-    match monitor.trial(host, TRIAL) {
+    match monitor.try_counting(host, TRIAL) {
         Some(Err(error)) => Err(Unavailable::from_error("", &error)),
         Some(Ok(())) if monitor.counts_device_hits() => Ok(None),
         _ => Err(unavailable_reason(monitor, "devices", "this machine has no such events")),
@@ -46,5 +46,5 @@ fn engines(monitor: &Monitor) -> Result<Option<String>, Unavailable> {
 
 fn unavailable_reason(monitor: &Monitor, about: &str, otherwise: &str) -> Unavailable {
     let found = monitor.unavailable().iter().find(|unread| unread.what.contains(about));
-    found.cloned().unwrap_or_else(|| Unavailable::absent("", otherwise))
+    found.cloned().unwrap_or_else(|| Unavailable::without_remedy("", otherwise))
 }

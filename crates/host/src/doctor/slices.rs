@@ -1,4 +1,5 @@
-//! Whether slices of the last-level cache can be told apart: their counters, and where lines lie.
+//! Checks whether slices of the last-level cache can be distinguished: their counters, and physical
+//! addresses.
 
 use super::split_remedy;
 use crate::cpu::CpuSocket;
@@ -7,13 +8,13 @@ use crate::probe_memory::ProbePageSize;
 use crate::slices::{BoxPlan, CountersError, CountingMethod, SliceMachine};
 use crate::unavailable::Unavailable;
 
-/// How slices can be told apart here.
+/// Method by which slices can be distinguished here.
 pub(super) enum SliceMethod {
-    /// The kernel counts look-ups in so many boxes.
+    /// The kernel counts look-ups in this number of boxes.
     Perf(u32),
     /// Registers of the boxes count, once they are written.
     Registers(BoxPlan),
-    /// This machine has no such counters, for this reason: latencies are left.
+    /// Latencies, because this machine has no counters of look-ups; the reason.
     Timing(String),
 }
 
@@ -28,7 +29,7 @@ pub(super) fn find_method(host: &Host) -> Result<SliceMethod, Unavailable> {
     }
 }
 
-/// What tells the slice of a line.
+/// Check of counting look-ups at slices.
 pub(super) fn look_ups(
     means: &Result<SliceMethod, Unavailable>,
 ) -> Result<Option<String>, Unavailable> {
@@ -48,7 +49,7 @@ pub(super) fn look_ups(
     }
 }
 
-/// Whether huge pages are there, and the kernel says where they lie: one is mapped and given back.
+/// Check of huge pages with known physical addresses: maps one page and releases it.
 pub(super) fn addresses(host: &Host) -> Result<Option<String>, Unavailable> {
     let sockets = crate::cpu::sockets(&host.root).unwrap_or_default();
     let cpu = sockets.first().map(CpuSocket::first_cpu).unwrap_or_default();
@@ -58,7 +59,7 @@ pub(super) fn addresses(host: &Host) -> Result<Option<String>, Unavailable> {
     }
 }
 
-/// Whether the registers of the boxes can be written, where that is needed.
+/// Check of writing the registers of the boxes, if that is needed.
 pub(super) fn writable_counters(
     means: Result<SliceMethod, Unavailable>,
     refusal: Option<String>,
@@ -66,7 +67,7 @@ pub(super) fn writable_counters(
     match (means?, refusal) {
         (SliceMethod::Perf(_), _) => Ok(Some("not needed: the kernel counts".into())),
         (SliceMethod::Registers(_), Some(reason)) | (SliceMethod::Timing(reason), _) => {
-            Err(Unavailable::absent("", reason))
+            Err(Unavailable::without_remedy("", reason))
         }
         (SliceMethod::Registers(plan), None) => {
             let registers = plan.plan.changes.len();

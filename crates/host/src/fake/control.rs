@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 impl ControlFiles for FakeMachine {
     fn read(&self, path: &str) -> Result<String, FileError> {
-        // The kernel tells no masks for I/O while it does not use them.
+        // The kernel reports no masks for I/O while it does not use them.
         if let Some(folder) = path.strip_suffix("/io_alloc_cbm")
             && self.root.read_line(&format!("{folder}/io_alloc"))? != "enabled"
         {
@@ -35,7 +35,7 @@ impl ControlFiles for FakeMachine {
             Some("schemata" | "io_alloc_cbm") => self.with_masks(path, &old, command, described)?,
             Some("io_alloc") => {
                 let new =
-                    switched(command).ok_or_else(|| self.root.error(path, Problem::Invalid))?;
+                    switch_text(command).ok_or_else(|| self.root.error(path, Problem::Invalid))?;
                 if new.trim() != old.trim() {
                     self.give_io_all_ways(path)?;
                 }
@@ -47,7 +47,7 @@ impl ControlFiles for FakeMachine {
     }
 }
 
-fn switched(command: &str) -> Option<&'static str> {
+fn switch_text(command: &str) -> Option<&'static str> {
     match command.trim() {
         "1" => Some("enabled\n"),
         "0" => Some("disabled\n"),
@@ -56,7 +56,7 @@ fn switched(command: &str) -> Option<&'static str> {
 }
 
 impl FakeMachine {
-    /// The kernel forgets the masks for I/O with every switch: they begin with all ways.
+    /// Sets the masks for I/O to all ways, as the kernel does with every switch.
     fn give_io_all_ways(&self, switch: &str) -> Result<(), FileError> {
         let folder = switch.strip_suffix("/io_alloc").unwrap_or(switch);
         let path = format!("{folder}/io_alloc_cbm");
@@ -91,7 +91,8 @@ impl FakeMachine {
                 for &(domain, mask) in &asked.masks {
                     let slot = line.masks.iter_mut().find(|slot| slot.0 == domain);
                     let slot = slot.ok_or_else(invalid)?;
-                    slot.1 = self.accepted(&asked.resource, mask, described).ok_or_else(invalid)?;
+                    slot.1 =
+                        self.accepted_mask(&asked.resource, mask, described).ok_or_else(invalid)?;
                     found = true;
                 }
             }
@@ -103,8 +104,9 @@ impl FakeMachine {
         Ok(lines.join("\n") + "\n")
     }
 
-    /// The mask that the hardware takes for the one asked, as the tree's own `info` rules.
-    fn accepted(&self, resource: &str, mask: u64, file: Option<&ControlFile>) -> Option<u64> {
+    /// The mask that the hardware accepts for a requested one, by the rules in the tree's `info` files;
+    /// `None` if it is refused.
+    fn accepted_mask(&self, resource: &str, mask: u64, file: Option<&ControlFile>) -> Option<u64> {
         let info =
             format!("sys/fs/resctrl/info/{}", if resource.is_empty() { "L3" } else { resource });
         let number = |name: &str| {

@@ -1,4 +1,4 @@
-//! Event counters of a described machine: they move with its traffic, by exact rates.
+//! Event counters of a described machine: they count its traffic, at exact rates.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::pci_config::PciConfig;
 use crate::resctrl::MaskLine;
 use crate::uncore::{Count, CounterRequest, UncoreCounters, Window};
 
-/// Where the mask of I/O ways is.
+/// MSR address of the mask of I/O ways.
 const IIO_LLC_WAYS: u32 = 0xc8b;
 /// The root port's switch: offset, and the bit that means DDIO.
 const PORT_SWITCH: (u16, u32) = (0x180, 1 << 7);
 
-/// Counters that move with the described traffic. A window passes without waiting.
+/// Counters that count the described traffic. A window passes without waiting.
 #[derive(Clone, Debug)]
 pub(super) struct FakeCounters {
     pub(super) machine: FakeMachine,
@@ -60,7 +60,7 @@ impl UncoreCounters for FakeCounters {
 }
 
 impl FakeCounters {
-    /// What one box counts each second. An encoding that the description does not list counts nothing.
+    /// Count of one box in a second. An encoding that the description does not list counts nothing.
     fn per_second(&self, request: &CounterRequest) -> u64 {
         let (unit, number) = split_box_name(&request.unit);
         let matches = |event: &&DescribedEvent| {
@@ -88,7 +88,7 @@ impl FakeCounters {
 
     fn lines(&self, traffic: &DescribedTraffic, what: TrafficQuantity) -> u64 {
         let write_hit = self.hit_percent(traffic);
-        // Reads find what the CPU has left in its caches as well.
+        // Reads also hit lines that the CPU has left in its caches.
         let read_hit = (write_hit + 20).min(100);
         let (lines, percent) = match what {
             TrafficQuantity::WriteHits => (traffic.write_lines_per_s, write_hit),
@@ -156,7 +156,7 @@ pub(super) fn split_box_name(name: &str) -> (&str, u64) {
     }
 }
 
-/// The part of `total` that box `number` counts: equal parts, the rest at the first boxes.
+/// Share of `total` that box `number` counts: equal shares, the remainder at the first boxes.
 fn share(total: u64, number: u64, boxes: u64) -> u64 {
     total / boxes + u64::from(number < total % boxes)
 }

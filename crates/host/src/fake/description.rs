@@ -1,4 +1,4 @@
-//! `registers.toml`: how the registers of a described machine behave.
+//! Format of `registers.toml`, which describes the registers, control files and traffic of a machine.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::slices::SliceDescription;
 #[serde(deny_unknown_fields, default)]
 pub struct MachineDescription {
     pub(super) msr: MsrDescription,
-    /// What reads beyond the first 64 bytes of configuration space give.
+    /// Answer to reads beyond the first 64 bytes of configuration space.
     pub(super) extended_config: RegisterAnswer,
     pub(super) pci: Vec<PciRegister>,
     pub(super) control: Vec<ControlFile>,
@@ -23,16 +23,16 @@ pub struct MachineDescription {
 }
 
 impl MachineDescription {
-    /// Reads a description.
+    /// Parses a description.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason why the text is not valid.
     pub fn parse(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| error.message().to_owned())
     }
 }
 
-/// The msr driver and what it reaches.
+/// The msr driver and its registers.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct MsrDescription {
@@ -50,7 +50,7 @@ pub(super) struct MsrRegister {
     pub(super) behaviour: RegisterBehaviour,
 }
 
-/// Who shares a register.
+/// Scope of a register: shared by the CPUs of a socket, or one for each CPU.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum RegisterScope {
@@ -67,7 +67,7 @@ pub(super) struct PciRegister {
     pub(super) behaviour: RegisterBehaviour,
 }
 
-/// What reads and writes of a register do.
+/// Behaviour of a register on reads and writes.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct RegisterBehaviour {
@@ -79,11 +79,11 @@ pub(super) struct RegisterBehaviour {
     pub(super) sticky: u64,
     /// A write that touches other bits is a fault.
     pub(super) strict: bool,
-    /// A read leaves it zero.
+    /// A read sets the register to zero.
     pub(super) clear_on_read: bool,
 }
 
-/// How a driver or register answers.
+/// Answer of a driver or register to an access.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum RegisterAnswer {
@@ -94,18 +94,18 @@ pub(super) enum RegisterAnswer {
     Eio,
     Short,
     Ignored,
-    /// Reads are all ones and writes vanish, as where a device is gone.
+    /// Reads give all ones and writes have no effect, as if a device was removed.
     Dead,
 }
 
-/// A control file that is not just a file.
+/// A control file whose behaviour differs from a plain file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ControlFile {
     pub(super) path: String,
     #[serde(default)]
     pub(super) write: RegisterAnswer,
-    /// Masks that become others.
+    /// Masks that the hardware replaces by others.
     #[serde(default)]
     pub(super) widened: Vec<WidenedMask>,
 }
@@ -117,7 +117,7 @@ pub(super) struct WidenedMask {
     pub(super) becomes: u64,
 }
 
-/// What devices do at one socket, and what decides whether they hit.
+/// Traffic of devices at one socket, and the control that its hit rate follows.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DescribedTraffic {
@@ -127,17 +127,18 @@ pub(super) struct DescribedTraffic {
     pub(super) read_lines_per_s: u64,
     #[serde(default)]
     pub(super) follows: HitRateControl,
-    /// Percent of writes that hit with no way, and more for each way that the control gives.
+    /// Hit rate of writes in percent without a way.
     pub(super) hit_percent: u64,
+    /// Increase of the hit rate in percent for each way that the control gives.
     #[serde(default)]
     pub(super) hit_percent_per_way: u64,
 }
 
-/// The control that hit rates obey.
+/// Control that hit rates follow.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum HitRateControl {
-    /// Nothing changes them.
+    /// No control changes the hit rates.
     #[default]
     Nothing,
     /// The root port's switch.
@@ -148,7 +149,7 @@ pub(super) enum HitRateControl {
     IoAlloc,
 }
 
-/// What an event counts at this machine, in the hardware's own encoding.
+/// An event of this machine in the hardware's encoding, and the traffic that it counts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DescribedEvent {
@@ -158,12 +159,13 @@ pub(super) struct DescribedEvent {
     #[serde(default)]
     pub(super) config1: u64,
     pub(super) counts: Vec<TrafficQuantity>,
-    /// Only the traffic of this root port, and only at the box of this number.
+    /// Root port whose traffic is counted; `None` for all.
     #[serde(default)]
     pub(super) port: Option<String>,
+    /// Number of the only box that counts; `None` for all.
     #[serde(default)]
     pub(super) only_box: Option<u64>,
-    /// Bytes of one count, where it is not a line.
+    /// Bytes that one count stands for; by default a line.
     #[serde(default = "line")]
     pub(super) bytes: u64,
 }
@@ -172,7 +174,7 @@ fn line() -> u64 {
     units::LINE_BYTES
 }
 
-/// What can be counted.
+/// Kind of traffic that an event counts.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum TrafficQuantity {

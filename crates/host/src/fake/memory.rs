@@ -48,7 +48,7 @@ impl MemorySource for FakeMachine {
     }
 }
 
-/// Nodes of described machines: two sockets.
+/// Greatest number of NUMA nodes of described machines.
 const MOST_NODES: u32 = 4;
 
 impl FakeMachine {

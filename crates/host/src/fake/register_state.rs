@@ -1,4 +1,4 @@
-//! What was written to the registers of a described machine, kept in its tree.
+//! Values written to the registers of a described machine, kept in its tree.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(super) fn read(root: &Root) -> Result<RegisterState, FileError> {
     }
 }
 
-/// A machine as described has no state file.
+/// Writes the values; without any the file is removed.
 pub(super) fn write(root: &Root, state: &RegisterState) -> Result<(), FileError> {
     if state.is_empty() {
         return root.remove(STATE);

@@ -1,4 +1,4 @@
-//! Slices of a described machine: its function, and the boxes that count look-ups.
+//! Slices of a described machine: the slice function, and the boxes that count look-ups.
 
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -18,28 +18,28 @@ use crate::error::{FileError, Problem};
 use crate::root::Root;
 use crate::uncore::{CounterRequest, RunningCounters};
 
-/// What a machine's slices do.
+/// Description of a machine's slices: function, counters, disturbance and latencies.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SliceDescription {
     /// The file of the tree that states the function.
     table: String,
-    /// A look-up, in the encoding of the hardware.
+    /// Event that counts look-ups, in the encoding of the hardware.
     counts: LookupEvent,
     registers: Option<FakeBoxRegisters>,
-    /// Share of questions during which another program keeps another slice busy.
+    /// Share of accesses during which another program keeps another slice twice as busy.
     #[serde(default)]
     pub(super) wrong_share: f64,
-    /// Share of questions during which it keeps another slice just as busy.
+    /// Share of accesses during which another program keeps another slice just as busy.
     #[serde(default)]
     pub(super) unclear_share: f64,
-    /// Most look-ups of others that each box sees during a question.
+    /// Greatest number of look-ups by other programs that each box counts during the accesses.
     #[serde(default)]
     pub(super) stray_look_ups: u32,
     pub(super) latency: LatencyDescription,
-    /// Pages lie anywhere below two to this power.
+    /// Number of physical address bits: pages lie anywhere below two to this power.
     pub(super) memory_bits: u32,
-    /// What the kernel's page map answers.
+    /// Answer of the kernel's page map.
     #[serde(default)]
     pub(super) pagemap: RegisterAnswer,
     pub(super) seed: u64,
@@ -54,7 +54,7 @@ struct LookupEvent {
     config1: u64,
 }
 
-/// Registers of boxes, and what they hold when they count.
+/// Registers of boxes, and their values when the boxes count.
 #[derive(Clone, Debug, Deserialize)]
 struct FakeBoxRegisters {
     /// The first register of each box.
@@ -72,14 +72,14 @@ struct FakeBoxRegisters {
     behaviour: RegisterBehaviour,
 }
 
-/// Cores and slices on the same tiles of a grid.
+/// Latencies of a grid whose tiles have a core and a slice each.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LatencyDescription {
     pub(super) base_cycles: f64,
     pub(super) hop_cycles: f64,
     pub(super) columns: u32,
-    /// Loads differ by up to this, evenly.
+    /// Greatest deviation of a load's latency, evenly distributed.
     pub(super) jitter_cycles: f64,
     /// Share of loads that something delays by 200 cycles.
     #[serde(default)]
@@ -90,7 +90,7 @@ pub(super) struct LatencyDescription {
 /// a table the lower address bits alone choose the slice.
 const MEMORY_BITS: RangeInclusive<u32> = 32..=ADDRESS_BITS + 5;
 
-/// The function's file; the same keys as a table that was recovered.
+/// File of the slice function; the keys are those of a recovered table.
 #[derive(Deserialize)]
 struct SliceFunctionFile {
     part: String,
@@ -101,7 +101,7 @@ struct SliceFunctionFile {
     base: Vec<u16>,
 }
 
-/// Slices at work.
+/// Slices of a machine: description, function, and state.
 #[derive(Debug)]
 pub(super) struct SliceBoxes {
     pub(super) described: SliceDescription,
@@ -109,7 +109,7 @@ pub(super) struct SliceBoxes {
     moving: Mutex<SliceState>,
 }
 
-/// What changes while lines are accessed.
+/// State that changes while lines are accessed.
 #[derive(Debug)]
 pub(super) struct SliceState {
     /// The processor that accesses lines, its core and its socket.
@@ -118,9 +118,9 @@ pub(super) struct SliceState {
     pub(super) socket: u64,
     /// Look-ups of each slice of that socket.
     pub(super) look_ups: Vec<u64>,
-    /// What the counters of the registers hold.
+    /// Values of the counter registers.
     pub(super) counters: Vec<u64>,
-    /// Which of them count; unknown after a write.
+    /// Whether each counter counts; `None` (unknown) after a write.
     pub(super) counting: Option<Vec<bool>>,
     pub(super) random: Xoshiro256PlusPlus,
 }
@@ -130,7 +130,7 @@ impl SliceState {
         self.uniform() < share
     }
 
-    /// From 0 to 1.
+    /// A random number from 0 to 1.
     pub(super) fn uniform(&mut self) -> f64 {
         (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -150,7 +150,7 @@ impl SliceBoxes {
         Self { described: described.clone(), function: OnceLock::new(), moving: Mutex::new(moving) }
     }
 
-    /// Reads the function, which only those who access lines need.
+    /// Reads the slice function, which only accesses to lines need.
     pub(super) fn load(&self, root: &Root) -> Result<(), FileError> {
         let path = self.described.table.as_str();
         let wrong = |message: String| root.error(path, Problem::Other(message));
@@ -189,7 +189,7 @@ impl SliceBoxes {
         function.slice(LineAddr::of_byte(physical_address)) as usize
     }
 
-    /// The boxes' control registers as registers like all others.
+    /// Descriptions of the boxes' control registers.
     pub(super) fn control_registers(&self) -> Vec<MsrRegister> {
         let Some(boxes) = &self.described.registers else { return Vec::new() };
         let mut behaviour = boxes.behaviour.clone();
@@ -220,7 +220,7 @@ impl SliceBoxes {
         registers
     }
 
-    /// What the counter at this address holds, if it is one.
+    /// Value of the counter at an MSR address; `None` if the address is not that of a counter.
     pub(super) fn counter(
         &self,
         cpu: CpuId,
@@ -236,7 +236,7 @@ impl SliceBoxes {
         Some(if same_socket { counted } else { 0 })
     }
 
-    /// A register was written.
+    /// Marks as unknown which counters count, after a register was written.
     pub(super) fn forget_counting(&self) {
         self.state().counting = None;
     }
@@ -256,7 +256,8 @@ impl FakeMachine {
         boxes.first.iter().map(counts).collect()
     }
 
-    /// Which slice each request counts look-ups of, if that is what it does.
+    /// Starts counting the requests: each that encodes a look-up counts those of its slice, others
+    /// nothing.
     pub(super) fn running(
         &self,
         requests: &[CounterRequest],

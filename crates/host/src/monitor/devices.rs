@@ -1,49 +1,49 @@
 //! The devices whose bytes a part of an I/O stack counts.
 //!
 //! Source: Intel Xeon Scalable uncore performance guide (IIO): part N counts the root port with device
-//! number N on the stack's bus. On later parts the board decides, which nothing tells. Devices behind
-//! a VMD have a domain of their own and no stack that the kernel names.
+//! number N on the stack's bus. On later CPUs the board decides, and no interface
+//! reports it. Devices behind a VMD have a PCI domain of their own and no stack that the kernel names.
 
 use serde::Serialize;
 
 use crate::machine::Host;
-use crate::pci::{Function, FunctionKind, Tree, device_names};
+use crate::pci::{FunctionKind, PciFunction, Tree, device_names};
 use crate::pci_address::Bdf;
 
-/// Parts of a stack where they are root ports.
+/// Number of parts of a stack if parts are root ports.
 const PARTS: u8 = 4;
 
 /// A device behind a port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PortDevice {
-    /// Its address.
+    /// PCI address.
     pub bdf: Bdf,
-    /// Names of its interfaces, controllers or disks.
+    /// Names of the device's interfaces, controllers or disks.
     pub names: Vec<String>,
 }
 
-/// How far it is known which devices a part counts.
+/// Scope of the devices that are listed with a part of an I/O stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CountedDevices {
-    /// All of them are behind the part's root port.
+    /// The devices are behind the part's root port.
     Port,
-    /// They are those of the whole stack: the part counts some of them.
+    /// The devices are those of the whole stack: the part counts some of them.
     #[default]
     Stack,
 }
 
-/// A device, and where its way up meets the root complex.
+/// A device, and the function of the root complex above it.
 struct AttachedDevice {
     device: PortDevice,
     top: Bdf,
-    /// Whether that is a root port, and not the device itself.
+    /// Whether `top` is a root port, and not the device itself.
     below_port: bool,
 }
 
 impl AttachedDevice {
-    /// The part that counts it where parts are root ports; chipset and root complex have none of
-    /// their own.
+    /// Number of the part that counts the device if parts are root ports; `None` for devices of chipset
+    /// and root complex.
     fn part(&self) -> Option<u32> {
         let is_of_stack = self.below_port && self.top.device < PARTS && self.top.function == 0;
         is_of_stack.then(|| u32::from(self.top.device))
@@ -55,8 +55,9 @@ impl AttachedDevice {
 pub(super) struct StackDevices(Vec<AttachedDevice>);
 
 impl StackDevices {
+    /// Finds the devices that move data, and the function of the root complex above each.
     pub(super) fn from_tree(host: &Host, tree: &Tree) -> Self {
-        let attached = |function: &Function| {
+        let attached = |function: &PciFunction| {
             // Without its root port a device has no stack either.
             let path = tree.bridges_to_root(host.config.as_ref(), function.bdf).ok()?;
             let top = path.last().map_or(function.bdf, |root| root.bdf);
@@ -77,7 +78,7 @@ impl StackDevices {
         Self(tree.functions().filter_map(attached).collect())
     }
 
-    /// The devices that a part of the stack with this root bus counts.
+    /// The devices that a part of the stack with a root bus counts, and their scope.
     pub(super) fn devices_of_part(
         &self,
         bus: &str,

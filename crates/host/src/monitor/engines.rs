@@ -1,4 +1,4 @@
-//! Copy engines (DSA): what each device moves, and requests to its work queues.
+//! Copy engines (DSA): bytes that each device moves, and requests to its work queues.
 //!
 //! They have event sources of their own beside the uncore's. Where the kernel refuses them, all other
 //! metrics are measured without them.
@@ -18,7 +18,7 @@ use crate::uncore::{Count, EventTable, Role, Window, count_boxes};
 const UNIT: &str = "dsa";
 const DEVICES: &str = "sys/bus/dsa/devices";
 const WHAT: &str = "copy engines (DSA)";
-/// Long enough to open an event.
+/// Window that is long enough to open an event.
 const TRIAL: Duration = Duration::from_millis(1);
 
 /// One copy engine in one window.
@@ -26,11 +26,11 @@ const TRIAL: Duration = Duration::from_millis(1);
 pub struct EngineSample {
     /// The device, like `dsa0`.
     pub device: String,
-    /// Its NUMA node, where the driver says.
+    /// NUMA node; `None` if the driver does not report it.
     pub node: Option<u32>,
-    /// Bytes that came in each second.
+    /// Bytes read by the engine, each second.
     pub inbound_bytes_per_s: f64,
-    /// Bytes that went out each second.
+    /// Bytes written by the engine, each second.
     pub outbound_bytes_per_s: f64,
     /// Requests to shared work queues each second.
     pub shared_requests_per_s: f64,
@@ -38,7 +38,8 @@ pub struct EngineSample {
     pub dedicated_requests_per_s: f64,
 }
 
-/// Adds what engines can count here; why not goes to `unavailable`.
+/// Adds the events of copy engines to a plan; if they cannot be counted, the reason is added to
+/// `unavailable`.
 pub(super) fn add(
     host: &Host,
     sockets: &[CpuSocket],
@@ -46,7 +47,7 @@ pub(super) fn add(
     unavailable: &mut Vec<Unavailable>,
 ) {
     if count_boxes(&host.root, UNIT) == 0 {
-        unavailable.extend(without_source(&host.root));
+        unavailable.extend(missing_event_source(&host.root));
         return;
     }
     let table = EventTable::named(UNIT).expect("the table of the copy engine is built in");
@@ -60,20 +61,20 @@ pub(super) fn add(
     }
 }
 
-/// Engines of a plan.
+/// Number of copy engines in a plan.
 pub(super) fn count(plan: &CountingPlan) -> usize {
     let of_engines = plan.meanings.iter().filter(|meaning| is_of_engine(meaning));
     of_engines.map(|meaning| meaning.unit).collect::<BTreeSet<_>>().len()
 }
 
-/// Engines without an event source; nothing where there are none.
-fn without_source(root: &Root) -> Option<Unavailable> {
+/// The reason why copy engines cannot be counted if the kernel lists them without an event source.
+fn missing_event_source(root: &Root) -> Option<Unavailable> {
     let devices = root.list(DEVICES).unwrap_or_default();
     let is_engine = |name: &String| name.strip_prefix(UNIT).is_some_and(is_number);
     devices.iter().any(is_engine).then(|| {
-        Unavailable::absent(
+        Unavailable::without_remedy(
             WHAT,
-            "this kernel offers no event source for them: it takes Linux 5.13 or newer with \
+            "this kernel offers no event source for them: it needs Linux 5.13 or newer with \
              CONFIG_INTEL_IDXD_PERFMON",
         )
     })
@@ -83,7 +84,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Each engine's counts as rates.
+/// Converts the counts of each engine to rates.
 pub(super) fn samples(root: &Root, plan: &CountingPlan, counted: &Window) -> Vec<EngineSample> {
     let seconds = counted.elapsed.as_secs_f64().max(1e-9);
     let of_engines = plan.meanings.iter().zip(&counted.groups).filter(|(m, _)| is_of_engine(m));
@@ -113,7 +114,7 @@ pub(super) fn samples(root: &Root, plan: &CountingPlan, counted: &Window) -> Vec
     numbers.into_iter().map(sample).collect()
 }
 
-/// Whether a group of events is an engine's: it says nothing about a socket.
+/// Whether a group of events is a copy engine's, and so not a metric of a socket.
 pub(super) fn is_of_engine(meaning: &GroupMeaning) -> bool {
     meaning.metric.starts_with(UNIT)
 }

@@ -1,4 +1,4 @@
-//! Which events to open on which boxes.
+//! The events to count, on which boxes, through which CPUs.
 
 use super::devices::{CountedDevices, PortDevice, StackDevices};
 use crate::cpu::{CpuId, CpuSocket, PackageId};
@@ -8,10 +8,10 @@ use crate::uncore::{
     CounterRequest, EventMetric, EventTable, Formats, Role, TableEvent, UncoreBox, boxes,
 };
 
-/// The metric of an I/O stack's parts.
+/// Name of the metric of the parts of I/O stacks.
 pub(super) const PORTS: &str = "iio";
 
-/// What a group of events counts.
+/// Meaning of a group of events: metric, socket, box and role of each event.
 #[derive(Clone, Debug)]
 pub(super) struct GroupMeaning {
     pub(super) metric: String,
@@ -27,7 +27,7 @@ pub(super) struct GroupMeaning {
     pub(super) devices: Vec<PortDevice>,
 }
 
-/// Groups of events, and what each counts.
+/// Groups of events, and the meaning of each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CountingPlan {
     pub(super) requests: Vec<Vec<CounterRequest>>,
@@ -35,7 +35,7 @@ pub(super) struct CountingPlan {
 }
 
 impl CountingPlan {
-    /// What of the table this machine can count; the rest goes to `unavailable`.
+    /// Plans the metrics of a table that this machine can count; the others are added to `unavailable`.
     pub(super) fn for_sockets(
         root: &Root,
         table: &EventTable,
@@ -53,7 +53,7 @@ impl CountingPlan {
         plan
     }
 
-    /// Names the devices of each part of an I/O stack.
+    /// Sets the devices of each part of an I/O stack.
     pub(super) fn name_devices(&mut self, known: &StackDevices, parts_are_devices: bool) {
         for meaning in &mut self.meanings {
             let Some(bus) = meaning.bus.as_deref().filter(|_| meaning.metric == PORTS) else {
@@ -64,6 +64,7 @@ impl CountingPlan {
         }
     }
 
+    /// Whether the plan contains a metric.
     pub(super) fn has(&self, metric: &str) -> bool {
         self.meanings.iter().any(|meaning| meaning.metric == metric)
     }
@@ -94,11 +95,11 @@ impl CountingPlan {
             let formats = Formats::read(root, &unit.name)
                 .map_err(|error| Unavailable::from_error(what, &error))?;
             for socket in sockets {
-                let readers =
-                    readers(metric, unit, socket).map_err(|why| Unavailable::absent(what, why))?;
+                let readers = readers(metric, unit, socket)
+                    .map_err(|why| Unavailable::without_remedy(what, why))?;
                 for cpu in readers {
                     let requests = encode(metric, unit, &formats, cpu)
-                        .map_err(|reason| Unavailable::absent(what, reason))?;
+                        .map_err(|reason| Unavailable::without_remedy(what, reason))?;
                     self.requests.push(requests);
                     self.meanings.push(meaning(root, metric, unit, socket.id));
                 }
@@ -122,10 +123,10 @@ fn encode(
     metric.events.iter().map(request).collect()
 }
 
-/// The logical CPUs that together read a box of all of a socket: one, or one on each die.
+/// The logical CPUs that together read a box of the whole socket: one, or one on each die.
 ///
 /// # Errors
-/// The reason why a part of the socket would pass for the whole.
+/// If the counts of one die would be reported as those of the socket.
 fn readers(
     metric: &EventMetric,
     unit: &UncoreBox,

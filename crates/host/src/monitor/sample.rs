@@ -1,4 +1,4 @@
-//! What one window showed.
+//! A sample: the rates of one window of time.
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,17 +11,17 @@ use super::plan::{CountingPlan, GroupMeaning, PORTS};
 use crate::cpu::PackageId;
 use crate::uncore::{Count, Role, Window};
 
-/// Hits and misses of one kind of request, counted at the same times.
+/// Hits and misses of one kind of device request, counted at the same times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HitMiss {
-    /// Lines that were in the LLC.
+    /// Requests whose line was in the LLC.
     pub hits: u64,
-    /// Lines that were not.
+    /// Requests whose line was not in the LLC.
     pub misses: u64,
 }
 
 impl HitMiss {
-    /// Percent of requests that hit; nothing without requests.
+    /// Hit rate in percent; `None` without requests.
     #[must_use]
     pub fn hit_percent(self) -> Option<f64> {
         let all = self.hits.saturating_add(self.misses);
@@ -29,39 +29,39 @@ impl HitMiss {
     }
 }
 
-/// One socket in one window.
+/// Counts and rates of a socket in a window. A metric that cannot be counted is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SocketSample {
     /// The socket.
     pub socket: PackageId,
-    /// Full-line writes of devices.
+    /// Full-line writes of devices, in lines.
     pub pcie_write: Option<HitMiss>,
-    /// Partial writes of devices, which count a line each.
+    /// Partial writes of devices, each counted as a line.
     pub pcie_partial_write: Option<HitMiss>,
-    /// Reads of devices.
+    /// Reads of devices, in lines.
     pub pcie_read: Option<HitMiss>,
     /// Bytes read from DRAM each second.
     pub dram_read_bytes_per_s: Option<f64>,
     /// Bytes written to DRAM each second.
     pub dram_write_bytes_per_s: Option<f64>,
-    /// The smallest part of the window that any of these counters ran.
+    /// Smallest share of the window in which any of these counters ran, 0 to 1.
     pub running_share: Option<f64>,
 }
 
-/// One PCIe port in one window.
+/// Bandwidth of a PCIe port (a part of an I/O stack) in a window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PciePortSample {
     /// The socket.
     pub socket: PackageId,
-    /// The I/O stack.
+    /// Number of the I/O stack.
     pub stack: u32,
     /// The part of the stack: the root port's device number on Skylake and Cascade Lake.
     pub part: u32,
-    /// The stack's root bus, if the kernel names it.
+    /// Root bus of the stack, like `0000:16`; `None` if the kernel does not name it.
     pub bus: Option<String>,
-    /// Whether `devices` are those of the port, or of the whole stack.
+    /// Scope of `devices`: the port, or the whole stack.
     pub devices_of: CountedDevices,
-    /// The devices whose bytes these are; nothing where the kernel names no bus.
+    /// Devices whose bytes are counted; empty if the kernel does not name the bus.
     pub devices: Vec<PortDevice>,
     /// Bytes that devices read each second.
     pub read_bytes_per_s: f64,
@@ -69,31 +69,31 @@ pub struct PciePortSample {
     pub write_bytes_per_s: f64,
 }
 
-/// What a control group holds of an LLC.
+/// Occupancy of a last-level cache by a control group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Occupancy {
-    /// The control group; a monitoring group has it before its name, like `web/worker`.
+    /// Name of the control group; for a monitoring group both names, like `web/worker`.
     pub group: String,
     /// The cache, by resctrl's domain.
     pub domain: u32,
-    /// Bytes.
+    /// Bytes of the cache that the group occupies.
     pub bytes: u64,
 }
 
-/// One window.
+/// All counts and rates of one window of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MonitorSample {
-    /// When it ended: seconds since 1970.
+    /// End of the window, in seconds since 1970.
     pub time_unix_s: f64,
-    /// Its length in milliseconds, as the counters ran.
+    /// Time in milliseconds in which the counters were enabled.
     pub window_ms: f64,
     /// Sockets.
     pub sockets: Vec<SocketSample>,
-    /// Ports, where the I/O stacks can be counted.
+    /// PCIe ports; empty if I/O stacks cannot be counted.
     pub ports: Vec<PciePortSample>,
-    /// Copy engines, where they can be counted.
+    /// Copy engines (DSA); empty if they cannot be counted.
     pub engines: Vec<EngineSample>,
-    /// Control groups and the monitoring groups in them, where monitoring exists.
+    /// Occupancy of control groups and their monitoring groups; empty without monitoring.
     pub occupancy: Vec<Occupancy>,
 }
 
@@ -107,8 +107,8 @@ impl RoleSums {
         self.by_role.get(&role).copied()
     }
 
-    /// Where a generation counts all and misses, a hit is the difference. Both were counted in one
-    /// group, but scaling can still put a few more misses than requests there.
+    /// Hits and misses. If a generation counts all requests and misses, the hits are the difference. Both
+    /// were counted in one group, but scaling can still give a few more misses than requests: then 0.
     fn hit_miss(&self) -> HitMiss {
         let misses = self.get(Role::Miss).unwrap_or(0);
         let hits = self.get(Role::Hit);
@@ -161,7 +161,7 @@ fn now_unix_s() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |elapsed| elapsed.as_secs_f64())
 }
 
-/// Lines are counted as lines, everything else as bytes.
+/// Sums by role: DRAM accesses in bytes, other events as counted.
 fn sums<'a>(groups: impl Iterator<Item = (&'a GroupMeaning, &'a Vec<Count>)>) -> RoleSums {
     let mut sums = RoleSums::default();
     for (meaning, counts) in groups {

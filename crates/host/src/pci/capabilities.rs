@@ -1,9 +1,9 @@
-//! The capabilities of a function, and the part of configuration space that each takes.
+//! The capabilities of a function, and the range of configuration space that each occupies.
 //!
 //! Source: PCI Express base specification, "PCI-compatible Configuration Registers" and "PCI Express
-//! Extended Capabilities". A list tells where a capability begins. Its length is in its own header
-//! (vendor-specific ones) or follows from its kind; one of any other kind is taken to reach to the
-//! next one.
+//! Extended Capabilities". A list gives the offset of each capability. Its length is in its own header
+//! (vendor-specific ones) or follows from its kind; a capability of any other kind is assumed to reach
+//! to the next one.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use units::narrow::{low_u8, low_u16};
 const POINTER: u16 = 0x34;
 /// The end of the header that every function has.
 const HEADER_BYTES: u16 = 0x40;
-/// Where extended capabilities begin, and configuration space ends.
+/// Offset of the first extended capability, and end of configuration space.
 const EXTENDED: u16 = 0x100;
 const END: u16 = 0x1000;
 /// More capabilities than fit between the header and 256 bytes are a loop.
@@ -28,14 +28,14 @@ const VENDOR_SPECIFIC: u16 = 0x0b;
 const ACCESS_CONTROL: u16 = 0x0d;
 const DESIGNATED_VENDOR_SPECIFIC: u16 = 0x23;
 
-/// A part of configuration space that has a meaning of its own.
+/// A capability: a range of configuration space whose meaning the specification defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capability {
-    /// Where it begins.
+    /// Offset of its first byte.
     pub offset: u16,
-    /// Bytes that it takes at most.
+    /// Upper bound of its length in bytes.
     pub bytes: u16,
-    /// Its kind, as the specification numbers it.
+    /// Capability ID, as the specification numbers it; 0 for the header of the function.
     pub id: u16,
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for Capability {
     }
 }
 
-/// The first capability of a kind below 256 bytes.
+/// Offset of the first standard capability (below 256 bytes) with an ID; `None` if there is none.
 ///
 /// # Errors
 /// If configuration space cannot be read, or the list is a loop.
@@ -70,7 +70,7 @@ pub(super) fn find_standard(
     Ok(list.into_iter().find(|(_, id)| *id == kind).map(|(offset, _)| offset))
 }
 
-/// The capability that an offset lies in; nothing if the offset belongs to none.
+/// The capability that an offset lies in; `None` if the offset belongs to none.
 ///
 /// # Errors
 /// If configuration space cannot be read, or a list is a loop.
@@ -97,7 +97,7 @@ pub fn capability_at(
     Ok(all.into_iter().find(|capability| capability.holds(offset)))
 }
 
-/// Capabilities that reach to the next one, the last of them to `end`.
+/// Capabilities with the lengths that reach to the next one, and to `end` for the last.
 fn with_lengths(list: impl Iterator<Item = (u16, u16)>, end: u16) -> Vec<Capability> {
     let mut list: Vec<(u16, u16)> = list.collect();
     list.sort_unstable();
@@ -108,7 +108,7 @@ fn with_lengths(list: impl Iterator<Item = (u16, u16)>, end: u16) -> Vec<Capabil
         .collect()
 }
 
-/// Offset and kind of each capability below 256 bytes.
+/// Offset and ID of each standard capability (below 256 bytes).
 fn standard_list(config: &dyn PciConfig, function: Bdf) -> Result<Vec<(u16, u8)>, FileError> {
     let mut list = Vec::new();
     let mut at = (read_answering(config, function, POINTER)? & 0xfc) as u16;
@@ -123,7 +123,7 @@ fn standard_list(config: &dyn PciConfig, function: Bdf) -> Result<Vec<(u16, u8)>
     Err(loop_error(function))
 }
 
-/// Offset and kind of each extended capability.
+/// Offset and ID of each extended capability.
 fn extended_list(config: &dyn PciConfig, function: Bdf) -> Result<Vec<(u16, u16)>, FileError> {
     let mut list = Vec::new();
     let mut at = EXTENDED;
@@ -141,7 +141,7 @@ fn extended_list(config: &dyn PciConfig, function: Bdf) -> Result<Vec<(u16, u16)
     Err(loop_error(function))
 }
 
-/// A register of a list; all ones are no part of one, but a function that does not answer.
+/// Reads a register of a capability list. All ones is an error: the function does not answer.
 fn read_answering(config: &dyn PciConfig, function: Bdf, offset: u16) -> Result<u32, FileError> {
     match config.read(function, offset)? {
         u32::MAX => Err(FileError::new(crate::pci_config::file(function), Problem::NoAnswer)),
@@ -149,11 +149,12 @@ fn read_answering(config: &dyn PciConfig, function: Bdf, offset: u16) -> Result<
     }
 }
 
+/// Error of a capability list that is a loop.
 fn loop_error(function: Bdf) -> FileError {
     FileError::new(crate::pci_config::file(function), Problem::Loop)
 }
 
-/// The length that header or kind tell; nothing where they do not.
+/// Length in bytes that the capability's header or kind declares; `None` if neither does.
 fn declared_length(
     config: &dyn PciConfig,
     function: Bdf,
@@ -162,9 +163,9 @@ fn declared_length(
     let word = |offset: u16| read_answering(config, function, capability.offset + offset);
     Ok(match capability.id {
         VENDOR_SPECIFIC | DESIGNATED_VENDOR_SPECIFIC => {
-            let told = (word(4)? >> 20) as u16;
-            // A length of nothing is a header that is not understood.
-            (told > 0).then_some(told)
+            let declared = (word(4)? >> 20) as u16;
+            // A length of 0 is a header that is not understood.
+            (declared > 0).then_some(declared)
         }
         ADVANCED_ERROR_REPORTING => {
             // Later versions may log TLP prefixes behind the root port's registers.

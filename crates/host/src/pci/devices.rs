@@ -1,6 +1,6 @@
-//! What is below root ports: the bridges on the way, and the names that people use.
+//! Devices below root ports: the bridges above a device, and the names of its interfaces and disks.
 
-use super::{Function, FunctionKind, PortType, Tree, express};
+use super::{FunctionKind, PciFunction, PortType, Tree, express};
 use crate::pci_address::Bdf;
 use crate::pci_config::PciConfig;
 use crate::root::Root;
@@ -11,13 +11,13 @@ impl Tree {
     /// complex.
     ///
     /// # Errors
-    /// The reason why its root port is not known.
+    /// If a bridge on the path cannot be read, or the path ends at a port of a switch.
     pub(crate) fn bridges_to_root(
         &self,
         config: &dyn PciConfig,
         bdf: Bdf,
-    ) -> Result<Vec<&Function>, Unavailable> {
-        let unknown = |reason| Unavailable::absent(format!("root port of {bdf}"), reason);
+    ) -> Result<Vec<&PciFunction>, Unavailable> {
+        let unknown = |reason| Unavailable::without_remedy(format!("root port of {bdf}"), reason);
         let path = self.path_up(bdf).map_err(|error| unknown(error.to_string()))?;
         match path.last().filter(|top| is_of_switch(config, top)) {
             Some(top) => Err(unknown(format!(
@@ -29,17 +29,18 @@ impl Tree {
     }
 }
 
-/// Whether a bridge says that it is no root port. Without privilege it does not say.
-fn is_of_switch(config: &dyn PciConfig, bridge: &Function) -> bool {
+/// Whether a bridge reports that it is a port of a switch. Without privilege its type cannot be read,
+/// and the answer is no.
+fn is_of_switch(config: &dyn PciConfig, bridge: &PciFunction) -> bool {
     let link = express(config, bridge.bdf).ok().flatten();
     link.is_some_and(|link| {
         matches!(link.port_type, PortType::SwitchUpstream | PortType::SwitchDownstream)
     })
 }
 
-/// Names of a device's interfaces, controllers or disks. They lie directly below a device, or below
-/// the virtio device that it carries.
-pub(crate) fn device_names(root: &Root, function: &Function) -> Vec<String> {
+/// Names of a device's interfaces, controllers or disks. sysfs lists them directly below the device, or
+/// below its virtio device.
+pub(crate) fn device_names(root: &Root, function: &PciFunction) -> Vec<String> {
     let list = |path: String| root.list(&path).unwrap_or_default();
     let folder = format!("sys/bus/pci/devices/{}", function.bdf);
     let below = match function.kind {

@@ -11,7 +11,7 @@ const HEADER_TYPE: usize = 0x0e;
 const BUSES: usize = 0x18;
 const HEADER_BYTES: usize = 64;
 
-/// What a function is, by its class.
+/// Kind of a PCI function, by its class code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FunctionKind {
@@ -23,39 +23,39 @@ pub enum FunctionKind {
     Storage,
     /// A bridge: root port or port of a switch.
     Bridge,
-    /// Anything else.
+    /// A function of any other class.
     Other,
 }
 
-/// A PCI function.
+/// A PCI function, as any user may read it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Function {
-    /// Its address.
+pub struct PciFunction {
+    /// PCI address.
     pub bdf: Bdf,
-    /// What it is.
+    /// Kind, by class code.
     pub kind: FunctionKind,
-    /// Vendor number.
+    /// Vendor ID.
     pub vendor: u16,
-    /// Device number.
+    /// Device ID.
     pub device: u16,
-    /// Buses below it, first and last, if it is a bridge.
+    /// Secondary and subordinate bus (first and last bus below it); `None` if it is not a bridge.
     pub buses_below: Option<(u8, u8)>,
-    /// The NUMA node that the firmware names.
+    /// NUMA node; `None` if the firmware does not name one.
     pub node: Option<u32>,
 }
 
-impl Function {
-    /// Reads what any user may read.
+impl PciFunction {
+    /// Reads a function's sysfs files and the 64-byte header of its configuration space.
     ///
     /// # Errors
-    /// If a file of it cannot be read or is malformed.
+    /// If a file of the function cannot be read or is malformed, or the function does not answer.
     pub fn read(root: &Root, bdf: Bdf) -> Result<Self, FileError> {
         let folder = format!("sys/bus/pci/devices/{bdf}");
         let number = |name: &str| root.read_number(&format!("{folder}/{name}"));
         let class = number("class")?;
         let mut header = [0u8; HEADER_BYTES];
         root.read_at(&format!("{folder}/config"), 0, &mut header)?;
-        // The kernel's other files keep what they said before the function went away.
+        // The kernel's other files keep their content after the function went away.
         if header[..4] == [0xff; 4] {
             return Err(root.error(&format!("{folder}/config"), Problem::NoAnswer));
         }

@@ -11,34 +11,34 @@ use crate::pci_config::PciConfig;
 
 const EXPRESS: u8 = 0x10;
 
-/// What a port is in the tree.
+/// Type of a port in the PCI Express hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortType {
-    /// A device.
+    /// Endpoint: a device.
     Endpoint,
-    /// The port of a root complex.
+    /// Port of a root complex.
     RootPort,
-    /// The port of a switch towards the root.
+    /// Upstream port of a switch (towards the root).
     SwitchUpstream,
-    /// A port of a switch towards devices.
+    /// Downstream port of a switch (towards devices).
     SwitchDownstream,
-    /// Anything else.
+    /// Any other type.
     Other,
 }
 
-/// Link and transfer sizes of a function.
+/// State of a function's PCI Express link, and its transfer sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LinkStatus {
-    /// What the function is.
+    /// Type of the port.
     pub port_type: PortType,
-    /// Transfers per second and lane now, in GT/s.
+    /// Current speed of a lane in GT/s; `None` for a code that is not known.
     pub speed_gts: Option<f64>,
-    /// Lanes now.
+    /// Current number of lanes.
     pub width: u32,
-    /// Most transfers per second and lane.
+    /// Greatest speed of a lane in GT/s; `None` for a code that is not known.
     pub most_speed_gts: Option<f64>,
-    /// Most lanes.
+    /// Greatest number of lanes.
     pub most_width: u32,
     /// Maximum payload size in bytes.
     pub mps_bytes: u32,
@@ -46,10 +46,10 @@ pub struct LinkStatus {
     pub mrrs_bytes: u32,
 }
 
-/// The PCI Express capability of a function; nothing if it has none.
+/// Reads the PCI Express capability of a function; `None` if it has none.
 ///
 /// # Errors
-/// If configuration space cannot be read, which beyond 64 bytes takes privilege.
+/// If configuration space cannot be read: beyond 64 bytes this needs privilege.
 pub fn express(config: &dyn PciConfig, function: Bdf) -> Result<Option<LinkStatus>, FileError> {
     let Some(at) = capabilities::find_standard(config, function, EXPRESS)? else { return Ok(None) };
     let flags = config.read(function, at)? >> 16;

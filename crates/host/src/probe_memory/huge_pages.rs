@@ -16,7 +16,7 @@ use units::narrow::{fit, usize_from};
 const PAGEMAP: &str = "proc/self/pagemap";
 const GRANULE_BYTES: u64 = 4096;
 
-/// Huge pages of the running machine.
+/// Backend that maps huge pages of the running machine.
 #[derive(Clone, Debug)]
 pub struct HugePageSource(pub Arc<Root>);
 
@@ -61,6 +61,7 @@ impl MemorySource for HugePageSource {
     }
 }
 
+/// Moves this thread to a processor.
 fn pin(cpu: CpuId) -> Result<(), ProbeMemoryError> {
     let mut set = CpuSet::new();
     set.set(cpu.0 as usize);
@@ -70,8 +71,7 @@ fn pin(cpu: CpuId) -> Result<(), ProbeMemoryError> {
     })
 }
 
-/// The physical address of a huge page. Its last granule is looked up too: the page has to be
-/// contiguous.
+/// Physical address of a huge page. The last 4 KiB are looked up too: the page has to be contiguous.
 fn physical_start(
     root: &Root,
     virtual_start: u64,
@@ -88,14 +88,14 @@ fn physical_start(
     if whole { Ok(start) } else { Err(ProbeMemoryError::NotHuge(virtual_start)) }
 }
 
-/// The physical address in an entry of the page map: bits 54:0 are the page's number, which is zero
-/// for processes without privilege.
+/// Physical address in an entry of the page map: bits 54:0 are the number of the 4 KiB page, which is
+/// zero for processes without privilege.
 fn frame_address(entry: u64) -> Option<u64> {
     let number = entry & ((1 << 55) - 1);
     (number != 0).then_some(number * GRANULE_BYTES)
 }
 
-/// Free pages of all nodes.
+/// Number of free huge pages of all nodes, as the kernel reports it.
 fn free_pages(root: &Root, size: ProbePageSize) -> u64 {
     root.read_number(&format!("sys/kernel/mm/hugepages/hugepages-{}kB/free_hugepages", size.kib()))
         .unwrap_or(0)

@@ -26,7 +26,7 @@ pub(super) fn load(byte: &u8) {
 }
 
 /// Cycles of the time stamp counter that pass while a byte is loaded, reading the counter included.
-/// Without a byte: reading the counter alone.
+/// Without a byte, the cycles of reading the counter alone.
 #[allow(unsafe_code)]
 pub(super) fn cycles_of_load(byte: Option<&u8>) -> u64 {
     // SAFETY: the pointer comes from a reference; fences and RDTSC touch no memory (SSE2, and every

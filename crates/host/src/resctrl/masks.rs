@@ -4,21 +4,21 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// Masks by domain.
+/// A line of masks: a resource, and a mask for each domain (cache).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MaskLine {
-    /// The resource; empty where the file has only one.
+    /// The resource, like `L3`; empty if the file has only one.
     pub resource: String,
-    /// Domain and mask.
+    /// Pairs of domain and mask.
     #[serde(serialize_with = "crate::hex::by_domain")]
     pub masks: Vec<(u32, u64)>,
-    /// Digits of a mask, as the kernel pads it.
+    /// Number of digits to which the kernel pads masks.
     #[serde(skip)]
     digits: usize,
 }
 
 impl MaskLine {
-    /// Reads one line; nothing if it is none.
+    /// Parses a line; `None` if it is malformed.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let (resource, rest) = line.split_once(':').unwrap_or(("", line));
@@ -36,7 +36,7 @@ impl MaskLine {
         Some(Self { resource: resource.trim().to_owned(), masks, digits })
     }
 
-    /// The mask of a domain.
+    /// The mask of a domain; `None` if the line does not contain it.
     #[must_use]
     pub fn mask(&self, domain: u32) -> Option<u64> {
         self.masks.iter().find(|(number, _)| *number == domain).map(|(_, mask)| *mask)

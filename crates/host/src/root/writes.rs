@@ -1,5 +1,4 @@
-//! Writes registers and control files in one call, and the tool's own files so that a crash loses
-//! nothing.
+//! Writes registers and control files in one call, and this tool's files so that a crash loses nothing.
 
 use std::fs::File;
 use std::io::Write;
@@ -12,10 +11,10 @@ use super::{Root, relative_path};
 use crate::error::{FileError, Problem};
 
 impl Root {
-    /// Writes bytes at an offset of an existing file in one call: a register takes no partial write.
+    /// Writes bytes at an offset of an existing file in one call: a register accepts no partial write.
     ///
     /// # Errors
-    /// If the system refuses, or takes only part of them.
+    /// If the system refuses, or accepts only some of the bytes.
     pub fn write_at(&self, path: &str, offset: u64, bytes: &[u8]) -> Result<(), FileError> {
         let file = self.regular(path, OFlags::WRONLY)?;
         let written = file.write_at(bytes, offset).map_err(|error| self.io_error(path, &error))?;
@@ -29,7 +28,7 @@ impl Root {
     /// Writes to a control file of the kernel, in one call.
     ///
     /// # Errors
-    /// If the system refuses, or takes only part of it.
+    /// If the system refuses, or accepts only part of the text.
     pub fn write_control(&self, path: &str, text: &str) -> Result<(), FileError> {
         let mut file = self.regular(path, OFlags::WRONLY)?;
         let written = file.write(text.as_bytes()).map_err(|error| self.io_error(path, &error))?;
@@ -40,10 +39,10 @@ impl Root {
         Ok(())
     }
 
-    /// Replaces a file so that a crash leaves either the old or the new one, on the disk.
+    /// Replaces a file as a whole: after a crash the disk has either the old or the new one.
     ///
     /// # Errors
-    /// If the system refuses a step of it.
+    /// If the new file cannot be written, renamed or synced.
     pub fn replace(&self, path: &str, text: &str) -> Result<(), FileError> {
         let (directory_path, name) = path.rsplit_once('/').unwrap_or(("", path));
         let temporary = format!("{name}.new");
@@ -68,7 +67,7 @@ impl Root {
         rustix::fs::fsync(&directory).map_err(fail)
     }
 
-    /// Removes a file for good; one that is not there is no error.
+    /// Removes a file and syncs its directory. A file that does not exist is not an error.
     ///
     /// # Errors
     /// If the system refuses.
@@ -83,7 +82,7 @@ impl Root {
         .map_err(|errno| self.error(path, Problem::from_errno(errno)))
     }
 
-    /// Makes a directory and those above it.
+    /// Creates a directory and its parents; those that exist are kept.
     ///
     /// # Errors
     /// If the system refuses.
@@ -103,8 +102,8 @@ impl Root {
         Ok(())
     }
 
-    /// A file opened for locking, created if it does not exist. Only its owner can open it: any user
-    /// who could take the lock could hold it for ever.
+    /// Opens a file for locking, and creates it if it does not exist. Only its owner can open it: any
+    /// other user who could take the lock could keep it for ever.
     ///
     /// # Errors
     /// If the system refuses.
@@ -126,7 +125,7 @@ mod tests {
     #[test]
     fn a_lock_is_its_owner_s_alone_from_the_moment_it_is_made() {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let root = Root::at(directory.path()).expect("a root");
+        let root = Root::from_tree(directory.path()).expect("a root");
         let mode = |name: &str| {
             let found = std::fs::metadata(directory.path().join(name)).expect("a file");
             found.permissions().mode() & 0o777

@@ -1,5 +1,6 @@
-//! Registers of boxes, set for as long as look-ups are counted: the same journal, allow-list, lock and
-//! read-back as a change of `tune`, and put back at the end, after an error, or by `restore`.
+//! Programs the registers of boxes while look-ups are counted: with the journal, allow-list, lock and
+//! read-back of a change of `tune`. The old values are restored at the end, after an error, or by
+//! `restore`.
 
 use crate::controls::{BoxRegisters, BoxUnit, ControlTarget, SELECT_ENABLED};
 use crate::cpu::{CpuId, CpuSocket};
@@ -11,25 +12,25 @@ use crate::tune::{
 };
 use crate::unavailable::remedy;
 
-/// The command in the journal.
+/// Command that the journal records for these changes.
 const COMMAND: &str = "slices map";
 
-/// What would be written, and the counters that then count.
+/// Registers to write so that boxes count look-ups, and the addresses of their counters.
 #[derive(Clone, Debug)]
 pub struct BoxPlan {
-    /// The registers with old and new value.
+    /// Registers with old and new value.
     pub plan: TunePlan,
-    /// The counter of each box.
+    /// Address of the counter of each box.
     pub counters: Vec<u32>,
 }
 
-/// Why the boxes cannot be set, or put back.
+/// Error of programming boxes, or of restoring their registers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
     /// a box cannot be read
     #[error("{error}{}", remedy(.error).map(|remedy| format!("\n  remedy: {remedy}")).unwrap_or_default())]
     File {
-        /// Why.
+        /// The register, and the reason.
         #[from]
         error: FileError,
     },
@@ -40,14 +41,14 @@ pub enum ProgramError {
          was killed, skipline-host restore"
     )]
     InUse {
-        /// The box.
+        /// Number of the box.
         number: u32,
-        /// The register.
+        /// MSR address of the register.
         address: u32,
-        /// What it holds.
+        /// Value of the register.
         value: u64,
     },
-    /// a register holds what it never does
+    /// a register has bits that no source describes
     #[error(
         "{register} holds {value:#x}: no public source says what its bits {unknown:#x} mean, so it is left \
          as it is"
@@ -55,7 +56,7 @@ pub enum ProgramError {
     Unknown {
         /// The register.
         register: String,
-        /// What it holds.
+        /// Value of the register.
         value: u64,
         /// Bits of it that no source describes.
         unknown: u64,
@@ -72,25 +73,28 @@ pub enum ProgramError {
     /// a write was stopped or refused
     #[error("{0}")]
     Apply(#[from] TuneApplyError),
-    /// a register holds something else than was written
+    /// a register reads back another value than was written
     #[error("{register} does not take the value {asked:#x}: {outcome}; the boxes were put back")]
     NotAsAsked {
         /// The register.
         register: String,
-        /// What was written.
+        /// Value that was written.
         asked: u64,
-        /// What became of it.
+        /// Outcome of the write, for messages.
         outcome: String,
-        /// Whether the write was refused, rather than taken.
+        /// Whether the write was refused, rather than accepted.
         is_refused: bool,
     },
-    /// old values could not be put back
+    /// old values could not be restored
     #[error("{0}; they stay in the journal: skipline-host restore")]
     NotPutBack(String),
 }
 
 impl BoxPlan {
-    /// The registers of the first `count` boxes of a socket.
+    /// Plans the registers of the first `count` boxes of a socket.
+    ///
+    /// # Errors
+    /// If a register cannot be read, has unknown bits, or another program counts in a box.
     pub(super) fn for_socket(
         host: &Host,
         unit: &BoxUnit,
@@ -106,8 +110,8 @@ impl BoxPlan {
             let change = |address: u32, what: &str, asked: &dyn Fn(u64) -> u64| {
                 let target = ControlTarget::Msr { socket: socket.id, cpu, address };
                 let old = target.read(host)?;
-                // What a restore would refuse is not written in the first place.
-                let unknown = old & registers.never_held(address);
+                // A register that a restore would refuse is not written in the first place.
+                let unknown = old & registers.never_set_bits(address);
                 if unknown != 0 {
                     let register = target.to_string();
                     return Err(ProgramError::Unknown { register, value: old, unknown });
@@ -155,7 +159,8 @@ fn check_free(
     Ok(())
 }
 
-/// Boxes that count look-ups. Dropping it puts them back as well, without saying whether that worked.
+/// Boxes that count look-ups. Dropping the value restores their registers as well, but does not report
+/// failures.
 pub struct ProgrammedBoxes<'a> {
     host: &'a Host,
     state: StateDirectory<'a>,
@@ -163,10 +168,10 @@ pub struct ProgrammedBoxes<'a> {
 }
 
 impl<'a> ProgrammedBoxes<'a> {
-    /// Writes the plan, each old value into the journal first.
+    /// Writes the plan; each old value is journalled first.
     ///
     /// # Errors
-    /// If a register is refused or reads back as something else; what was written is put back then.
+    /// If a write is refused or reads back another value. The registers are restored then.
     pub fn program(
         host: &'a Host,
         state: StateDirectory<'a>,
@@ -201,16 +206,16 @@ impl<'a> ProgrammedBoxes<'a> {
         }
     }
 
-    /// Gives the boxes their old values, in reverse order.
+    /// Restores the old values of the registers, in reverse order.
     ///
     /// # Errors
-    /// If a register refuses; the others are put back all the same.
+    /// If a register cannot be restored. The others are restored all the same.
     pub fn restore(mut self) -> Result<(), ProgramError> {
         self.done = true;
         self.restore_all()
     }
 
-    /// Bits that another program has set since are left to it, as a restore leaves them.
+    /// Restores the registers. Bits that another program has set since then are kept.
     fn restore_all(&self) -> Result<(), ProgramError> {
         let done = restore_command(self.host, &self.state, COMMAND)?;
         let failure = |RestoredControl { place, result, .. }: &RestoredControl| match result {

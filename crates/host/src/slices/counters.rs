@@ -1,5 +1,5 @@
-//! Which counters of slices this machine has, and how they are read: through perf where the kernel
-//! offers the boxes as event sources, else through their registers.
+//! Counters of look-ups at each slice: read through perf if the kernel offers the boxes as event sources,
+//! else through the registers of the boxes.
 
 use super::box_programming::{BoxPlan, ProgramError};
 use super::socket::select_socket;
@@ -12,25 +12,25 @@ use crate::unavailable::remedy;
 use crate::uncore::{CounterRequest, EventWords, Formats, RunningCounters, boxes};
 use units::narrow::fit;
 
-/// A socket whose slices can be asked about.
+/// The socket whose slices are examined, and the processor that accesses lines.
 #[derive(Clone, Debug)]
 pub struct SliceMachine {
     /// The CPU model.
     pub model: CpuModel,
-    /// Its generation, if it is known.
+    /// CPU generation; `None` if it is not in the table.
     pub generation: Option<Generation>,
     /// The socket.
     pub socket: CpuSocket,
-    /// The processor that does the accesses.
+    /// The processor that accesses lines.
     pub cpu: CpuId,
-    /// The boxes of its slices, if they are known.
+    /// The boxes of the slices; `None` if they are not known.
     pub unit: Option<BoxUnit>,
 }
 
-/// Why look-ups of slices cannot be counted.
+/// Error of counting look-ups at slices.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CountersError {
-    /// no counters of this machine's slices are known
+    /// no counters of this machine's slices are known or visible
     #[error("{0}")]
     NotHere(String),
     /// only the kernel reaches the counters, and it offers no event source
@@ -47,7 +47,7 @@ pub enum CountersError {
     /// the system refuses access to the counters
     #[error("{error}{}", remedy(.error).map(|remedy| format!("\n  remedy: {remedy}")).unwrap_or_default())]
     Refused {
-        /// Why.
+        /// The file or register, and the reason.
         error: FileError,
     },
     /// another program uses the counters
@@ -76,16 +76,18 @@ impl From<ProgramError> for CountersError {
     }
 }
 
-/// Why the number of slices does not follow from the size of the cache.
+/// Reason why the number of slices does not follow from the size of the cache.
 #[derive(Debug, thiserror::Error)]
 enum SliceCountError {
     /// more than one cache, or none
     #[error("the kernel describes {0} last-level caches of this socket, not one")]
     Caches(usize),
-    /// a part whose slices have another size
-    #[error("its last-level cache of {cache_kib} KiB is no multiple of {slice_kib} KiB, a slice")]
+    /// a CPU whose slices have another size
+    #[error(
+        "its last-level cache of {cache_kib} KiB is not a multiple of {slice_kib} KiB, a slice"
+    )]
     NoMultiple { cache_kib: u64, slice_kib: u64 },
-    /// a part with larger slices, or unknown boxes
+    /// a CPU with larger slices, or unknown boxes
     #[error(
         "its last-level cache of {cache_kib} KiB makes {count} slices of {slice_kib} KiB, and registers of \
          {most} boxes are known"
@@ -93,24 +95,24 @@ enum SliceCountError {
     TooMany { cache_kib: u64, slice_kib: u64, count: u64, most: u32 },
 }
 
-/// How look-ups can be counted.
+/// Method by which look-ups are counted.
 pub enum CountingMethod {
-    /// The kernel counts, in as many boxes: nothing has to be written.
+    /// The kernel counts through perf, in this number of boxes: no register is written.
     Perf(u32, Box<dyn RunningCounters>),
-    /// Registers count, once these are written.
+    /// Registers of the boxes count, after the plan is written.
     Registers(BoxPlan),
 }
 
-/// Reads the counters of all boxes.
+/// Readers of the counters of all boxes.
 pub enum BoxReaders<'h> {
-    /// Through the kernel.
+    /// Events of the kernel.
     Perf(Box<dyn RunningCounters>),
-    /// Through registers of a processor of the socket.
+    /// Counter registers, reached through a processor of the socket.
     Registers(&'h (dyn Registers + Send + Sync), CpuId, Vec<u32>),
 }
 
 impl BoxReaders<'_> {
-    /// What each box has counted so far, modulo 2^48.
+    /// Reads the count of each box, modulo 2^48.
     ///
     /// # Errors
     /// If a counter cannot be read.
@@ -123,7 +125,7 @@ impl BoxReaders<'_> {
         }
     }
 
-    /// Counts since an earlier reading.
+    /// Difference of two readings of a counter, modulo 2^48.
     #[must_use]
     pub fn difference(before: u64, now: u64) -> u64 {
         now.wrapping_sub(before) & ((1 << COUNTER_BITS) - 1)
@@ -131,11 +133,11 @@ impl BoxReaders<'_> {
 }
 
 impl SliceMachine {
-    /// The socket of processor `cpu`, or this one; without either, the first.
+    /// Reads the socket of processor `cpu`, or the given socket; without either, the first.
     ///
     /// # Errors
-    /// If CPU model or sockets cannot be read, there is no such processor or socket, the processor is
-    /// in another socket, or the slices of the socket are those of several dies.
+    /// If CPU model or sockets cannot be read, the processor or socket does not exist, the processor is
+    /// in another socket, or the socket has several dies.
     pub fn read(
         host: &Host,
         cpu: Option<CpuId>,
@@ -154,7 +156,8 @@ impl SliceMachine {
         Ok(Self { model, generation, socket, cpu, unit })
     }
 
-    /// Slices of the socket: the boxes that the kernel lists, else what the size of its cache says.
+    /// Number of slices of the socket: the number of boxes that the kernel lists, else the size of the
+    /// cache divided by that of a slice; `None` if neither is known.
     #[must_use]
     pub fn slice_count(&self, host: &Host) -> Option<u32> {
         let unit = self.unit.as_ref()?;
@@ -176,10 +179,11 @@ impl SliceMachine {
         known.ok_or(SliceCountError::TooMany { cache_kib, slice_kib, count, most })
     }
 
-    /// How look-ups can be counted here. `slices` overrides how many boxes have registers.
+    /// Chooses the method that counts look-ups: perf, else registers. `slices` overrides the number of
+    /// boxes that are read through registers.
     ///
     /// # Errors
-    /// If they cannot, with the reason and what helps.
+    /// If look-ups cannot be counted, with the reason and the remedy.
     pub fn counting_method(
         &self,
         host: &Host,
@@ -218,7 +222,7 @@ impl SliceMachine {
         let name = &self.model.name;
         match &self.generation {
             Some(known) if !known.is_intel() => format!(
-                "\"{name}\"{machine}: AMD publishes no counter that tells the slices of {} apart",
+                "\"{name}\"{machine}: AMD publishes no counter that distinguishes the slices of {}",
                 known.name
             ),
             Some(known) => format!(
@@ -277,7 +281,7 @@ impl SliceMachine {
         )?))
     }
 
-    /// Whether the register addresses are known. Checked before privilege, which would not help.
+    /// Checks that the register addresses are known. This comes before privilege, which would not help.
     fn check_addresses_known(&self, unit: &BoxUnit) -> Result<(), CountersError> {
         match &self.generation {
             Some(known) if !unit.has_registers_of(&known.name) => Err(CountersError::OnlyPerf {
@@ -288,13 +292,13 @@ impl SliceMachine {
         }
     }
 
-    /// Refuses registers of a virtual machine, and of a part that only has a server's model number.
+    /// Refuses registers of a virtual machine, and of a CPU that only has a server's model number.
     fn check_registers(&self, host: &Host) -> Result<(), CountersError> {
         let Some(known) = &self.generation else { return Ok(()) };
         check_server(host, &self.model, known).map_err(CountersError::NotHere)
     }
 
-    /// How many boxes to count with, or why that number is not possible.
+    /// Number of boxes to program, or the reason why that number is not possible.
     fn boxes_to_program(
         &self,
         host: &Host,
@@ -312,7 +316,7 @@ impl SliceMachine {
                 let reason = self.slices_from_size(unit).err();
                 let reason = reason.map(|reason| reason.to_string()).unwrap_or_default();
                 Err(format!(
-                    "how many slices this part has is not known: the kernel lists no {name}, and {reason}; \
+                    "the number of slices of this CPU is not known: the kernel lists no {name}, and {reason}; \
                      say it with --slices N, up to {most}"
                 ))
             }

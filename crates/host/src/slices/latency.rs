@@ -1,4 +1,4 @@
-//! How long a load takes from each core to a line in each slice.
+//! Measures the latency of a load from each core to a line in each slice.
 
 use std::ops::ControlFlow;
 
@@ -8,37 +8,38 @@ use crate::cpu::CpuId;
 use crate::probe_memory::{ProbeMemory, ProbeMemoryError};
 use units::narrow::fit;
 
-/// What is measured.
+/// Plan of a measurement of latencies: processors, lines and number of loads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LatencyPlan {
     /// The processors that load.
     pub cpus: Vec<CpuId>,
-    /// Lines of each slice, by slice.
+    /// Physical addresses of lines, for each slice.
     pub lines: Vec<Vec<u64>>,
-    /// Loads of each line from each processor.
+    /// Number of loads of each line from each processor.
     pub samples: usize,
 }
 
-/// From one processor to one slice, in cycles of the time stamp counter.
+/// Latency of loads from one processor to one slice, in cycles of the time stamp counter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CoreToSliceLatency {
     /// The processor.
     pub cpu: CpuId,
     /// The slice.
     pub slice: u16,
-    /// Median.
+    /// Median of the loads.
     pub cycles: f64,
-    /// A quarter of the loads is at most this.
+    /// Lower quartile.
     pub low_cycles: f64,
-    /// A quarter of the loads is at least this.
+    /// Upper quartile.
     pub high_cycles: f64,
 }
 
-/// Measures processor by processor; each round visits all slices, so that what disturbs for a while
-/// meets all of them. `watch` is told how many processors are done, and may end it.
+/// Measures processor by processor. Each round visits all slices, so that a temporary disturbance affects
+/// all of them. `watch` gets the number of finished processors, and may end the measurement, which then
+/// returns no latencies.
 ///
 /// # Errors
-/// If the thread cannot go to a processor.
+/// If the thread cannot move to a processor.
 pub fn measure_latencies(
     memory: &mut dyn ProbeMemory,
     plan: &LatencyPlan,
@@ -67,7 +68,7 @@ pub fn measure_latencies(
     Ok(latencies)
 }
 
-/// The median; sorts the values. Zero without any.
+/// The median; sorts the values. Zero if there are none.
 pub fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {

@@ -1,10 +1,11 @@
-//! Lines that are equally far from every core belong together. Lengths are in units of the noise.
+//! Sorts lines into classes: lines with the same latency from every core are in one slice. Distances are
+//! in units of the noise.
 
 use super::latency::median;
 
-/// How far an answer lies from its own class, in units of the noise: the squared distance is
-/// chi-squared with one degree of freedom for each processor; six standard deviations beyond its mean,
-/// and the tails of real latencies are heavier.
+/// Largest distance of a line from its own class, in units of the noise: the squared distance is
+/// chi-squared with one degree of freedom for each processor; the radius is six standard deviations
+/// beyond its mean, because the tails of real latencies are heavier.
 pub(super) fn radius(cpus: usize) -> f64 {
     let cpus = cpus as f64;
     (cpus + 6.0 * (2.0 * cpus).sqrt()).sqrt()
@@ -36,7 +37,7 @@ pub(super) fn classes(lines: &[Vec<f64>], radius: f64) -> Vec<Vec<usize>> {
     members
 }
 
-/// Centres without duplicates: of two within the radius of each other one is kept.
+/// Removes duplicates: of two centres within the radius of each other the first is kept.
 fn without_duplicates(centres: Vec<Vec<f64>>, radius: f64) -> Vec<Vec<f64>> {
     let mut kept: Vec<Vec<f64>> = Vec::new();
     for candidate in centres {
@@ -47,6 +48,7 @@ fn without_duplicates(centres: Vec<Vec<f64>>, radius: f64) -> Vec<Vec<f64>> {
     kept
 }
 
+/// Centre of a class: the median latency from each processor.
 pub(super) fn centre(lines: &[Vec<f64>], class: &[usize]) -> Vec<f64> {
     let cpus = lines.first().map_or(0, Vec::len);
     (0..cpus)
@@ -54,11 +56,13 @@ pub(super) fn centre(lines: &[Vec<f64>], class: &[usize]) -> Vec<f64> {
         .collect()
 }
 
+/// Index of the centre that is nearest to a line, and its distance.
 pub(super) fn nearest(centres: &[Vec<f64>], line: &[f64]) -> Option<(usize, f64)> {
     let distances = centres.iter().map(|centre| distance(centre, line)).enumerate();
     distances.min_by(|(_, one), (_, other)| one.total_cmp(other))
 }
 
+/// Euclidean distance.
 pub(super) fn distance(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| (one - other).powi(2)).sum::<f64>().sqrt()
 }

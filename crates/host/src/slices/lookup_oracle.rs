@@ -1,31 +1,31 @@
-//! One question: which box sees the accesses to a line.
+//! Finds the slice of a line by the box that counts the look-ups of its accesses.
 
 use super::counters::BoxReaders;
 use crate::error::FileError;
 use crate::probe_memory::ProbeMemory;
 use units::narrow::fit;
 
-/// Accesses for one question: some ten microseconds.
+/// Accesses to a line for one answer: some ten microseconds.
 const ACCESSES: u32 = 128;
 
-/// Asks by counting look-ups around repeated accesses.
+/// Oracle that counts look-ups of every box around repeated accesses to a line.
 pub struct LookupOracle<'h> {
     memory: Box<dyn ProbeMemory>,
     readers: BoxReaders<'h>,
 }
 
 impl<'h> LookupOracle<'h> {
-    /// With memory and counters that are counting.
+    /// An oracle on mapped memory, and counters that have been started.
     #[must_use]
     pub fn new(memory: Box<dyn ProbeMemory>, readers: BoxReaders<'h>) -> Self {
         Self { memory, readers }
     }
 
-    /// The box that stands out while the line is accessed; `None` if none does.
+    /// Number of the box that counts the accesses to a line; `None` if no box stands out.
     ///
     /// # Errors
     /// If a counter cannot be read.
-    pub fn ask(&mut self, physical_address: u64) -> Result<Option<u16>, FileError> {
+    pub fn slice_of(&mut self, physical_address: u64) -> Result<Option<u16>, FileError> {
         let before = self.readers.read()?;
         self.memory.load_and_flush(physical_address, ACCESSES);
         let after = self.readers.read()?;
@@ -37,8 +37,8 @@ impl<'h> LookupOracle<'h> {
     }
 }
 
-/// The index of the largest count, if it has most of the accesses and leads by half of them. A
-/// neighbour that a prefetcher fetches once has far fewer.
+/// Index of the largest count, if it has at least three quarters of the accesses and exceeds the second
+/// largest by half of them. A neighbour that a prefetcher fetches once has far fewer.
 fn prominent_box(counts: impl Iterator<Item = u64>, accesses: u64) -> Option<u16> {
     let mut best: Option<(u64, u16)> = None;
     let mut second = 0;

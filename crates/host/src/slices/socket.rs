@@ -1,12 +1,12 @@
-//! Which socket is meant, and whether a published slice function can be that socket's: slice numbers
-//! belong to a socket.
+//! Selects the socket whose slices are examined, and checks whether a published slice function can be
+//! that socket's: slice numbers belong to a socket.
 
 use super::counters::{CountersError, SliceMachine};
 use crate::cpu::{CpuId, CpuSocket, PackageId, format_list};
 use crate::machine::Host;
 use crate::numa::nodes_of_socket;
 
-/// The socket of a processor, or the one with a number; without either, the first.
+/// Selects the socket of a processor, or the one with a number; without either, the first.
 pub(super) fn select_socket(
     all: Vec<CpuSocket>,
     cpu: Option<CpuId>,
@@ -17,9 +17,7 @@ pub(super) fn select_socket(
     let Some(home) = all.iter().find(with_cpu) else {
         let online: Vec<CpuId> = all.iter().flat_map(|socket| socket.cpus.clone()).collect();
         let (asked, online) = (cpu.unwrap_or_default(), format_list(&online));
-        return bad(format!(
-            "--cpu {asked}: there is no such processor online; there are {online}"
-        ));
+        return bad(format!("--cpu {asked}: processor not found; online are {online}"));
     };
     let Some(id) = id else { return Ok(home.clone()) };
     if let Some(cpu) = cpu.filter(|_| home.id != id) {
@@ -32,16 +30,17 @@ pub(super) fn select_socket(
     all.into_iter().find(|socket| socket.id == id).ok_or_else(|| {
         let known = format_list(&known);
         CountersError::BadRequest(format!(
-            "--socket {id}: there is no such socket; there are {known}"
+            "--socket {id}: socket not found; this machine has {known}"
         ))
     })
 }
 
 impl SliceMachine {
-    /// Whether a function that was published for its CPU model can be that of this socket.
+    /// Checks that a slice function that was published for the CPU model can be that of this socket.
     ///
     /// # Errors
-    /// Says why not: nothing is published for virtual machines, other parts and sub-NUMA clustering.
+    /// The reason why not: no function is published for virtual machines, other CPUs and sub-NUMA
+    /// clustering.
     pub fn check_published_function(&self, host: &Host) -> Result<(), String> {
         let name = &self.model.name;
         if self.model.virtual_machine {
@@ -50,11 +49,11 @@ impl SliceMachine {
         if let Some(known) = &self.generation
             && !known.names_server(&self.model)
         {
-            return Err(format!("\"{name}\" is no server of {}", known.name));
+            return Err(format!("\"{name}\" is not a server of {}", known.name));
         }
         let caches = self.socket.caches.len();
         if caches > 1 {
-            return Err(format!("a socket of this part has {caches} last-level caches"));
+            return Err(format!("a socket of this CPU has {caches} last-level caches"));
         }
         match nodes_of_socket(&host.root, &self.socket).len() {
             0 | 1 => Ok(()),

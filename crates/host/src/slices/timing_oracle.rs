@@ -1,9 +1,9 @@
-//! Without counters: slices as classes of lines that are equally far from every processor.
+//! Finds the slice of a line without counters, by the latencies of loads from several processors.
 //!
 //! A load that hits the LLC takes longer the farther its slice is from the core. Seen from several
-//! cores, each slice has latencies of its own; a line's latencies tell its slice, up to the names of the
-//! slices. Slices that are equally far from all cores asked cannot be told apart: then there are
-//! fewer classes than slices, and nothing is answered.
+//! cores, each slice has its own latencies; a line's latencies identify its slice, up to the names of the
+//! slices. Slices that are equally far from all of these cores cannot be told apart: then there are
+//! fewer classes than slices, which is an error.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -14,19 +14,19 @@ use crate::cpu::CpuId;
 use crate::probe_memory::{ProbeMemory, ProbeMemoryError};
 use units::narrow::fit;
 
-/// How slices are told apart.
+/// Plan of an oracle by timing: processors, number of slices and of loads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimingPlan {
     /// The processors that time loads, one for each core.
     pub cpus: Vec<CpuId>,
-    /// Slices that there have to be.
+    /// Number of slices, and so of classes that must be found.
     pub slices: u32,
-    /// Loads from each processor for one answer.
+    /// Number of loads from each processor for one answer.
     pub samples: usize,
 }
 
 impl TimingPlan {
-    /// Up to sixteen processors of those given, spread over them, and 15 loads from each.
+    /// A plan with up to sixteen of the given processors, evenly spread, and 15 loads from each.
     #[must_use]
     pub fn new(cpus: &[CpuId], slices: u32) -> Self {
         const MOST_CPUS: usize = 16;
@@ -36,26 +36,26 @@ impl TimingPlan {
     }
 }
 
-/// Why lines do not fall into as many classes as there are slices.
+/// Error of lines that do not form as many distinct classes as there are slices.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ClassesError {
-    /// too few or many classes
+    /// too few or too many classes
     #[error(
         "latencies from {cpus} processors put {lines} lines into {found} classes; needed: {wanted}, one for \
          each slice (a load's noise is {noise_cycles:.1} cycles after {samples} loads)"
     )]
     Count {
-        /// Processors asked.
+        /// Number of processors.
         cpus: usize,
-        /// Lines asked about.
+        /// Number of lines.
         lines: usize,
-        /// Classes found.
+        /// Number of classes found.
         found: usize,
-        /// Slices.
+        /// Number of slices.
         wanted: u32,
-        /// Largest noise of a processor.
+        /// Largest noise of a processor, in cycles.
         noise_cycles: f64,
-        /// Loads of one answer.
+        /// Number of loads for one answer.
         samples: usize,
     },
     /// a class has far too many or few lines
@@ -64,19 +64,19 @@ pub enum ClassesError {
          is split"
     )]
     Uneven {
-        /// Lines of the class.
+        /// Number of lines of the class.
         members: usize,
-        /// All lines.
+        /// Number of all lines.
         lines: usize,
-        /// Lines of a slice.
+        /// Number of lines of a slice, expected.
         expected: f64,
     },
     /// classes are within the noise of each other
     #[error("two classes are {distance:.1} times the noise apart; needed: {needed:.0}")]
     TooClose {
-        /// Their distance in units of the noise.
+        /// Distance of the classes in units of the noise.
         distance: f64,
-        /// What tells them apart.
+        /// Least distance that separates classes reliably.
         needed: f64,
     },
     /// the memory cannot be used
@@ -84,31 +84,31 @@ pub enum ClassesError {
     Memory(#[from] ProbeMemoryError),
 }
 
-/// Lines of each slice that classes are found with, on average.
+/// Lines of each slice with which classes are found, on average.
 const LINES_OF_SLICE: usize = 40;
-/// Classes nearer than this, in units of the noise, are confused too often.
+/// Least distance of two classes in units of the noise: nearer ones are confused too often.
 const LEAST_DISTANCE: f64 = 5.0;
-/// A class has this part of a slice's lines, at least and at most. Slices of real parts have 0.69 to
+/// Bounds of the lines of a class, relative to the mean of a slice. Slices of real parts have 0.69 to
 /// 1.2 of an even share; two that look alike have twice as many.
 const SHARE: [f64; 2] = [0.4, 1.6];
-/// Least noise that is believed: the time stamp counter moves in steps.
+/// Lower bound of the noise: the time stamp counter moves in steps.
 const LEAST_NOISE_CYCLES: f64 = 0.5;
 
-/// Asks by timing loads.
+/// Oracle that times loads of a line from several processors.
 pub struct TimingOracle {
     memory: Box<dyn ProbeMemory>,
     plan: TimingPlan,
-    /// Noise of an answer from each processor.
+    /// Noise of a latency from each processor, in cycles.
     noise: Vec<f64>,
     /// Latencies of each class in units of the noise, nearest to the first processor first.
     classes: Vec<Vec<f64>>,
 }
 
 impl TimingOracle {
-    /// Finds the classes.
+    /// Learns the classes from random lines of the memory.
     ///
     /// # Errors
-    /// If there are not as many that differ clearly as there are slices.
+    /// If the lines do not form as many distinct classes as there are slices, or the thread cannot move.
     pub fn learn(memory: Box<dyn ProbeMemory>, plan: TimingPlan) -> Result<Self, ClassesError> {
         let mut oracle = Self { memory, plan, noise: Vec::new(), classes: Vec::new() };
         let count = oracle.plan.slices as usize * LINES_OF_SLICE;
@@ -125,17 +125,17 @@ impl TimingOracle {
         Ok(oracle)
     }
 
-    /// Slices told apart.
+    /// Number of slices that the oracle distinguishes.
     #[must_use]
     pub fn slices(&self) -> u32 {
         self.plan.slices
     }
 
-    /// The class of a line; `None` if its latencies are near none, or near two.
+    /// Number of the class of a line; `None` if its latencies are near no class.
     ///
     /// # Errors
-    /// If the thread cannot go to a processor.
-    pub fn ask(&mut self, physical_address: u64) -> Result<Option<u16>, ProbeMemoryError> {
+    /// If the thread cannot move to a processor.
+    pub fn slice_of(&mut self, physical_address: u64) -> Result<Option<u16>, ProbeMemoryError> {
         let latencies = self.latencies(physical_address)?;
         let scaled: Vec<f64> =
             latencies.iter().zip(&self.noise).map(|(cycles, noise)| cycles / noise).collect();
@@ -148,7 +148,7 @@ impl TimingOracle {
         lines.iter().map(|&line| self.latencies(line)).collect()
     }
 
-    /// The typical latency from each processor.
+    /// Median latency of a line from each processor.
     fn latencies(&mut self, physical_address: u64) -> Result<Vec<f64>, ProbeMemoryError> {
         let mut latencies = Vec::with_capacity(self.plan.cpus.len());
         for &cpu in &self.plan.cpus {
@@ -161,11 +161,11 @@ impl TimingOracle {
         Ok(latencies)
     }
 
-    /// The classes of lines, if they are as many and as different as slices have to be.
+    /// Sorts lines into classes, and checks that their number, sizes and distances are those of slices.
     fn separate_classes(&self, lines: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, ClassesError> {
         let expected = lines.len() as f64 / f64::from(self.plan.slices);
         let mut classes = classes(lines, radius(self.plan.cpus.len()));
-        // Single lines whose loads were disturbed are no class.
+        // Single lines whose loads were disturbed do not form a class.
         classes.retain(|class| class.len() as f64 > expected / 10.0);
         if classes.len() != self.plan.slices as usize {
             return Err(ClassesError::Count {
@@ -208,9 +208,9 @@ fn random_lines(memory: &dyn ProbeMemory, count: usize) -> Vec<u64> {
         .collect()
 }
 
-/// The noise of one answer from each processor, by how much two differ: the larger of what the median
-/// and the upper decile of a normal distribution say. Where most answers are alike, to the step of the
-/// counter, the median alone says that there is no noise.
+/// Noise of one latency from each processor, estimated from the differences of two: the larger of the
+/// estimates by the median and by the upper decile of a normal distribution. If most latencies are equal,
+/// to the step of the counter, the median alone would give no noise.
 fn noise(first: &[Vec<f64>], second: &[Vec<f64>]) -> Vec<f64> {
     // Of the absolute value, in standard deviations; a difference has the square root of two times the
     // noise of an answer.
@@ -275,7 +275,7 @@ mod tests {
         let mut oracle = learn([2.0, 0.0, 3.0, 1.0], 1.5).expect("four classes");
         // Named by their distance from the first processor.
         for (line, class) in [(0, 2), (1, 0), (2, 3), (3, 1)] {
-            let answers = (0..100).map(|_| oracle.ask(line << 6 | 0x1000).expect("moves"));
+            let answers = (0..100).map(|_| oracle.slice_of(line << 6 | 0x1000).expect("moves"));
             let wrong = answers.filter(|answer| *answer != Some(class)).count();
             assert!(wrong <= 5, "line {line}: {wrong} of 100");
         }

@@ -1,4 +1,4 @@
-//! The backends of the machine's controls: whether they work here, and if not, why.
+//! Tries the backends of the machine's controls.
 
 use std::time::Duration;
 
@@ -14,19 +14,19 @@ use crate::pci::Tree;
 
 /// An offset beyond the part of configuration space that every user may read.
 const PRIVILEGED_OFFSET: u16 = 0x40;
-/// Long enough to open an event.
+/// Window that is long enough to open an event.
 const TRIAL: Duration = Duration::from_millis(1);
 
-/// A backend of controls.
+/// A backend of controls, and the result of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Backend {
-    /// Its name.
+    /// Name, like "registers".
     pub name: &'static str,
     /// Whether it works here.
     pub works: bool,
 }
 
-/// Tries each backend; why one does not work goes to the notes.
+/// Tries each backend; the reasons why backends do not work are added to the notes.
 pub(super) fn detect(
     host: &Host,
     tree: &Tree,
@@ -51,7 +51,7 @@ pub(super) fn detect(
     ]
 }
 
-/// Whether an event outside the cores can be opened.
+/// Tries to open an uncore event.
 fn events(
     host: &Host,
     sockets: &[CpuSocket],
@@ -60,12 +60,12 @@ fn events(
 ) -> bool {
     let monitor = Monitor::prepare(host, generation, sockets);
     for unread in monitor.unavailable() {
-        // Groups of caches have their own note.
+        // Cache allocation groups have their own note.
         if !unread.what.contains("groups") {
             notes.add(unread.clone());
         }
     }
-    match monitor.trial(host, TRIAL) {
+    match monitor.try_counting(host, TRIAL) {
         None => false,
         Some(Ok(())) => true,
         Some(Err(error)) => {

@@ -1,25 +1,25 @@
-//! Groups of cache allocation, and where they meet I/O.
+//! Cache allocation groups, and the ways that they share with I/O.
 
 use serde::Serialize;
 
 use super::Notes;
 use crate::error::Problem;
 use crate::machine::Host;
-use crate::resctrl::{CacheResource, ControlGroup, Resctrl, absence};
+use crate::resctrl::{CacheResource, ControlGroup, Resctrl, absence_reason};
 use crate::unavailable::Unavailable;
 
-/// A control group and its overlap with I/O.
+/// A control group, and the ways that it shares with I/O.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupStatus {
     /// The group.
     #[serde(flatten)]
     pub group: ControlGroup,
-    /// For each cache the ways that it shares with I/O.
+    /// Pairs of domain (cache) and mask of the ways that the group shares with I/O, without empty masks.
     #[serde(serialize_with = "crate::hex::by_domain")]
     pub shared_with_io: Vec<(u32, u64)>,
 }
 
-/// What resctrl says.
+/// Resources and groups of cache allocation (resctrl).
 #[derive(Clone, Debug, Serialize)]
 pub struct CacheStatus {
     /// Resources of the last-level cache.
@@ -32,7 +32,7 @@ pub(super) fn read(host: &Host, notes: &mut Notes) -> Option<CacheStatus> {
     let resctrl = match Resctrl::read(&host.root, host.control.as_ref()) {
         Ok(resctrl) => resctrl,
         Err(error) if error.problem == Problem::Missing => {
-            notes.add(absence(&host.root));
+            notes.add(absence_reason(&host.root));
             return None;
         }
         Err(error) => {

@@ -1,4 +1,4 @@
-//! What users of such tools ask, answered for the machine at hand.
+//! Answers the questions that users of such tools ask, for this machine.
 
 use serde::Serialize;
 
@@ -7,43 +7,46 @@ use crate::controls::describe_ways;
 use crate::cpu::{PackageId, Proof, WriteDestination};
 use crate::resctrl::IoAlloc;
 
-/// A question and its answer.
+/// A frequent question and its answer for this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
-    /// What people ask.
+    /// The question.
     pub question: &'static str,
-    /// The answer here.
+    /// The answer for this machine.
     pub answer: String,
 }
 
-/// Answers for this machine.
+/// Answers all questions for a machine with this status.
 #[must_use]
 pub fn explain(status: &HostStatus) -> Vec<Explanation> {
     let answer = |question, answer| Explanation { question, answer };
     vec![
-        answer("How does I/O data reach the cache here?", path(status)),
-        answer("Why does a control do nothing?", no_effect(status)),
-        answer("Which ways does DDIO use, and does it obey CAT?", ways(status)),
-        answer("What do the PCIe events mean?", events(status)),
-        answer("Why are counts wrong or negative?", counts(status)),
-        answer("Why is memory traffic missing?", memory(status)),
-        answer("How many slices are there, and which is near a core?", slices(status)),
-        answer("How is DDIO turned off, for persistent memory for instance?", off(status)),
+        answer("How does I/O data reach the cache here?", describe_path(status)),
+        answer("Why does a control do nothing?", describe_effects(status)),
+        answer("Which ways does DDIO use, and does it obey CAT?", describe_io_ways(status)),
+        answer("What do the PCIe events mean?", describe_events(status)),
+        answer("Why are counts wrong or negative?", describe_counts(status)),
+        answer("Why is memory traffic missing?", describe_memory_traffic(status)),
+        answer("How many slices are there, and which is near a core?", describe_slices(status)),
+        answer(
+            "How is DDIO turned off, for persistent memory for instance?",
+            describe_switching_off(status),
+        ),
     ]
 }
 
-fn unknown() -> String {
+fn unknown_model() -> String {
     "This CPU model is not in the table of generations, so nothing can be said about its I/O path."
         .into()
 }
 
-fn path(status: &HostStatus) -> String {
-    let Some(generation) = &status.generation else { return unknown() };
+fn describe_path(status: &HostStatus) -> String {
+    let Some(generation) = &status.generation else { return unknown_model() };
     format!("{}: {}. (Source: {})", generation.name, generation.io_path, generation.source)
 }
 
-fn no_effect(status: &HostStatus) -> String {
-    let Some(generation) = &status.generation else { return unknown() };
+fn describe_effects(status: &HostStatus) -> String {
+    let Some(generation) = &status.generation else { return unknown_model() };
     let rule = if generation.is_intel() {
         "A control counts as effective only after it reads back as written and the hit rate of device \
          writes has changed: `tune … --apply --verify` measures both."
@@ -91,9 +94,9 @@ fn writes_go_to(status: &HostStatus) -> Option<WriteDestination> {
     status.generation.as_ref().map(|generation| generation.writes_go_to)
 }
 
-fn ways(status: &HostStatus) -> String {
+fn describe_io_ways(status: &HostStatus) -> String {
     if status.generation.is_none() {
-        return unknown();
+        return unknown_model();
     }
     if writes_go_to(status) == Some(WriteDestination::Memory) {
         return "None: writes of devices do not allocate in the L3 of this CPU, so its CAT groups and \
@@ -152,9 +155,9 @@ fn ways(status: &HostStatus) -> String {
     format!("{}. {obeys}.", parts.join("; "))
 }
 
-fn events(status: &HostStatus) -> String {
+fn describe_events(status: &HostStatus) -> String {
     if status.generation.is_none() {
-        return unknown();
+        return unknown_model();
     }
     let intel = status.generation.as_ref().is_some_and(super::Generation::is_intel);
     if !intel {
@@ -169,9 +172,9 @@ fn events(status: &HostStatus) -> String {
         .into()
 }
 
-fn counts(status: &HostStatus) -> String {
+fn describe_counts(status: &HostStatus) -> String {
     if status.generation.is_none() {
-        return unknown();
+        return unknown_model();
     }
     if !status.generation.as_ref().is_some_and(super::Generation::is_intel) {
         return "Bandwidth is a count divided by the time that the counters really ran, which `monitor` \
@@ -198,9 +201,9 @@ fn filter_trap(status: &HostStatus) -> &'static str {
     }
 }
 
-fn memory(status: &HostStatus) -> String {
+fn describe_memory_traffic(status: &HostStatus) -> String {
     if status.generation.is_none() {
-        return unknown();
+        return unknown_model();
     }
     if writes_go_to(status) == Some(WriteDestination::Memory) {
         return "It should not be: writes of devices go to memory here, so DRAM sees at least the traffic \
@@ -226,7 +229,7 @@ fn memory(status: &HostStatus) -> String {
     )
 }
 
-fn slices(status: &HostStatus) -> String {
+fn describe_slices(status: &HostStatus) -> String {
     if status.generation.as_ref().is_some_and(|generation| !generation.is_intel()) {
         let caches: usize = status.sockets.iter().map(|socket| socket.caches.len()).sum();
         return format!(
@@ -247,8 +250,8 @@ fn slices(status: &HostStatus) -> String {
     )
 }
 
-fn off(status: &HostStatus) -> String {
-    let Some(generation) = &status.generation else { return unknown() };
+fn describe_switching_off(status: &HostStatus) -> String {
+    let Some(generation) = &status.generation else { return unknown_model() };
     let device =
         status.ports().filter(|port| port.ddio.is_some()).find_map(|port| port.devices.first());
     let per_port = match (&generation.port_switch, device) {

@@ -7,62 +7,63 @@ use crate::controls::{ControlTarget, SwitchError, check_switch, is_listed};
 use crate::cpu::{Generation, Proof};
 use crate::error::Problem;
 use crate::machine::Host;
-use crate::pci::{Function, FunctionKind, LinkStatus, Tree, device_names, express};
+use crate::pci::{FunctionKind, LinkStatus, PciFunction, Tree, device_names, express};
 use crate::pci_address::Bdf;
 use crate::rings::Rings;
 use crate::unavailable::Unavailable;
 
-/// What a root port's switch says.
+/// State of a root port's DDIO switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum DdioState {
-    /// Writes allocate in the LLC.
+    /// On: writes of devices allocate in the LLC.
     On,
-    /// Writes go to memory.
+    /// Off: writes of devices go to memory.
     Off,
-    /// The port does not answer: it is off, removed or hung.
+    /// The port does not answer: it is powered off, removed or hung.
     NoResponse,
-    /// The register cannot be read: the reason is among what is unread.
+    /// The register cannot be read; the reason is in the status's list of unread items.
     Unread,
 }
 
-/// A root port, or the root complex itself.
+/// A root port or the root complex, with the devices below it.
 #[derive(Clone, Debug, Serialize)]
 pub struct PortStatus {
-    /// The root port; nothing for devices that are part of the root complex.
+    /// Address of the root port; `None` for the root complex.
     pub port: Option<Bdf>,
-    /// Its NUMA node, where the firmware names it.
+    /// NUMA node; `None` if the firmware does not name one.
     pub node: Option<u32>,
-    /// Its switch, where this generation has a known one.
+    /// State of its DDIO switch; `None` if the port is not known to have one.
     pub ddio: Option<DdioState>,
-    /// Whether the switch was seen to have an effect on this generation.
+    /// Result of published measurements of the switch on this generation.
     pub ddio_proof: Option<Proof>,
-    /// NICs and SSDs below it.
+    /// NICs and storage controllers below it.
     pub devices: Vec<DeviceStatus>,
 }
 
-/// A NIC or SSD.
+/// A NIC or storage controller.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeviceStatus {
-    /// Its address.
+    /// PCI address.
     pub bdf: Bdf,
-    /// What it is.
+    /// Kind of the device.
     pub kind: FunctionKind,
-    /// Vendor and device number, as lspci -n shows them.
+    /// Vendor and device ID, as `lspci -n` shows them, like `8086:1592`.
     pub id: String,
-    /// Its driver.
+    /// Name of the driver; `None` if no driver is bound.
     pub driver: Option<String>,
-    /// Names of its interfaces or controllers.
+    /// Names of the interfaces, controllers or disks.
     pub names: Vec<String>,
-    /// Bridges between it and the root port, nearest first.
+    /// Bridges between the device and its root port, nearest first.
     pub through: Vec<Bdf>,
-    /// Its link and transfer sizes.
+    /// PCIe link and transfer sizes; `None` if they cannot be read.
     pub link: Option<LinkStatus>,
-    /// Rings of its interfaces.
+    /// Pairs of interface and sizes of its descriptor rings.
     pub rings: Vec<(String, Rings)>,
 }
 
-/// Ports with devices or a switch, in the order of their addresses; devices of the root complex last.
+/// Reads the ports with devices or a switch, in the order of their addresses; the root complex comes
+/// last.
 pub(super) fn read(
     host: &Host,
     tree: &Tree,
@@ -105,7 +106,7 @@ pub(super) fn read(
     ports
 }
 
-/// Adds the root ports that have a switch and nothing below: `tune ddio` changes them as well.
+/// Adds the root ports that have a switch and no devices below: `tune ddio` changes them as well.
 fn add_listed(
     host: &Host,
     tree: &Tree,
@@ -114,7 +115,7 @@ fn add_listed(
     notes: &mut Notes,
 ) {
     let known = generation.and_then(|generation| generation.port_switch.as_ref());
-    let listed = |port: &&Function| known.is_some_and(|switch| is_listed(port, switch));
+    let listed = |port: &&PciFunction| known.is_some_and(|switch| is_listed(port, switch));
     for root in tree.functions().filter(listed) {
         if ports.iter().all(|known| known.port != Some(root.bdf)) {
             ports.push(PortStatus {
@@ -130,7 +131,7 @@ fn add_listed(
 
 fn ddio(
     host: &Host,
-    port: &Function,
+    port: &PciFunction,
     generation: Option<&Generation>,
     notes: &mut Notes,
 ) -> Option<DdioState> {
@@ -141,7 +142,7 @@ fn ddio(
         Ok(()) => target.read(host),
         Err(SwitchError::File(error)) => Err(error),
         Err(other) => {
-            notes.add(Unavailable::absent(what, other.to_string()));
+            notes.add(Unavailable::without_remedy(what, other.to_string()));
             return None;
         }
     };
@@ -154,7 +155,12 @@ fn ddio(
     })
 }
 
-fn device(host: &Host, function: &Function, path: &[&Function], notes: &mut Notes) -> DeviceStatus {
+fn device(
+    host: &Host,
+    function: &PciFunction,
+    path: &[&PciFunction],
+    notes: &mut Notes,
+) -> DeviceStatus {
     let folder = format!("sys/bus/pci/devices/{}", function.bdf);
     let names = device_names(&host.root, function);
     let link = express(host.config.as_ref(), function.bdf);
@@ -165,7 +171,7 @@ fn device(host: &Host, function: &Function, path: &[&Function], notes: &mut Note
             match host.rings.rings(name) {
                 Ok(found) => rings.push((name.clone(), found)),
                 Err(error) => {
-                    notes.add(Unavailable::from_error(format!("rings of {name}"), &error))
+                    notes.add(Unavailable::from_error(format!("rings of {name}"), &error));
                 }
             }
         }

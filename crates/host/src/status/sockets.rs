@@ -1,4 +1,4 @@
-//! What belongs to a socket: cache, ways of I/O, clock, huge pages.
+//! Status of a socket: cache, ways of I/O, clock, huge pages.
 
 use serde::Serialize;
 
@@ -13,51 +13,51 @@ use crate::root::Root;
 use crate::unavailable::Unavailable;
 use crate::uncore::{ClockError, EventTable, FrequencyRange, count_boxes, frequency};
 
-/// The ways that I/O allocates in.
+/// The register of the ways that I/O allocates in (MSR 0xc8b).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct IoWays {
-    /// The register's value.
+    /// Value of the register: a mask of ways.
     #[serde(serialize_with = "crate::hex::value")]
     pub mask: u64,
-    /// Ways of the cache.
+    /// Number of ways of the cache.
     pub of_ways: u32,
-    /// The register.
+    /// MSR address of the register.
     pub msr: u32,
-    /// Whether it was seen to have an effect on this generation.
+    /// Result of published measurements of the register on this generation.
     pub proof: Proof,
 }
 
-/// Huge pages of one size.
+/// Number of huge pages of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HugePageCounts {
-    /// Size in KiB.
+    /// Size of a page in KiB.
     pub size_kib: u64,
-    /// Pages.
+    /// Number of pages.
     pub pages: u64,
-    /// Free ones.
+    /// Number of free pages.
     pub free: u64,
 }
 
-/// One socket.
+/// Status of one socket.
 #[derive(Clone, Debug, Serialize)]
 pub struct SocketStatus {
-    /// The package's number.
+    /// Number of the package.
     pub id: PackageId,
-    /// Its CPUs.
+    /// Online logical CPUs.
     pub cpus: Vec<CpuId>,
-    /// Its cores.
+    /// Number of cores.
     pub cores: usize,
-    /// Its last-level caches.
+    /// Last-level caches.
     pub caches: Vec<LastLevelCache>,
-    /// Slices of its last-level cache, where their counters are visible.
+    /// Number of slices of the last-level cache; `None` if the kernel lists no boxes.
     pub slices: Option<usize>,
-    /// The ways that I/O allocates in, where a register says.
+    /// Ways that I/O allocates in; `None` if the machine has no such register or it cannot be read.
     pub io_ways: Option<IoWays>,
-    /// The clock of the uncore.
+    /// Clock of the uncore; `None` if it cannot be read.
     pub uncore: Option<FrequencyRange>,
-    /// Huge pages of its memory.
+    /// Huge pages of the socket's memory, by size.
     pub hugepages: Vec<HugePageCounts>,
-    /// Its root ports with what is below them.
+    /// Root ports of the socket, with the devices below them.
     pub ports: Vec<PortStatus>,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn read(
     notes: &mut Notes,
 ) -> SocketStatus {
     if socket.caches.is_empty() {
-        notes.add(Unavailable::absent(
+        notes.add(Unavailable::without_remedy(
             format!("the last-level cache of socket {}", socket.id),
             "the kernel does not describe it (/sys/devices/system/cpu/cpuN/cache)",
         ));
@@ -87,7 +87,7 @@ pub(super) fn read(
     }
 }
 
-/// Every slice has a counter box, which the kernel lists for all users.
+/// Number of slices: every slice has a counter box, and the kernel lists the boxes for all users.
 fn slices(root: &Root, generation: Option<&Generation>, notes: &mut Notes) -> Option<usize> {
     let table = EventTable::named(generation?.events.as_deref()?)?;
     let unit = table.slice_unit?;
@@ -111,7 +111,10 @@ fn io_ways(
 ) -> Option<IoWays> {
     let register = generation?.ways_register.as_ref()?;
     if let Err(reason) = check_one_die(socket) {
-        notes.add(Unavailable::absent(format!("ways of I/O on socket {}", socket.id), reason));
+        notes.add(Unavailable::without_remedy(
+            format!("ways of I/O on socket {}", socket.id),
+            reason,
+        ));
         return None;
     }
     let target =
@@ -150,7 +153,7 @@ fn uncore_unread(socket: PackageId, error: &ClockError) -> Unavailable {
             "modprobe intel_uncore_frequency (Linux 5.6 or newer), or modprobe msr",
         ),
         ClockError::File(file) => Unavailable::from_error(what, file),
-        ClockError::NotTold(reason) => Unavailable::absent(what, reason),
+        ClockError::NotTold(reason) => Unavailable::without_remedy(what, reason),
     }
 }
 
@@ -175,8 +178,8 @@ fn hugepages(root: &Root, socket: &CpuSocket) -> Vec<HugePageCounts> {
     sums.into_values().collect()
 }
 
-/// The socket that a port's NUMA node belongs to; the only one where there is only one.
-pub(super) fn of_port(
+/// The socket that a port's NUMA node belongs to; if the machine has one socket, that one.
+pub(super) fn socket_of_port(
     root: &Root,
     node: Option<u32>,
     sockets: &[SocketStatus],

@@ -1,4 +1,4 @@
-//! Writing a plan: journal, write, read back.
+//! Writes a plan: journal, write, read back.
 
 use serde::Serialize;
 
@@ -10,75 +10,75 @@ use crate::error::FileError;
 use crate::machine::Host;
 use crate::unavailable::remedy;
 
-/// What became of one change.
+/// Outcome of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "result")]
 pub enum ChangeOutcome {
-    /// It had this value before.
+    /// The control had the requested value before; nothing was written.
     AlreadySo,
-    /// The old value is in the journal, because another change loses it.
+    /// Nothing was written; the value is in the journal, because another change of the plan loses it.
     Kept,
-    /// It reads back as asked.
+    /// The control reads back the requested value.
     Set,
-    /// The write was taken, and the value is the old one.
+    /// The write was accepted, and the control reads back the old value.
     Ignored,
-    /// It reads back with more bits than asked.
+    /// The control reads back more bits than requested.
     Widened {
-        /// What it holds.
+        /// Value of the control.
         #[serde(serialize_with = "crate::hex::value")]
         holds: u64,
     },
-    /// It reads back as something else.
+    /// The control reads back another value.
     Different {
-        /// What it holds.
+        /// Value of the control.
         #[serde(serialize_with = "crate::hex::value")]
         holds: u64,
     },
-    /// It was written, and cannot be read back.
+    /// The control was written, and cannot be read back.
     NotReadBack {
-        /// Why.
+        /// The reason, with the remedy.
         reason: String,
     },
     /// The write was refused.
     Refused {
-        /// Why.
+        /// The reason, with the remedy.
         reason: String,
     },
 }
 
 impl ChangeOutcome {
-    /// Whether something was written, taken or not.
+    /// Whether a write was attempted, with or without effect.
     #[must_use]
     pub fn was_written(&self) -> bool {
         !matches!(self, Self::AlreadySo | Self::Kept)
     }
 
-    /// Whether the control holds what was asked for.
+    /// Whether the control has the requested value, or was only journalled as requested.
     #[must_use]
     pub fn is_as_requested(&self) -> bool {
         matches!(self, Self::AlreadySo | Self::Kept | Self::Set)
     }
 }
 
-/// One change that was tried.
+/// A change of a plan, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AppliedChange {
     /// The control.
     pub target: ControlTarget,
-    /// Its name in messages.
+    /// Name of the control in messages.
     pub place: String,
-    /// The value before.
+    /// Value before the change.
     #[serde(serialize_with = "crate::hex::value")]
     pub old: u64,
-    /// The value asked for.
+    /// Requested value.
     #[serde(serialize_with = "crate::hex::value")]
     pub asked: u64,
-    /// What became of it.
+    /// Outcome of the change.
     #[serde(flatten)]
     pub outcome: ChangeOutcome,
 }
 
-/// Nothing more was written because of this.
+/// Error that stopped the changes of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TuneApplyError {
     /// state directory or journal
@@ -87,26 +87,27 @@ pub enum TuneApplyError {
     /// a control cannot be read
     #[error("{0}")]
     File(#[from] FileError),
-    /// the control changed since the plan was made
+    /// the control has another value than in the plan
     #[error("{control} changed from {planned:#x} to {now:#x} since the plan was made; plan again")]
     Moved {
-        /// The control.
+        /// Name of the control.
         control: String,
-        /// The value in the plan.
+        /// Value in the plan.
         planned: u64,
-        /// The value now.
+        /// Current value.
         now: u64,
     },
-    /// the watcher stopped it
+    /// the callback stopped the change
     #[error("stopped after the step {0:?}")]
     Stopped(ChangeStep),
 }
 
-/// Writes the changes of a plan in their order and reads each back. Stops at the first that is
-/// refused, ignored or not read back; what was written before stays, is in the journal, and is in `done` also after an error.
+/// Writes the changes of a plan in their order and reads each back. Stops at the first that is refused,
+/// ignored or not read back; earlier changes stay, are in the journal, and are added to `done` also
+/// after an error.
 ///
 /// # Errors
-/// If journal or a control cannot be read or written, or a control changed since the plan.
+/// If the journal or a control cannot be read or written, or a control changed since the plan was made.
 pub fn apply(
     host: &Host,
     state: &StateDirectory<'_>,
@@ -130,7 +131,7 @@ pub fn apply(
     Ok(())
 }
 
-/// Drops values from the journal that were kept for a change which was not made.
+/// Removes records from the journal that were only journalled for a change which was not made.
 fn drop_unneeded_records(
     state: &StateDirectory<'_>,
     plan: &TunePlan,
@@ -160,8 +161,8 @@ fn apply_one(
     if let Some(planned) = change.old.filter(|planned| *planned != old) {
         return Err(TuneApplyError::Moved { control: target.to_string(), planned, now: old });
     }
-    // The other bits stay as they are now, whatever they were when the plan was made: a repeated plan,
-    // or one that puts back, may be older than what hardware or another program has made of them.
+    // The other bits stay as they are now, whatever they were when the plan was made: a repeated or
+    // reversed plan may be older than changes that hardware or another program has made to them.
     let asked = (old & !change.owned) | (change.asked & change.owned);
     let change = &PlannedChange { asked, ..change.clone() };
     let mut tell = |outcome| {
@@ -187,7 +188,7 @@ fn apply_one(
     }
     let written = target.write(host, change.asked);
     report_step(watch, ChangeStep::Written)?;
-    // Also after a refused write: it may have done something all the same.
+    // Also after a refused write, which may have had an effect all the same.
     let holds = match target.read(host) {
         Ok(holds) => holds,
         Err(error) => {
@@ -206,7 +207,7 @@ fn apply_one(
     report_step(watch, ChangeStep::Recorded)
 }
 
-/// The entry of a change that is about to be made.
+/// The record of a change that is about to be made.
 fn new_record(
     host: &Host,
     command: &str,
@@ -225,7 +226,7 @@ fn new_record(
     })
 }
 
-/// Checks that a control still holds what the journal has as its old value: the rest of the register
+/// Checks that a control still has the value that was journalled as its old one: the rest of the register
 /// is written with the change, and restoring would give it the journalled one.
 fn check_unchanged(host: &Host, change: &PlannedChange, old: u64) -> Result<(), TuneApplyError> {
     match change.target.read(host)? {
@@ -234,6 +235,10 @@ fn check_unchanged(host: &Host, change: &PlannedChange, old: u64) -> Result<(), 
     }
 }
 
+/// Reports a finished step to the callback.
+///
+/// # Errors
+/// If the callback stops the change.
 pub(super) fn report_step(watch: Watch<'_>, step: ChangeStep) -> Result<(), TuneApplyError> {
     if watch(step).is_break() { Err(TuneApplyError::Stopped(step)) } else { Ok(()) }
 }
@@ -245,7 +250,7 @@ fn with_remedy(error: &FileError) -> String {
     }
 }
 
-/// What became of a write, by the bits that it changes: old, asked and held ones.
+/// Outcome of a write, from the owned bits of the old, the requested and the current value.
 fn outcome(
     [old, asked, held]: [u64; 3],
     holds: u64,

@@ -1,8 +1,8 @@
-//! Journal of changes: an old value is on the disk before its control is written.
+//! Journal of changes: the old value is on the disk before a control is written.
 //!
 //! One JSON file, replaced as a whole (written beside, synced, renamed, directory synced), so that a
-//! crash leaves the old or the new one. An exclusive lock keeps a second tool away. It is shortened
-//! before each change, so that it grows with the number of controls and not of changes.
+//! crash leaves the old or the new one. An exclusive lock excludes a second tool. The journal is
+//! shortened before each change, so that it grows with the number of controls and not of changes.
 
 mod chain;
 mod compact;
@@ -24,40 +24,40 @@ use crate::root::Root;
 pub use errors::StateError;
 pub use other_directories::other_journal_directories;
 
-/// Where the journal is, below the root.
+/// Default directory of the journal, below the root.
 pub const DEFAULT_STATE: &str = "var/lib/skipline-host";
 const JOURNAL: &str = "journal.json";
 /// One lock per machine, wherever journals are kept: all of them cover the same registers.
 const LOCK: &str = "run/skipline-host.lock";
-/// Longest journal that a change may add to: that of some 10^4 controls.
+/// Greatest length of a journal that a change may add to: enough for some 10^4 controls.
 const MOST_BYTES: usize = 4 << 20;
-/// Longest journal that is read: earlier versions wrote more than they then could read.
+/// Greatest length of a journal that is read: earlier versions wrote more than they then could read.
 const READ_LIMIT_BYTES: u64 = 256 << 20;
 const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
 
-/// Where an entry stood in the journal, and the entry.
+/// Index of a record in the journal, and the record.
 type NumberedRecord = (usize, ChangeRecord);
 
-/// One change.
+/// A change as the journal records it. The names of its fields are the file's format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeRecord {
     /// Seconds since 1970.
     pub time_unix_s: u64,
-    /// The kernel's identifier of this boot.
+    /// The kernel's identifier of the boot in which the change was made.
     pub boot_id: String,
-    /// What the user asked for.
+    /// Command of the user.
     pub command: String,
     /// The control.
     pub target: ControlTarget,
-    /// The value before.
+    /// Value before the change.
     pub old: u64,
-    /// The value that was asked for.
+    /// Requested value.
     pub asked: u64,
-    /// The bits that the change may touch; journals of earlier versions do not say.
+    /// Mask of the bits that the change may touch; all bits in journals of earlier versions.
     #[serde(default = "all_bits")]
     pub owned: u64,
-    /// The value that was read back; none if the tool died before, or nothing was to be written.
+    /// Value that was read back; `None` if the tool died before, or nothing was to be written.
     pub read_back: Option<u64>,
 }
 
@@ -66,58 +66,58 @@ fn all_bits() -> u64 {
 }
 
 impl ChangeRecord {
-    /// Whether nothing was to be written: another change loses this value.
+    /// Whether the change was only journalled, because another change loses this value.
     #[must_use]
     pub fn is_only_journalled(&self) -> bool {
-        // Only masks for I/O are kept; a chain of other changes may end with the value it began with.
+        // Only masks for I/O are journalled so; a chain of other changes may end with its first value.
         let is_mask = matches!(self.target, ControlTarget::Mask { .. });
         let of_io = is_mask && self.target.io_alloc_folder().is_some();
         of_io && self.old == self.asked && self.read_back.is_none()
     }
 }
 
-/// All changes that were not put back, oldest first.
+/// The journal: all changes that were not restored, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Journal {
-    /// The changes.
+    /// Records of the changes.
     pub entries: Vec<ChangeRecord>,
 }
 
-/// The directory of the journal, and the machine locked.
+/// The directory of the journal, and the machine's lock, which is released when the value is dropped.
 #[derive(Debug)]
 pub struct StateDirectory<'a> {
     root: &'a Root,
     path: String,
-    /// Whether resctrl's lock is waited for.
+    /// Whether to wait for resctrl's lock.
     waits: bool,
     lock: OwnedFd,
 }
 
 impl<'a> StateDirectory<'a> {
-    /// Takes the machine's lock, which lasts as long as this value, and makes the directory if needed.
+    /// Takes the machine's lock, which lasts as long as this value, and creates the directory if needed.
     ///
     /// # Errors
-    /// If the system refuses or another tool has the lock.
+    /// If the system refuses, another tool has the lock, or the directory cannot be trusted.
     pub fn lock(root: &'a Root, path: &str) -> Result<Self, StateError> {
-        Self::locked(root, path, FlockOperation::NonBlockingLockExclusive)
+        Self::lock_with(root, path, FlockOperation::NonBlockingLockExclusive)
     }
 
-    /// As [`StateDirectory::lock`], after waiting for a tool that has the lock.
+    /// As [`StateDirectory::lock`], but waits for a tool that has the lock.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system refuses, or the directory cannot be trusted.
     pub fn lock_after_waiting(root: &'a Root, path: &str) -> Result<Self, StateError> {
-        Self::locked(root, path, FlockOperation::LockExclusive)
+        Self::lock_with(root, path, FlockOperation::LockExclusive)
     }
 
-    /// The same, but another program's lock of resctrl is waited for.
+    /// Sets whether to wait if another program has resctrl's lock; by default that is an error.
     #[must_use]
     pub fn wait_for_resctrl(self, waits: bool) -> Self {
         Self { waits, ..self }
     }
 
-    fn locked(root: &'a Root, path: &str, how: FlockOperation) -> Result<Self, StateError> {
+    fn lock_with(root: &'a Root, path: &str, how: FlockOperation) -> Result<Self, StateError> {
         let path = directory(path)?;
         root.make_directories("run")?;
         let lock = root.lock_file(LOCK)?;
@@ -128,14 +128,14 @@ impl<'a> StateDirectory<'a> {
             }
             Err(errno) => return Err(root.error(LOCK, Problem::from_errno(errno)).into()),
         }
-        // Nothing is made where another user could put something else in its place.
+        // Nothing is created in a place where another user could replace it.
         check_trust(root, path)?;
         root.make_directories(path)?;
         check_trust(root, path)?;
         Ok(Self { root, path: path.to_owned(), waits: false, lock })
     }
 
-    /// The lock for another process, which then has it as well.
+    /// Duplicates the lock's descriptor for another process, which then has the lock as well.
     ///
     /// # Errors
     /// If the system refuses.
@@ -143,25 +143,29 @@ impl<'a> StateDirectory<'a> {
         self.lock.try_clone()
     }
 
-    /// The directory under a lock that this process has from another one.
+    /// The directory under a lock that this process inherited from another one.
     ///
     /// # Errors
     /// If the directory cannot be trusted.
-    pub fn inherited(root: &'a Root, path: &str, lock: OwnedFd) -> Result<Self, StateError> {
+    pub fn with_inherited_lock(
+        root: &'a Root,
+        path: &str,
+        lock: OwnedFd,
+    ) -> Result<Self, StateError> {
         let path = directory(path)?;
         check_trust(root, path)?;
         Ok(Self { root, path: path.to_owned(), waits: false, lock })
     }
 
-    /// The journal; an empty one if there is none.
+    /// Reads the journal; an empty one if the file does not exist.
     ///
     /// # Errors
-    /// If it cannot be read, is damaged, or names what may not be written.
+    /// If the file cannot be read, is damaged, or names a control that may not be written.
     pub fn read(&self) -> Result<Journal, StateError> {
         read(self.root, &self.path)
     }
 
-    /// Puts a journal on the disk; an empty one is removed.
+    /// Writes a journal to the disk; the file of an empty one is removed.
     ///
     /// # Errors
     /// If the system refuses.
@@ -173,8 +177,8 @@ impl<'a> StateDirectory<'a> {
         Ok(self.root.replace(&path, &self.text(journal)?)?)
     }
 
-    /// As [`StateDirectory::write`], before a change that was added last: a journal that may grow no
-    /// more refuses it.
+    /// As [`StateDirectory::write`], before a change whose record was added last: a journal that has its
+    /// greatest length refuses it.
     ///
     /// # Errors
     /// If the journal would be too long, or the system refuses.
@@ -185,14 +189,15 @@ impl<'a> StateDirectory<'a> {
                 self.root.display_path(&format!("{}/{JOURNAL}", self.path)).display().to_string();
             return Err(StateError::Full { path, limit_bytes: MOST_BYTES });
         }
-        other_directories::remember(self.root, &self.path)?;
+        other_directories::add_directory(self.root, &self.path)?;
         self.write(journal)
     }
 
-    /// Shortens the journal to what a restore needs.
+    /// Shortens the journal to the records that a restore needs.
     ///
     /// # Errors
-    /// As [`StateDirectory::read`] and [`StateDirectory::write`], and if this boot is not known.
+    /// As [`StateDirectory::read`] and [`StateDirectory::write`], and if the boot's identifier cannot be
+    /// read.
     pub(super) fn compact(&self, host: &Host) -> Result<(), StateError> {
         let journal = self.read()?;
         if journal.entries.len() < 2 {
@@ -207,7 +212,7 @@ impl<'a> StateDirectory<'a> {
     }
 
     /// Takes the lock that the kernel's documentation asks programs to hold while they change several
-    /// files of resctrl; nothing where resctrl is not mounted.
+    /// files of resctrl; `None` if resctrl is not mounted.
     ///
     /// Source: Linux Documentation/filesystems/resctrl.rst, "Locking between applications".
     ///
@@ -240,7 +245,7 @@ impl<'a> StateDirectory<'a> {
 }
 
 impl Journal {
-    /// Reads the journal without locking, to show it.
+    /// Reads the journal of a state directory without locking, to show it.
     ///
     /// # Errors
     /// As [`StateDirectory::read`].
@@ -255,8 +260,8 @@ fn directory(path: &str) -> Result<&str, StateError> {
     is_own.then_some(path).ok_or_else(|| StateError::BadDirectory(path.to_owned()))
 }
 
-/// Checks owner, mode and kind of the directory, the journal in it and what lies above, those that there
-/// are.
+/// Checks owner, mode and kind of the directory, of the journal in it and of the directory's ancestors,
+/// as far as they exist.
 fn check_trust(root: &Root, directory: &str) -> Result<(), StateError> {
     if let Some((path, what)) = root.distrusted_ancestor(directory) {
         return Err(StateError::Distrusted { path: path.display().to_string(), what });
@@ -292,15 +297,16 @@ fn read(root: &Root, directory: &str) -> Result<Journal, StateError> {
     Ok(journal)
 }
 
-/// Identifies this boot.
+/// Reads the kernel's identifier of this boot.
 ///
 /// # Errors
-/// If the kernel does not say: values of this boot and of another could not be told apart.
+/// If it cannot be read: records of this boot and of another could not be distinguished.
 pub(super) fn boot_id(host: &Host) -> Result<String, FileError> {
     host.root.read_line(BOOT_ID)
 }
 
-/// The mask for I/O that the kernel gives when allocation is switched on.
+/// The mask for I/O that the kernel sets when allocation is switched on: all ways. `None` for a control
+/// that does not belong to I/O allocation.
 pub(super) fn all_io_ways(host: &Host, target: &ControlTarget) -> Option<u64> {
     let folder = target.io_alloc_folder()?;
     let text = host.root.read_line(&format!("{folder}/cbm_mask")).ok()?;

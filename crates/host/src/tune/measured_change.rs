@@ -1,5 +1,5 @@
-//! A change that is measured from both sides: with the old value, with the new one, with the old one
-//! again. A load that drifts meanwhile differs from one of them only.
+//! Applies a plan and measures hit rates with the old values, with the new ones, and with the old ones
+//! again. A load that drifts meanwhile makes only one of the two differences.
 
 use std::time::Duration;
 
@@ -12,25 +12,25 @@ use crate::error::FileError;
 use crate::machine::Host;
 use crate::monitor::Monitor;
 
-/// Hit rates on every socket, or why they cannot be measured.
+/// Hit rates on every socket, or the error of measuring them.
 pub type HitRateResult = Result<Vec<HitRates>, FileError>;
 
-/// Hit rates around a change.
+/// Hit rates before, after and again before a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredChange {
-    /// With the old values.
+    /// Hit rates with the old values.
     pub before: HitRateResult,
-    /// With the new ones.
+    /// Hit rates with the new values.
     pub after: HitRateResult,
-    /// With the old values again; else why they could not be had.
+    /// Hit rates with the old values again; else the reason why the old values were not restored.
     pub back: Result<HitRateResult, String>,
 }
 
-/// Applies a plan as [`apply`] does, measures before and after it, puts the old values back, measures
-/// again, and applies the plan once more. A plan that was not taken is not repeated.
+/// Applies a plan as [`apply`] does, measures before and after it, restores the old values, measures
+/// again, and applies the plan once more. A plan that was refused or ignored is not repeated.
 ///
 /// # Errors
-/// As [`apply`]; what was written is in the journal, wherever it stopped.
+/// As [`apply`]. All changes that were written are in the journal, wherever it stopped.
 pub fn apply_measured(
     host: &Host,
     state: &StateDirectory<'_>,
@@ -65,14 +65,14 @@ pub fn apply_measured(
     apply(host, state, &reverse_plan(plan, applied), &mut reverted, watch)?;
     let back = match reverted.iter().find(|one| !one.outcome.is_as_requested()) {
         Some(kept) => {
-            Err(format!("{}: the old value {:#x} did not come back", kept.place, kept.asked))
+            Err(format!("{}: the old value {:#x} was not restored", kept.place, kept.asked))
         }
         None => Ok(measure()),
     };
     let mut again = Vec::new();
     let ended = apply(host, state, &repeat_plan(plan), &mut again, watch);
     for (first, last) in applied.iter_mut().zip(&again) {
-        // What was so before the first time was not written, and was not put back.
+        // A control that had the value before was not written the first time, and was not restored.
         if last.outcome.was_written() {
             first.outcome = last.outcome.clone();
         }
@@ -80,7 +80,7 @@ pub fn apply_measured(
     ended.map(|()| MeasuredChange { before, after, back })
 }
 
-/// A change whose old value may not be written.
+/// The first change whose old value may not be written.
 fn unwritable_old_value<'a>(
     plan: &TunePlan,
     applied: &'a [AppliedChange],
@@ -92,7 +92,7 @@ fn unwritable_old_value<'a>(
     found.map(|(one, _)| one)
 }
 
-/// The changes that put back what was applied, the last one first.
+/// The plan that restores the old values of the applied changes, the last one first.
 fn reverse_plan(plan: &TunePlan, applied: &[AppliedChange]) -> TunePlan {
     let written = applied.iter().zip(&plan.changes).rev();
     let written = written.filter(|(one, _)| one.outcome != ChangeOutcome::AlreadySo);
@@ -108,7 +108,7 @@ fn reverse_plan(plan: &TunePlan, applied: &[AppliedChange]) -> TunePlan {
     TunePlan { command, changes: changes.collect(), warnings: Vec::new(), left_out: Vec::new() }
 }
 
-/// The same plan, whatever its controls hold by now.
+/// The same plan without old values, so that it applies whatever the controls' values are now.
 fn repeat_plan(plan: &TunePlan) -> TunePlan {
     let changes = plan.changes.iter().map(|change| PlannedChange { old: None, ..change.clone() });
     TunePlan { changes: changes.collect(), ..plan.clone() }

@@ -1,4 +1,4 @@
-//! Turns a request into registers with old and new value: nothing is written here.
+//! Plans: turn a request into controls with old and new value. Nothing is written here.
 
 mod cache;
 mod ddio;
@@ -18,50 +18,50 @@ use crate::unavailable::remedy;
 
 pub use cache::IoAllocRequest;
 
-/// One register with its old and new value.
+/// A control with its old and new value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PlannedChange {
     /// The control.
     pub target: ControlTarget,
-    /// Its name in messages.
+    /// Name of the control in messages.
     pub place: String,
-    /// The value now; nothing if it cannot be read before an earlier change of the plan.
-    #[serde(serialize_with = "crate::hex::known")]
+    /// Current value; `None` if it cannot be read before an earlier change of the plan.
+    #[serde(serialize_with = "crate::hex::optional_value")]
     pub old: Option<u64>,
-    /// The value asked for.
+    /// Requested value.
     #[serde(serialize_with = "crate::hex::value")]
     pub asked: u64,
-    /// The bits that the change may touch.
+    /// Mask of the bits that the change may touch.
     #[serde(serialize_with = "crate::hex::value")]
     pub owned: u64,
-    /// What the old value means.
+    /// Meaning of the old value.
     pub old_means: String,
-    /// What the new value means.
+    /// Meaning of the new value.
     pub new_means: String,
-    /// Nothing is written: a later change of the plan loses this value, so it is journalled.
+    /// Whether the value is only journalled and not written, because a later change of the plan loses it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_kept: bool,
 }
 
-/// What would be written.
+/// Changes of controls that carry out a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TunePlan {
-    /// The request, as the user gave it.
+    /// Command of the user.
     pub command: String,
     /// The changes, in the order in which they are written.
     pub changes: Vec<PlannedChange>,
-    /// What the user should know first.
+    /// Warnings to show before the plan is applied.
     pub warnings: Vec<String>,
-    /// Controls that the request is about and that cannot be reached: they keep their settings.
+    /// Controls that the request concerns and that cannot be reached: they keep their settings.
     pub left_out: Vec<OmittedControl>,
 }
 
-/// A control that a change does not reach.
+/// A control that a plan omits, because it cannot be reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OmittedControl {
-    /// Its name in messages.
+    /// Name of the control in messages.
     pub place: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for OmittedControl {
 }
 
 impl TunePlan {
-    /// A plan, with what the kernel's rules mean for it said last.
+    /// A plan; warnings about the kernel's rules for writes come last.
     pub(crate) fn new(
         root: &Root,
         command: String,
@@ -85,7 +85,7 @@ impl TunePlan {
         Self { command, changes, warnings, left_out: Vec::new() }
     }
 
-    /// Several plans as one, in their order; nothing for none.
+    /// Joins several plans in their order; `None` if there are none.
     #[must_use]
     pub fn join(plans: Vec<Self>) -> Option<Self> {
         plans.into_iter().reduce(|mut all, next| {
@@ -99,7 +99,7 @@ impl TunePlan {
     }
 }
 
-/// Why there is no plan.
+/// Error of planning a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TunePlanError {
     /// the request is out of range or names something that does not exist
@@ -108,12 +108,12 @@ pub enum TunePlanError {
     /// this machine has no such control
     #[error("{0}")]
     NoControl(String),
-    /// the control cannot be read
+    /// the control, or a description of the machine, cannot be read
     #[error("{error}{}", .remedy.map(|remedy| format!("\n  remedy: {remedy}")).unwrap_or_default())]
     Unreadable {
-        /// Why.
+        /// The file or register, and the reason.
         error: FileError,
-        /// What helps.
+        /// The remedy; `None` if none is known.
         remedy: Option<&'static str>,
     },
 }
@@ -125,7 +125,7 @@ impl From<FileError> for TunePlanError {
     }
 }
 
-/// Knows the machine and makes plans.
+/// Planner of changes on a machine.
 pub struct TunePlanner<'a> {
     host: &'a Host,
     cpu: CpuModel,
@@ -137,7 +137,7 @@ pub struct TunePlanner<'a> {
 }
 
 impl<'a> TunePlanner<'a> {
-    /// Finds out which machine this is.
+    /// Reads CPU model and sockets of the machine.
     ///
     /// # Errors
     /// If the CPU's model or its sockets cannot be read.
@@ -156,38 +156,43 @@ impl<'a> TunePlanner<'a> {
         })
     }
 
-    /// The same, but MSR 0xc8b is changed also if bits beside its ways are set, which no source describes.
-    /// These bits keep their values.
+    /// Sets whether MSR 0xc8b is changed although bits beside its ways are set, which no source
+    /// describes. These bits keep their values. By default such a register is refused.
     #[must_use]
     pub fn keep_unknown_bits(self, allows_unknown_bits: bool) -> Self {
         Self { allows_unknown_bits, ..self }
     }
 
-    /// The same, but MSR 0xc8b takes masks of ways that no public source has tried.
+    /// Sets whether MSR 0xc8b may get masks of ways that no public source has tried. By default they are
+    /// refused.
     #[must_use]
     pub fn allow_any_mask(self, allows_any_mask: bool) -> Self {
         Self { allows_any_mask, ..self }
     }
 
-    /// The same, but root ports are switched also where no measurement of their switch is published.
+    /// Sets whether root ports are switched although no measurement of their switch is published. By
+    /// default they are refused.
     #[must_use]
     pub fn allow_unmeasured(self, allows_unmeasured: bool) -> Self {
         Self { allows_unmeasured, ..self }
     }
 
-    /// The generation, if it is known.
+    /// The CPU generation; `None` if it is not in the table.
     #[must_use]
     pub fn generation(&self) -> Option<&Generation> {
         self.generation.as_ref()
     }
 
-    /// The sockets.
+    /// The sockets of the machine.
     #[must_use]
     pub fn sockets(&self) -> &[CpuSocket] {
         &self.sockets
     }
 
-    /// The generation, or a refusal that names the model and what is missing.
+    /// The CPU generation.
+    ///
+    /// # Errors
+    /// If the CPU is not in the table, or is not one of the generation's servers.
     fn known_generation(&self, control: &str) -> Result<&Generation, TunePlanError> {
         let machine = if self.cpu.virtual_machine { " (a virtual machine)" } else { "" };
         let known = self.generation.as_ref().ok_or_else(|| {
@@ -213,7 +218,7 @@ impl<'a> TunePlanner<'a> {
             let known: Vec<_> = self.sockets.iter().map(|socket| socket.id.to_string()).collect();
             let asked = socket.unwrap_or_default();
             return Err(TunePlanError::BadRequest(format!(
-                "--socket {asked}: there is no such socket; this machine has {}",
+                "--socket {asked}: socket not found; this machine has {}",
                 known.join(", ")
             )));
         }

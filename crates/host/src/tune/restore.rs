@@ -1,4 +1,4 @@
-//! Putting back what the journal says, newest first.
+//! Restores the journalled values, newest first.
 
 mod decision;
 mod preview;
@@ -15,19 +15,19 @@ use crate::machine::Host;
 use decision::{Context, blocked_by_later};
 pub use preview::preview;
 
-/// What became of one entry.
+/// Outcome of restoring a record of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "result")]
 pub enum RestoreOutcome {
-    /// The old value was written and reads back.
+    /// The old value was written, and the control reads it back.
     PutBack {
-        /// What was written: the old bits of the tool, and all others as they are.
+        /// Value that was written: the old value in the owned bits, the current one in all others.
         #[serde(serialize_with = "crate::hex::value")]
         value: u64,
     },
-    /// It has the old value already.
+    /// The control has the old value already; nothing was written.
     WasBack {
-        /// What it holds: the old value in the tool's bits.
+        /// Value of the control, which has the old value in the owned bits.
         #[serde(serialize_with = "crate::hex::value")]
         holds: u64,
     },
@@ -35,21 +35,21 @@ pub enum RestoreOutcome {
     Rebooted,
     /// I/O allocation is off again, as it was before: masks for I/O mean nothing then.
     SwitchedOff,
-    /// Another program changed it since; it was not written.
+    /// Another program changed the control since; it was not written.
     ChangedByOthers {
-        /// What it holds.
+        /// Value of the control.
         #[serde(serialize_with = "crate::hex::value")]
         holds: u64,
     },
-    /// It could not be put back.
+    /// The control could not be restored.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
 impl RestoreOutcome {
-    /// Whether the entry is settled, and leaves the journal.
+    /// Whether the record is settled, and is removed from the journal.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         matches!(
@@ -59,20 +59,20 @@ impl RestoreOutcome {
     }
 }
 
-/// One entry that was tried.
+/// A record of the journal, and the outcome of restoring it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RestoredControl {
-    /// The entry.
+    /// Record of the change.
     #[serde(serialize_with = "serialize_record")]
     pub entry: ChangeRecord,
-    /// The control's name in messages.
+    /// Name of the control in messages.
     pub place: String,
-    /// What became of it.
+    /// Outcome of the restore.
     #[serde(flatten)]
     pub result: RestoreOutcome,
 }
 
-/// An entry with its values as JSON has them elsewhere; the journal itself has numbers.
+/// A record whose values are hexadecimal text, as in all other JSON; the journal itself has numbers.
 #[derive(Serialize)]
 struct RecordJson<'a> {
     time_unix_s: u64,
@@ -85,7 +85,7 @@ struct RecordJson<'a> {
     asked: u64,
     #[serde(serialize_with = "crate::hex::value")]
     owned: u64,
-    #[serde(serialize_with = "crate::hex::known")]
+    #[serde(serialize_with = "crate::hex::optional_value")]
     read_back: Option<u64>,
 }
 
@@ -98,22 +98,22 @@ fn serialize_record<S: Serializer>(entry: &ChangeRecord, serializer: S) -> Resul
         .serialize(serializer)
 }
 
-/// What to do with entries that cannot be put back as they are.
+/// Options for records that cannot be restored as they are. By default they stay in the journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RestoreOptions {
-    /// Put back also what another program changed since.
+    /// Restore also controls that another program changed since.
     pub all: bool,
-    /// Drop from the journal what is not put back.
+    /// Remove records from the journal whose controls are not restored.
     pub forget: bool,
 }
 
-/// Puts back every journalled value of this boot, newest first. What became of each entry is in `done`
-/// also after an error. A journal that cannot be rewritten stops nothing: what it lists too much is
-/// found to be back the next time.
+/// Restores every journalled value of this boot, newest first. The outcome of each record is added to
+/// `done` also after an error. A journal that cannot be rewritten stops nothing: the next restore finds
+/// that the superfluous records are restored already.
 ///
 /// # Errors
-/// If the journal cannot be read, or not be written in the end. What cannot be put back is a result,
-/// not an error.
+/// If the journal cannot be read, or cannot be written in the end. A control that cannot be restored is
+/// an outcome, not an error.
 pub fn restore(
     host: &Host,
     state: &StateDirectory<'_>,
@@ -146,7 +146,8 @@ pub fn restore(
         if !result.is_settled() {
             kept.push(with_read_back(entry, left));
         }
-        // What was found without writing is found again; the journal may be long.
+        // Outcomes without a write are found again the next time, so the journal, which may be long, is
+        // not rewritten for them.
         let is_new =
             matches!(result, RestoreOutcome::PutBack { .. }) || left.is_some() || index == 0;
         done.push(RestoredControl {
@@ -164,11 +165,12 @@ pub fn restore(
     unrecorded.map_or(Ok(()), |error| Err(error.into()))
 }
 
-/// Puts back what one command of this boot has changed, newest first, as [`restore`] does; entries of
-/// other commands stay.
+/// Restores the changes of one command in this boot, newest first, as [`restore`] does. Records of other
+/// commands stay.
 ///
 /// # Errors
-/// If the journal cannot be read or written. What cannot be put back is a result, and stays in it.
+/// If the journal cannot be read or written. A control that cannot be restored is an outcome, and its
+/// record stays in the journal.
 pub(crate) fn restore_command(
     host: &Host,
     state: &StateDirectory<'_>,
@@ -185,7 +187,7 @@ pub(crate) fn restore_command(
         let mut mark = |marked: ChangeRecord| {
             let staying = kept.iter().rev().cloned();
             let entries = entries[..index].iter().cloned().chain([marked]).chain(staying);
-            // One that cannot be rewritten stops nothing.
+            // A journal that cannot be rewritten stops nothing.
             drop(state.write(&Journal { entries: entries.collect() }));
         };
         let (result, left) = restore_record(&context, entry, &mut mark, &mut ignore_steps)?;
@@ -203,14 +205,15 @@ pub(crate) fn restore_command(
     Ok(done)
 }
 
-/// An entry that stays, with what this program's last write has left: the control's next reader has to
+/// A record that stays, with the value that this program's last write has left: the next restore has to
 /// know that no other program set it.
 fn with_read_back(entry: &ChangeRecord, left: Option<u64>) -> ChangeRecord {
     ChangeRecord { read_back: left.or(entry.read_back), ..entry.clone() }
 }
 
-/// What became of an entry, and what its control holds if a write was not taken as asked. `mark` records
-/// before the write that what the control holds may be this program's from then on, whatever it is.
+/// Restores a record. Returns the outcome, and the value of the control if it reads back another one
+/// than was written. `mark` journals before the write that any value of the control may be this
+/// program's from then on.
 fn restore_record(
     context: &Context<'_>,
     entry: &ChangeRecord,

@@ -1,5 +1,5 @@
-//! Whether a control does something: hit rates of device writes before it, with it, and with the old
-//! value again.
+//! Verifies that a control has an effect, by hit rates of device writes before a change, after it, and
+//! with the old value again.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use crate::monitor::Monitor;
 use crate::numa::node_cpus;
 use crate::pci::Tree;
 
-/// Windows on each side; their spread is the noise.
+/// Number of windows of each measurement; their spread is the noise.
 const WINDOWS: u32 = 5;
-/// Fewer device writes than this in all windows say nothing.
+/// Least number of device writes in all windows: fewer allow no verdict.
 const LEAST_WRITES: u64 = 10_000;
 /// A change smaller than this many percentage points is no effect, however steady.
 const LEAST_CHANGE_POINTS: f64 = 1.0;
-/// A change must be so many standard errors.
+/// Least change of an effect in standard errors.
 const STANDARD_ERRORS: f64 = 4.0;
 
 /// Hit rates of device writes at one socket.
@@ -36,7 +36,7 @@ pub struct HitRates {
     pub sd_points: f64,
 }
 
-/// What the measurement says.
+/// Verdict on the effect of a change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "verdict")]
 pub enum Verdict {
@@ -45,16 +45,16 @@ pub enum Verdict {
         /// The largest change beyond noise among the sockets, in percentage points, after minus before.
         change_points: f64,
     },
-    /// The control took the value, and hit rates stayed.
+    /// The control has the new value, and hit rates stayed.
     NoEffectObserved {
         /// The largest change among the sockets, in percentage points.
         change_points: f64,
     },
-    /// It was refused.
+    /// The change was refused.
     Refused,
-    /// There was nothing to judge by.
+    /// The measurements allow no verdict.
     NotJudged {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -96,8 +96,8 @@ fn summary(socket: PackageId, writes: u64, rates: &[f64]) -> HitRates {
     HitRates { socket, writes, mean_percent, sd_points }
 }
 
-/// Sockets whose devices the written controls decide about; nothing where one of them is for all
-/// sockets, or its socket is not known.
+/// Sockets whose devices the written controls affect; `None` if one of the controls affects all sockets,
+/// or its socket is not known.
 #[must_use]
 pub fn affected_sockets(host: &Host, applied: &[AppliedChange]) -> Option<Vec<PackageId>> {
     let known = sockets(&host.root).ok()?;
@@ -121,18 +121,18 @@ fn socket_of(host: &Host, known: &[CpuSocket], target: &ControlTarget) -> Option
     found.map(|socket| socket.id)
 }
 
-/// What a socket's three measurements say.
+/// Result of a socket's three measurements: which of the two differences are beyond noise.
 #[derive(Clone, Copy, PartialEq)]
 enum ChangedSides {
     /// Both differences are beyond noise and of one direction.
     Both,
-    /// One is, or they contradict each other: the load has changed.
+    /// One is, or they have opposite directions: the load has changed.
     One,
     Neither,
 }
 
-/// Judges by the sockets that had traffic all the time. A change counts only if it is there from both
-/// sides: when the value was set, and when the old one was.
+/// The verdict from the sockets that had traffic in all three measurements. A change counts only if it
+/// shows both when the new value was set and when the old one was restored.
 #[must_use]
 pub fn verdict(before: &[HitRates], after: &[HitRates], back: &[HitRates]) -> Verdict {
     let sockets = before.iter().filter_map(|before| {
@@ -171,7 +171,8 @@ pub fn verdict(before: &[HitRates], after: &[HitRates], back: &[HitRates]) -> Ve
     }
 }
 
-/// The mean of both differences in points, and whether they are beyond the noise of the windows.
+/// The mean of both differences in percentage points, and which of them are beyond the noise of the
+/// windows.
 fn change([before, after, back]: [&HitRates; 3]) -> (f64, ChangedSides) {
     let [rise, fall] = [before, back].map(|old| after.mean_percent - old.mean_percent);
     let is_beyond = |old: &HitRates, change: f64| {

@@ -1,4 +1,4 @@
-//! Tables of events, one for each generation, as data.
+//! Tables of uncore events, one for each CPU generation, as data.
 
 use std::collections::BTreeMap;
 
@@ -16,23 +16,23 @@ const TABLES: [&str; 7] = [
     include_str!("../../data/events/dsa.toml"),
 ];
 
-/// The events of a generation.
+/// The events of a CPU generation.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventTable {
     /// Names by which generations refer to it.
     pub names: Vec<String>,
-    /// The unit with one box for each slice of the last-level cache.
+    /// The unit with one box for each slice of the last-level cache; `None` if no such unit is known.
     pub slice_unit: Option<String>,
     /// Whether part N of an I/O stack is its root port with device number N.
     #[serde(default)]
     pub parts_are_devices: bool,
-    /// What can be measured.
+    /// The metrics that the events measure.
     #[serde(default)]
     pub metric: Vec<EventMetric>,
 }
 
-/// Something measured by events of one unit, in one group.
+/// A metric: events of one unit that are counted in one group.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventMetric {
@@ -40,13 +40,13 @@ pub struct EventMetric {
     pub name: String,
     /// The unit, without the number of a box.
     pub unit: String,
-    /// Bytes of one count.
+    /// Bytes that one count stands for.
     pub bytes: u64,
     /// The events.
     pub events: Vec<TableEvent>,
-    /// Where the encoding was read.
+    /// Source of the encoding.
     pub source: String,
-    /// The kernel's files that say the same, or `not` and why there are none.
+    /// Files of the kernel with the same encoding, or `not` and the reason.
     pub checked: String,
     /// `seen` in the source, or recalled from `memory`.
     pub confidence: String,
@@ -56,31 +56,31 @@ pub struct EventMetric {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableEvent {
-    /// What it counts.
+    /// The kind of occurrence that the event counts.
     pub role: Role,
-    /// The part of a stack, if the unit has several.
+    /// Part of the I/O stack, like a root port; 0 if the unit has no parts.
     #[serde(default)]
     pub part: u32,
-    /// Fields by the kernel's names.
+    /// Values of the event's fields, by the kernel's names.
     pub fields: BTreeMap<String, u64>,
-    /// Added to the second word as it is.
+    /// Bits that are added to perf's second configuration word.
     #[serde(default)]
     pub config1: u64,
-    /// The kernel's name of it. Where it has no name for the whole, the first has the code and the last
-    /// the filter.
+    /// The kernel's names of the event. If no name stands for the whole encoding, the first has the event
+    /// code and the last the filter.
     #[serde(default)]
     pub kernel: Vec<String>,
 }
 
 impl TableEvent {
-    /// What is added to the words as it is.
+    /// Bits that are added to perf's configuration words beside the fields.
     #[must_use]
     pub fn raw_words(&self) -> EventWords {
         EventWords { config1: self.config1, ..EventWords::default() }
     }
 }
 
-/// What an event of a metric counts.
+/// Kind of occurrence that an event of a metric counts.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -94,18 +94,18 @@ pub enum Role {
     Read,
     /// Writes.
     Write,
-    /// What came in to a copy engine.
+    /// Data read by a copy engine (inbound).
     Inbound,
-    /// What went out of it.
+    /// Data written by a copy engine (outbound).
     Outbound,
-    /// Requests to its shared work queues.
+    /// Requests to shared work queues of a copy engine.
     Shared,
-    /// Requests to its dedicated work queues.
+    /// Requests to dedicated work queues of a copy engine.
     Dedicated,
 }
 
 impl EventTable {
-    /// The table of this name.
+    /// Parses the built-in table with a name; `None` if there is no such table.
     ///
     /// # Panics
     /// If a built-in table is malformed, which a test excludes.
@@ -117,7 +117,7 @@ impl EventTable {
         tables.into_iter().find(|table| table.names.iter().any(|known| known == name))
     }
 
-    /// The metrics of this name.
+    /// Iterates over the metrics with a name.
     pub fn metrics<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a EventMetric> {
         self.metric.iter().filter(move |metric| metric.name == name)
     }

@@ -1,4 +1,4 @@
-//! How the fields of an event lie in perf's configuration words, by the kernel's `format` files.
+//! Positions of an event's fields in perf's configuration words, from the kernel's `format` files.
 
 use std::collections::BTreeMap;
 
@@ -6,32 +6,32 @@ use crate::error::FileError;
 use crate::root::Root;
 use units::narrow::fit;
 
-/// perf's configuration words.
+/// perf's configuration words of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventWords {
-    /// `config`.
+    /// First word (`config`).
     pub config: u64,
-    /// `config1`.
+    /// Second word (`config1`).
     pub config1: u64,
-    /// `config2`.
+    /// Third word (`config2`).
     pub config2: u64,
 }
 
-/// A field that this kernel's unit does not have or that is too small.
+/// Error of a field that the kernel's unit does not have, or that is too small for the value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// no such field
+    /// the unit has no such field
     #[error("this kernel's {unit} has no field \"{field}\"")]
     NoField {
-        /// The unit.
+        /// The box, like `uncore_cha_0`.
         unit: String,
         /// The field.
         field: String,
     },
-    /// too large
+    /// the value does not fit
     #[error("{value:#x} does not fit in field \"{field}\" of {unit}")]
     TooLarge {
-        /// The unit.
+        /// The box, like `uncore_cha_0`.
         unit: String,
         /// The field.
         field: String,
@@ -40,14 +40,14 @@ pub enum FormatError {
     },
 }
 
-/// One field: the word it is in, and its bits from the lowest.
+/// A field: the index of its word, and the positions of its bits from the lowest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FormatField {
     word: usize,
     bits: Vec<u32>,
 }
 
-/// The fields of a unit.
+/// The fields of a box's events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Formats {
     unit: String,
@@ -55,10 +55,10 @@ pub struct Formats {
 }
 
 impl Formats {
-    /// Reads `format/*` of a unit.
+    /// Reads the `format` files of a box. Files that are malformed are left out.
     ///
     /// # Errors
-    /// If there is no such directory.
+    /// If the directory or a file cannot be read.
     pub fn read(root: &Root, unit: &str) -> Result<Self, FileError> {
         let folder = format!("sys/bus/event_source/devices/{unit}/format");
         let mut formats = Self { unit: unit.to_owned(), fields: BTreeMap::new() };
@@ -71,10 +71,10 @@ impl Formats {
         Ok(formats)
     }
 
-    /// The words of an event. `raw` words are added as they are.
+    /// Encodes field values into perf's words; the bits of `raw` are added.
     ///
     /// # Errors
-    /// If the unit lacks a field or it is too small.
+    /// If the box lacks a field, or a value does not fit in its field.
     pub fn encode(
         &self,
         fields: &BTreeMap<String, u64>,
@@ -99,7 +99,7 @@ impl Formats {
 }
 
 impl FormatField {
-    /// `config:8-15,32-55`
+    /// Parses a format like `config:8-15,32-55`; `None` if it is malformed.
     fn parse(text: &str) -> Option<Self> {
         let (word, ranges) = text.split_once(':')?;
         let word = ["config", "config1", "config2"].iter().position(|name| *name == word.trim())?;

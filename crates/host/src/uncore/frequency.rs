@@ -12,34 +12,35 @@ use crate::root::Root;
 const FOLDER: &str = "sys/devices/system/cpu/intel_uncore_frequency";
 const RATIO_LIMIT: u32 = 0x620;
 const RATIO_NOW: u32 = 0x621;
-/// A ratio is a multiple of this.
+/// Unit of the ratios in the registers.
 const STEP_MHZ: u64 = 100;
 
-/// What the uncore may do, and does.
+/// Clock of a socket's uncore: limits and current value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FrequencyRange {
-    /// Least, in MHz.
+    /// Lower limit in MHz.
     pub least_mhz: u64,
-    /// Most, in MHz.
+    /// Upper limit in MHz.
     pub most_mhz: u64,
-    /// Now, in MHz.
+    /// Current clock in MHz; `None` if it is not reported or differs among dies.
     pub now_mhz: Option<u64>,
-    /// Where this was read.
+    /// Source: `intel_uncore_frequency` or `MSR 0x620`.
     pub from: &'static str,
 }
 
-/// Why no clock of a socket can be told.
+/// Error of reading the uncore clock of a socket.
 #[derive(Debug, thiserror::Error)]
 pub enum ClockError {
     /// a file or register cannot be read
     #[error("{0}")]
     File(#[from] FileError),
-    /// it would be that of one die, or of a register that may mean something else
+    /// the clock would be that of one die, or of a register that may have another meaning
     #[error("{0}")]
     NotTold(String),
 }
 
-/// The uncore clock of a socket: from sysfs, else from the register, on parts that are known to have it.
+/// Reads the uncore clock of a socket: from sysfs, else from MSR 0x620. Without `registers` the MSR is
+/// not read.
 ///
 /// # Errors
 /// If neither can be read, or the socket's dies have different clocks.
@@ -60,7 +61,7 @@ pub fn frequency(
     }
     if dies > 1 {
         return Err(ClockError::NotTold(format!(
-            "MSR {RATIO_LIMIT:#x} is that of one of its {dies} dies; intel_uncore_frequency tells each"
+            "MSR {RATIO_LIMIT:#x} is the clock of one of its {dies} dies; intel_uncore_frequency reports each"
         )));
     }
     let registers = registers.ok_or_else(|| {
@@ -81,7 +82,7 @@ fn read_sysfs(root: &Root, folder: &str) -> Result<FrequencyRange, FileError> {
     })
 }
 
-/// The clock of all dies: their limits have to be the same, and now it is told where it is the same.
+/// The clock of all dies: their limits must be equal; the current clock is given if it is equal.
 fn merge_dies(mut clocks: Vec<FrequencyRange>) -> Result<FrequencyRange, ClockError> {
     let limits = |clock: &FrequencyRange| (clock.least_mhz, clock.most_mhz);
     if clocks.iter().all(|clock| limits(clock) == limits(&clocks[0])) {
@@ -103,10 +104,10 @@ fn read_registers(registers: &dyn Registers, cpu: CpuId) -> Result<FrequencyRang
     }
     if limit & 0x7f == 0 {
         return Err(ClockError::NotTold(format!(
-            "MSR {RATIO_LIMIT:#x} reads {limit:#x}: no ratio"
+            "MSR {RATIO_LIMIT:#x} reads {limit:#x}, which is not a ratio"
         )));
     }
-    // All ones are no ratio: the register does not answer.
+    // All ones is not a ratio: the register does not answer.
     let now = registers.read(cpu, RATIO_NOW).ok().filter(|now| *now != u64::MAX);
     Ok(FrequencyRange {
         least_mhz: (limit >> 8 & 0x7f) * STEP_MHZ,

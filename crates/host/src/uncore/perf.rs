@@ -9,7 +9,7 @@ use super::{Count, CounterRequest, UncoreCounters, Window};
 use crate::error::{FileError, Problem};
 use units::narrow::{fit, whole};
 
-/// The kernel's perf events.
+/// Backend that counts uncore events through perf_event_open.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PerfEvents;
 
@@ -25,7 +25,7 @@ impl OpenGroup {
         let first = requests.first().ok_or_else(|| {
             FileError::new("perf_event", Problem::Other("an empty group of events".into()))
         })?;
-        // Boxes refuse events that leave out kernel or hypervisor: they cannot tell.
+        // Boxes refuse events that exclude kernel or hypervisor: they cannot distinguish them.
         let mut leader = Group::builder();
         leader.any_pid().one_cpu(first.cpu.0 as usize).include_kernel().include_hv();
         let mut group = leader.build_group().map_err(|error| fail(&first.unit, &error))?;
@@ -41,7 +41,7 @@ impl OpenGroup {
         Ok(Self { group, counters })
     }
 
-    /// Counts, and how long they were enabled.
+    /// Reads the counts, scaled to the whole window, and the time in which they were enabled.
     fn read(&mut self) -> std::io::Result<(Vec<Count>, Duration)> {
         let data = self.group.read()?;
         let enabled_for = data.time_enabled().unwrap_or_default();

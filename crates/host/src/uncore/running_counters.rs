@@ -1,4 +1,4 @@
-//! Events that count until their reader is dropped.
+//! Uncore events that count until they are dropped.
 
 use perf_event::events::Raw;
 use perf_event::{Builder, Counter};
@@ -6,16 +6,16 @@ use perf_event::{Builder, Counter};
 use super::CounterRequest;
 use crate::error::{FileError, Problem};
 
-/// Events that are counting, until this is dropped.
+/// Uncore events that count until this value is dropped.
 pub trait RunningCounters {
-    /// What each has counted so far, in the order of the requests.
+    /// Reads the count of each event since its start, in the order of the requests.
     ///
     /// # Errors
-    /// If the kernel does not say.
+    /// If the kernel refuses the read.
     fn read(&mut self) -> Result<Vec<u64>, FileError>;
 }
 
-/// Events of the kernel, each by itself: boxes share no groups.
+/// Events opened one by one, because events of different boxes cannot form a group.
 pub(super) struct OpenEvents(Vec<(String, Counter)>);
 
 impl OpenEvents {
@@ -26,7 +26,7 @@ impl OpenEvents {
             let event = Raw::new(words.config).config1(words.config1).config2(words.config2);
             let mut builder = Builder::new(event);
             builder.attrs_mut().type_ = request.kind;
-            // Boxes refuse events that leave out kernel or hypervisor: they cannot tell.
+            // Boxes refuse events that exclude kernel or hypervisor: they cannot distinguish them.
             builder.any_pid().one_cpu(request.cpu.0 as usize).include_kernel().include_hv();
             let mut counter = builder.build().map_err(fail)?;
             counter.enable().map_err(fail)?;

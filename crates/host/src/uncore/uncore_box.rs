@@ -1,4 +1,4 @@
-//! The boxes of a unit: every slice, memory channel or I/O stack has one.
+//! Boxes of a unit: every slice, memory channel or I/O stack has one.
 
 use crate::cpu::{CpuId, cpu_list};
 use crate::error::FileError;
@@ -6,23 +6,23 @@ use crate::root::Root;
 
 const SOURCES: &str = "sys/bus/event_source/devices";
 
-/// One box of a unit, as seen from one socket.
+/// A box of a unit, as the kernel lists it for all sockets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UncoreBox {
-    /// The kernel's name of it.
+    /// The kernel's name, like `uncore_cha_3`.
     pub name: String,
-    /// Its number.
+    /// Number of the box within the unit, from 0.
     pub number: u32,
-    /// The kernel's number of the event source.
+    /// The kernel's type number of the event source.
     pub kind: u32,
-    /// The logical CPUs that read it, one for each socket.
+    /// Logical CPUs that can read the box, one for each socket or die.
     pub cpus: Vec<CpuId>,
 }
 
-/// The boxes of a unit, by number.
+/// Reads the boxes of a unit, in the order of their numbers.
 ///
 /// # Errors
-/// If the kernel lists no event sources, or a box is malformed.
+/// If the list of event sources cannot be read, or a box's files are malformed.
 pub fn boxes(root: &Root, unit: &str) -> Result<Vec<UncoreBox>, FileError> {
     let mut found = Vec::new();
     for name in root.list(SOURCES)? {
@@ -42,14 +42,15 @@ pub fn boxes(root: &Root, unit: &str) -> Result<Vec<UncoreBox>, FileError> {
     Ok(found)
 }
 
-/// How many boxes a unit has, which needs no privilege.
+/// Counts the boxes of a unit, which needs no privilege; 0 if the kernel lists none.
 #[must_use]
 pub fn count_boxes(root: &Root, unit: &str) -> usize {
     let names = root.list(SOURCES).unwrap_or_default();
     names.iter().filter(|name| box_number(name, unit).is_some()).count()
 }
 
-/// `uncore_cha_3` is box 3; a unit with a single box has no number, and `dsa3` is one of several devices.
+/// Number of the box with a name: `uncore_cha_3` is box 3 of `uncore_cha`, `dsa3` is device 3 of `dsa`,
+/// and a unit with a single box has no number (0).
 fn box_number(name: &str, unit: &str) -> Option<u32> {
     let rest = name.strip_prefix(unit)?;
     let digits = rest.strip_prefix('_').unwrap_or(rest);

@@ -1,4 +1,4 @@
-//! Boots between changes of a register: what is put back, and what a boot has settled.
+//! Boots between changes of a register: which values are restored, and which records a boot has settled.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -39,7 +39,7 @@ impl Machine {
     }
 
     fn host(&self) -> Host {
-        Host::at(self.0.path()).expect("the machine")
+        Host::from_tree(self.0.path()).expect("the machine")
     }
 
     fn holds(&self) -> u64 {

@@ -1,7 +1,7 @@
-//! What `calibrate` makes of a recorded measurement.
+//! Is a recorded measurement calibrated correctly?
 //!
-//! The recording is of a virtual machine on an AMD EPYC (Zen 4), whose last-level cache others used
-//! at the same time.
+//! The recording is of a virtual machine on an AMD EPYC (Zen 4), whose last-level cache other virtual
+//! machines used at the same time.
 
 use facts::Kind;
 use host::calibrate::{Measurement, SizeRole, platform};

@@ -18,19 +18,19 @@ const POWER_BUDGETING: u32 = 0x04;
 
 /// A capability by its first 4-byte register after 0x100, and its length where its header tells it.
 #[derive(Clone, Copy, Debug)]
-struct Described {
+struct DescribedCapability {
     register: u16,
     bytes: Option<u16>,
 }
 
 /// A list in any order of capabilities that do not overlap.
-fn chain() -> impl Strategy<Value = Vec<Described>> {
+fn chain() -> impl Strategy<Value = Vec<DescribedCapability>> {
     let one = (2u16..64, 2u16..16, any::<bool>());
     prop::collection::vec(one, 1..12).prop_flat_map(|parts| {
         let mut register = 0;
         let mut chain = Vec::new();
         for (gap, words, told) in parts {
-            chain.push(Described { register, bytes: told.then_some(4 * words) });
+            chain.push(DescribedCapability { register, bytes: told.then_some(4 * words) });
             register += words + gap;
         }
         // The first has to be at 0x100; the others may be linked in any order.
@@ -50,7 +50,7 @@ fn at(register: u16) -> u16 {
 }
 
 /// Writes the list, and makes the rest of extended configuration space zero.
-fn write(config: &Path, chain: &[Described]) {
+fn write(config: &Path, chain: &[DescribedCapability]) {
     let mut space = fs::read(config).expect("configuration space");
     space[0x100..].fill(0);
     let mut put = |offset: u16, word: u32| {
@@ -69,7 +69,7 @@ fn write(config: &Path, chain: &[Described]) {
 }
 
 /// The capability that an offset is in, searched the slow way.
-fn expected(chain: &[Described], offset: u16) -> Option<u16> {
+fn expected(chain: &[DescribedCapability], offset: u16) -> Option<u16> {
     let before = chain.iter().filter(|one| at(one.register) <= offset);
     let nearest = before.max_by_key(|one| one.register)?;
     let begin = at(nearest.register);
@@ -90,7 +90,7 @@ proptest! {
     fn every_register_is_told_to_be_in_the_capability_that_the_list_puts_there(chain in chain()) {
         let (directory, config) = machine();
         write(&config, &chain);
-        let host = Host::at(directory.path()).expect("the machine");
+        let host = Host::from_tree(directory.path()).expect("the machine");
         let port: Bdf = PORT.parse().expect("an address");
         for offset in (0x100..0x1000).step_by(4) {
             let found = capability_at(host.config.as_ref(), port, offset).expect("the lists");
@@ -105,7 +105,7 @@ fn a_list_that_is_a_loop_is_said_to_be_one() {
     let mut space = fs::read(&config).expect("configuration space");
     space[0x148..0x14c].copy_from_slice(&0x1001_0001u32.to_le_bytes());
     fs::write(&config, space).expect("configuration space");
-    let host = Host::at(directory.path()).expect("the machine");
+    let host = Host::from_tree(directory.path()).expect("the machine");
     let found = capability_at(host.config.as_ref(), PORT.parse().expect("an address"), 0x180);
     let error = found.expect_err("a loop").to_string();
     assert!(error.ends_with("is a loop of links"), "{error}");

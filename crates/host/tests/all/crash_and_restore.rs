@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use crate::machines::{CONFINED, machine};
 
-/// What people and crashes do.
+/// An action of a user or of another program.
 #[derive(Clone, Debug)]
 enum Action {
     Ways { ways: u32, socket: Option<u32> },
@@ -72,9 +72,10 @@ fn plan(planner: &TunePlanner<'_>, action: &Action) -> Option<Result<TunePlan, T
     })
 }
 
-/// One event, as a run of `skipline-host`: all files of the host are read again, and a crash ends the run.
+/// One event, as a run of `skipline-host`: all files of the host are read again, and a crash ends the
+/// run.
 fn happen(root: &Path, (action, crash): &Event) {
-    let host = Host::at(root).expect("the machine");
+    let host = Host::from_tree(root).expect("the machine");
     let planner = TunePlanner::new(&host).expect("the CPU's model").allow_unmeasured(true);
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
     let mut steps = 0;
@@ -91,9 +92,9 @@ fn happen(root: &Path, (action, crash): &Event) {
     assert!(matches!(ended, Ok(()) | Err(TuneApplyError::Stopped(_))), "{action:?}: {ended:?}");
 }
 
-/// Puts everything back; what the preview said of each entry, and what became of it.
+/// Restores everything; the predicted and the actual outcome of each record.
 fn restore_all(root: &Path) -> (Vec<RestoreOutcome>, Vec<RestoreOutcome>) {
-    let host = Host::at(root).expect("the machine");
+    let host = Host::from_tree(root).expect("the machine");
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
     let journal = state.read().expect("the journal");
     let results =
@@ -105,7 +106,7 @@ fn restore_all(root: &Path) -> (Vec<RestoreOutcome>, Vec<RestoreOutcome>) {
     (results(foreseen), results(done))
 }
 
-/// What can change: registers, configuration space, control files.
+/// Content of the files that changes can reach: registers, configuration space, control files.
 fn changeable(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut files = vec![root.join("registers.state")];
     for folder in ["sys/devices", "sys/fs/resctrl"] {
@@ -188,7 +189,7 @@ fn the_histories_do_change_machines_and_do_crash() {
 #[test]
 fn the_journal_is_on_the_disk_before_the_register_is_written() {
     let directory = machine("skylake");
-    let host = Host::at(directory.path()).expect("the machine");
+    let host = Host::from_tree(directory.path()).expect("the machine");
     let planner = TunePlanner::new(&host).expect("the CPU's model");
     let plan = planner.ddio_ways(5, Some(PackageId(1))).expect("a plan");
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
@@ -214,7 +215,7 @@ fn what_was_written_before_an_error_is_told() {
     // From then on something is in the way of the journal, as on a full disk.
     for step in [ChangeStep::ReadBack, ChangeStep::Recorded] {
         let directory = machine("skylake");
-        let host = Host::at(directory.path()).expect("the machine");
+        let host = Host::from_tree(directory.path()).expect("the machine");
         let planner = TunePlanner::new(&host).expect("the CPU's model");
         let plan = planner.ddio_ways(5, None).expect("a plan");
         let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
@@ -238,7 +239,7 @@ fn what_was_written_before_an_error_is_told() {
 #[test]
 fn a_control_that_changes_behind_the_journal_is_not_written() {
     let directory = machine("skylake");
-    let host = Host::at(directory.path()).expect("the machine");
+    let host = Host::from_tree(directory.path()).expect("the machine");
     let planner = TunePlanner::new(&host).expect("the CPU's model");
     let plan = planner.ddio_ways(5, Some(PackageId(1))).expect("a plan");
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");

@@ -70,14 +70,14 @@ fn changeable(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// Plans, writes and restores; whether each plan was possible.
 fn tried(machine: &str, root: &Path, ways: Option<u32>) -> [bool; 4] {
-    let (host, log) = watched(Host::at(root).expect("the machine"));
+    let (host, log) = watched(Host::from_tree(root).expect("the machine"));
     let status = HostStatus::read(&host, DEFAULT_STATE);
     assert!(!explain(&status).is_empty(), "{machine}");
     serde_json::to_string(&status).expect("any status is JSON");
     let _ = examine(&host, DEFAULT_STATE);
     let clears = machine == "clear-on-read";
     if clears {
-        // What the screen has read is gone.
+        // The reports above have cleared registers by reading them: restore the description.
         fs::remove_file(root.join("registers.state")).ok();
     }
     let before = changeable(root);
@@ -119,22 +119,22 @@ fn every_machine_plans_what_its_part_has_and_nothing_else() {
     }
 }
 
-/// Everything that is told about a machine and planned on it, after a change that is in the journal.
+/// All reports about a machine and all plans on it, after a change that is in the journal.
 fn told(root: &Path, ways: Option<u32>) -> String {
-    let host = Host::at(root).expect("the machine");
+    let host = Host::from_tree(root).expect("the machine");
     let status = HostStatus::read(&host, DEFAULT_STATE);
     let planner = TunePlanner::new(&host).map(|planner| planner.allow_unmeasured(true));
     let plans = planner.as_ref().map(|planner| plans(planner, ways.unwrap_or(11)));
     let monitor = planner.as_ref().ok().map(|planner| {
         let monitor = Monitor::prepare(&host, planner.generation(), planner.sockets());
         let sample = monitor.sample(&host, Duration::from_millis(1));
-        // What differs between any two windows tells nothing.
+        // Values that differ between any two windows are not compared.
         format!(
             "{:?}",
             sample.map(|sample| MonitorSample { time_unix_s: 0.0, window_ms: 0.0, ..sample })
         )
     });
-    // What becomes of writes: more ways, fewer again, and a mask.
+    // Writes: more ways, fewer again, and a mask.
     let mut applied = Vec::new();
     type Asked = fn(&TunePlanner<'_>) -> Result<TunePlan, TunePlanError>;
     let asked: [Asked; 3] = [
@@ -155,7 +155,8 @@ fn told(root: &Path, ways: Option<u32>) -> String {
 #[test]
 fn each_failure_changes_what_is_told_on_some_machine() {
     for failure in fake_machines::failures().expect("the library") {
-        // Another boot shows in what a restore does: `a_reboot_has_reset_the_registers_and_nothing_is_written`.
+        // Another boot shows in what a restore does:
+        // `a_reboot_has_reset_the_registers_and_nothing_is_written`.
         if failure == "rebooted" {
             continue;
         }

@@ -12,7 +12,7 @@ use host::tune::{TunePlanError, TunePlanner};
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/host.md");
 const HEAD: &str = "| part | family / models / steppings | `tune ddio-ways`, `ddio-mask` | masks | `tune ddio` | counters of slices |\n\
      | --- | --- | --- | --- | --- | --- |\n";
-/// What the tool refuses.
+/// Text of the table for controls that the tool refuses.
 const EMPTY: &str = "refused";
 
 fn cell(proof: Proof, known_by: SourceKind, source: &str) -> String {
@@ -106,7 +106,7 @@ fn what_the_table_leaves_empty_is_refused_on_that_part() {
             .replace("Xeon(R) Gold", brand);
         fs::write(&cpuinfo, text).expect("cpuinfo");
         show_uncore_of(part, folder.path());
-        let host = Host::at(folder.path()).expect("the machine");
+        let host = Host::from_tree(folder.path()).expect("the machine");
         let planner = TunePlanner::new(&host).expect("the CPU's model");
         assert_eq!(planner.generation().map(|found| &found.name), Some(&part.name));
         let plans = [

@@ -1,5 +1,5 @@
-//! Machines that no hand has picked: drawn parts, sockets, dies, registers, ports and groups. Each is
-//! written as a description of the library, and knows what a reader has to be told about it.
+//! Random machines: CPU models, sockets, dies, registers, ports and groups are drawn. Each is written as
+//! a description of the library, and knows what a report about it has to contain.
 
 #[path = "generated/boxes.rs"]
 mod boxes;
@@ -35,23 +35,23 @@ pub enum Answer {
     Dead,
 }
 
-/// What a write to a register does.
+/// Effect of a write to a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnWrite {
     Taken,
     Ignored,
     Fault,
     Refused,
-    /// Some bits come back set.
+    /// Some bits read back as set.
     Widened,
 }
 
-/// A root port and what is below it.
+/// A root port and the devices below it.
 #[derive(Clone, Debug)]
 pub struct Port {
-    /// Which of the part's root ports, or another one.
+    /// Index of the CPU's root port, or another number.
     pub device: usize,
-    /// Its node; none where the firmware does not say.
+    /// NUMA node; `None` if the firmware does not name one.
     pub node: Option<u32>,
     pub domain: bool,
     /// perfctrlsts_0 and how it answers.
@@ -110,7 +110,8 @@ pub struct Spec {
     pub groups: Option<Groups>,
     /// By die.
     pub uncore_mhz: Option<Vec<[u64; 3]>>,
-    /// MSR 0x620, which tells the clock's range where the kernel's files do not; none where it is a fault.
+    /// MSR 0x620, which tells the clock's range where the kernel's files do not; none where it is a
+    /// fault.
     pub ratio_limit: Option<u64>,
     /// MSR 0x621, the clock now.
     pub ratio_now: Option<u64>,

@@ -46,7 +46,7 @@ fn plan(
     match setting {
         Setting::Ways { ways, socket, .. } => planner.ddio_ways(*ways, socket.map(PackageId)),
         Setting::Mask { mask, socket, .. } => {
-            planner.ddio_mask(mask.of(spec.ways), socket.map(PackageId))
+            planner.ddio_mask(mask.value(spec.ways), socket.map(PackageId))
         }
         Setting::Switch { on, port } => {
             let port = port.filter(|_| !spec.ports.is_empty()).map(|port| port % spec.ports.len());
@@ -58,17 +58,17 @@ fn plan(
             let groups = 1 + spec.groups.as_ref().map_or(0, |groups| groups.groups.len());
             let group = group % groups;
             let name = if group == 0 { "default".to_owned() } else { format!("group{group}") };
-            planner.cat(&name, mask.of(spec.ways), *cache)
+            planner.cat(&name, mask.value(spec.ways), *cache)
         }
-        Setting::IoAlloc(request) => planner.io_alloc(request.of(spec.ways)),
+        Setting::IoAlloc(request) => planner.io_alloc(request.request(spec.ways)),
     }
 }
 
 type Ended = Result<(), TuneApplyError>;
 
-/// What becomes of a change.
+/// Way in which a change is carried out.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Execution {
     Kept,
     Held,
     Measured,
@@ -78,7 +78,7 @@ enum Way {
 fn tune(
     (host, state): (&Host, &StateDirectory<'_>),
     spec: &Spec,
-    (setting, way): (&Setting, Way),
+    (setting, way): (&Setting, Execution),
     watch: &mut dyn FnMut(ChangeStep) -> ControlFlow<()>,
 ) -> Ended {
     let pending = !state.read().expect("the journal").entries.is_empty();
@@ -88,13 +88,13 @@ fn tune(
     let planner = planner.allow_any_mask(keeps).allow_unmeasured(true);
     let Ok(plan) = plan(&planner, spec, setting) else { return Ok(()) };
     match way {
-        Way::Kept => apply(host, state, &plan, &mut Vec::new(), watch),
-        Way::Held if pending => Ok(()),
-        Way::Held => {
+        Execution::Kept => apply(host, state, &plan, &mut Vec::new(), watch),
+        Execution::Held if pending => Ok(()),
+        Execution::Held => {
             apply(host, state, &plan, &mut Vec::new(), watch)?;
             restore(host, state, RestoreOptions::default(), &mut Vec::new(), watch)
         }
-        Way::Measured => {
+        Execution::Measured => {
             let monitor = Monitor::prepare(host, planner.generation(), planner.sockets());
             let window = Duration::from_millis(1);
             apply_measured(host, state, &plan, (&monitor, window), &mut Vec::new(), watch).map(drop)
@@ -154,9 +154,9 @@ fn count(
     }
 }
 
-/// What one event did.
-struct Happened {
-    /// What the tool wrote.
+/// Effects of one event.
+struct EventEffects {
+    /// Writes of the tool.
     log: Arc<Log>,
     /// The control that another program set.
     set_by_other: Option<String>,
@@ -165,9 +165,9 @@ struct Happened {
 }
 
 /// One run of the tool: everything is read again, and a kill ends it.
-fn happen(root: &Path, spec: &Spec, (action, kill): &Event) -> Happened {
-    let (host, log) = watched(Host::at(root).expect("the machine"));
-    let mut happened = Happened { log, set_by_other: None, other_bits: None };
+fn happen(root: &Path, spec: &Spec, (action, kill): &Event) -> EventEffects {
+    let (host, log) = watched(Host::from_tree(root).expect("the machine"));
+    let mut happened = EventEffects { log, set_by_other: None, other_bits: None };
     let mut steps = 0;
     let mut watch = |_: ChangeStep| {
         steps += 1;
@@ -176,7 +176,7 @@ fn happen(root: &Path, spec: &Spec, (action, kill): &Event) -> Happened {
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
     let all_of_it = RestoreOptions::default();
     let ended = match action {
-        Action::Foreign(foreign) => {
+        Action::ForeignWrite(foreign) => {
             happened.set_by_other = foreign.happen(root, spec);
             Ok(())
         }
@@ -185,10 +185,14 @@ fn happen(root: &Path, spec: &Spec, (action, kill): &Event) -> Happened {
             boot(root, spec, *is_kexec);
             Ok(())
         }
-        Action::Tune(setting) => tune((&host, &state), spec, (setting, Way::Kept), &mut watch),
-        Action::Held(setting) => tune((&host, &state), spec, (setting, Way::Held), &mut watch),
+        Action::Tune(setting) => {
+            tune((&host, &state), spec, (setting, Execution::Kept), &mut watch)
+        }
+        Action::Held(setting) => {
+            tune((&host, &state), spec, (setting, Execution::Held), &mut watch)
+        }
         Action::Measured(setting) => {
-            tune((&host, &state), spec, (setting, Way::Measured), &mut watch)
+            tune((&host, &state), spec, (setting, Execution::Measured), &mut watch)
         }
         Action::Count { socket, meanwhile } => {
             let socket = socket % spec.sockets;
@@ -237,13 +241,13 @@ fn is_plain(spec: &Spec) -> bool {
         && ports.clone().all(|port| port.write == OnWrite::Taken && port.read == Answer::Ok)
 }
 
-/// What has to be there in the end, and what other programs have set since.
+/// Values that controls must have in the end, and values that other programs have set since.
 #[derive(Default)]
 struct Expected {
     /// The last value of each control that is not the tool's, as of when the journal had none of it.
     before: BTreeMap<String, String>,
-    /// What other programs set while the journal had an older value: both cannot be put back, and the
-    /// entry may stay.
+    /// Values that other programs set while the journal had an older value: both cannot be restored, and
+    /// the record may stay.
     contested: BTreeMap<String, BTreeSet<String>>,
     /// Set by another program and not by the tool since.
     theirs: BTreeMap<String, String>,
@@ -331,7 +335,7 @@ proptest! {
         let root = directory.path();
         let mut expected = Expected { before: held(root, &spec), ..Expected::default() };
         for event in &history {
-            let (others, journal) = (other_bits(root, &spec), peek(&Host::at(root).expect("it")));
+            let (others, journal) = (other_bits(root, &spec), peek(&Host::from_tree(root).expect("it")));
             let happened = happen(root, &spec, event);
             prop_assert_eq!(objection(&spec, &happened.log), None, "{:?}", event);
             let now = held(root, &spec);
@@ -339,7 +343,7 @@ proptest! {
                 expected.boot(&now, &journal, is_kexec);
                 continue;
             }
-            if let Action::Foreign(_) = event.0 {
+            if let Action::ForeignWrite(_) = event.0 {
                 if let Some(control) = happened.set_by_other {
                     expected.set_by_other(control, &now, &journal);
                 }
@@ -349,7 +353,7 @@ proptest! {
             prop_assert_eq!(other_bits(root, &spec), others, "{:?}", event);
             expected.check(&event.0, &now, &journal)?;
         }
-        let (host, log) = watched(Host::at(root).expect("the machine"));
+        let (host, log) = watched(Host::from_tree(root).expect("the machine"));
         let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
         let journal = peek(&host);
         restore(&host, &state, RestoreOptions::default(), &mut Vec::new(), &mut ignore_steps)

@@ -1,4 +1,4 @@
-//! Is what `status` says of any machine what the machine is?
+//! Does `status` report every machine as it is?
 
 use host::Host;
 use host::pci::LinkStatus;
@@ -115,7 +115,7 @@ fn check_groups(spec: &Spec, status: &HostStatus) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What is not shown is told to be unread, with a reason.
+/// Checks that every item which is not shown is listed as unread, with a reason.
 fn check_notes(spec: &Spec, status: &HostStatus) -> Result<(), TestCaseError> {
     let told = |what: &str| status.unread.iter().any(|note| note.what.contains(what));
     for index in 0..spec.sockets as usize {
@@ -137,7 +137,7 @@ proptest! {
     #[test]
     fn what_status_says_of_any_machine_is_what_the_machine_is(spec in spec()) {
         let directory = spec.expand();
-        let host = Host::at(directory.path()).expect("the machine");
+        let host = Host::from_tree(directory.path()).expect("the machine");
         let status = HostStatus::read(&host, DEFAULT_STATE);
         let name = status.generation.as_ref().map(|known| known.name.as_str());
         prop_assert_eq!(name, spec.part().is_known.then_some(spec.part().name));

@@ -19,7 +19,7 @@ use crate::machines::machine;
 
 /// Everything that reads.
 fn read_all(root: &Path) {
-    let Ok(host) = Host::at(root) else { return };
+    let Ok(host) = Host::from_tree(root) else { return };
     let status = HostStatus::read(&host, DEFAULT_STATE);
     let _ = explain(&status);
     let _ = serde_json::to_string(&status).expect("any status is JSON");
@@ -175,7 +175,7 @@ fn a_link_out_of_the_tree_stays_inside_it() {
     fs::create_dir(directory.path().join("etc")).expect("a directory");
     symlink("/etc/passwd", directory.path().join("absolute")).expect("a link");
     symlink("../../../../../../../etc/passwd", directory.path().join("upwards")).expect("a link");
-    let root = Root::at(directory.path()).expect("the tree");
+    let root = Root::from_tree(directory.path()).expect("the tree");
     for path in ["absolute", "upwards"] {
         let error = root.read_text(path).expect_err("the tree has no such file").to_string();
         assert!(error.ends_with("does not exist"), "{error}");
@@ -189,18 +189,18 @@ fn what_is_wrong_with_a_file_is_said() {
     for (name, junk, expected) in [
         ("loop", Junk::LoopOfLinks, "is a loop of links"),
         ("huge", Junk::Huge, "is longer than 4194304 bytes"),
-        ("binary", Junk::Bytes(vec![0xff, 0xfe, 0]), "holds bytes that are no text"),
+        ("binary", Junk::Bytes(vec![0xff, 0xfe, 0]), "is not valid UTF-8 text"),
         ("pipe", Junk::Pipe, "is not a regular file"),
         ("directory", Junk::Directory, "is not a regular file"),
         ("missing", Junk::Nothing, "does not exist"),
     ] {
         put(&path(name), &junk);
-        let root = Root::at(directory.path()).expect("the tree");
+        let root = Root::from_tree(directory.path()).expect("the tree");
         let error = root.read_text(name).expect_err("an error").to_string();
         assert!(error.ends_with(expected), "{error}");
     }
     put(&path("number"), &Junk::Text("twelve\n".into()));
-    let root = Root::at(directory.path()).expect("the tree");
+    let root = Root::from_tree(directory.path()).expect("the tree");
     let error = root.read_number("number").expect_err("an error").to_string();
     assert!(error.ends_with("holds \"twelve\" instead of a whole number"), "{error}");
 }
@@ -212,7 +212,7 @@ fn bridges_in_a_circle_are_told() {
     let mut bytes = fs::read(&config).expect("configuration space");
     bytes[0x19] = 0x16;
     fs::write(&config, bytes).expect("configuration space");
-    let host = Host::at(directory.path()).expect("the machine");
+    let host = Host::from_tree(directory.path()).expect("the machine");
     let planner = TunePlanner::new(&host).expect("the CPU's model");
     let device = "16:00.0".parse().expect("an address");
     let error = planner.ddio(false, Some(device)).expect_err("a circle").to_string();
@@ -225,7 +225,7 @@ fn a_tree_that_is_read_only_refuses_before_anything_is_written() {
     let directory = machine("skylake");
     let state = directory.path().join("var");
     symlink("/proc/self", state).expect("a link");
-    let host = Host::at(directory.path()).expect("the machine");
+    let host = Host::from_tree(directory.path()).expect("the machine");
     let refused = host::tune::StateDirectory::lock(&host.root, DEFAULT_STATE);
     assert!(refused.is_err());
 }

@@ -41,7 +41,7 @@ fn named<'k>(kernel: &'k Kernel, table: &str, name: &str) -> &'k KernelEvent {
     found.unwrap_or_else(|| panic!("{table}: the kernel has no {name}"))
 }
 
-/// What the kernel's entries make of an event: the code of the first, and all else of the last.
+/// Fields of an event by the kernel's entries: the code from the first, all others from the last.
 fn expected(kernel: &Kernel, table: &str, event: &TableEvent) -> Option<BTreeMap<String, u64>> {
     let [first, last] = [event.kernel.first()?, event.kernel.last()?];
     let mut words = named(kernel, table, last).words.clone();

@@ -71,7 +71,7 @@ fn held(root: &Path) -> BTreeMap<String, Vec<u8>> {
 #[test]
 fn the_old_value_is_measured_twice_and_the_new_one_stays() {
     let directory = machine("skylake");
-    let (host, log) = watched(Host::at(directory.path()).expect("the machine"));
+    let (host, log) = watched(Host::from_tree(directory.path()).expect("the machine"));
     let mut applied = Vec::new();
     let around = measured(&host, "skylake", None, &mut applied).expect("measured");
     let values: Vec<u64> = log.writes().iter().map(|write| write.value).collect();
@@ -99,7 +99,7 @@ fn a_kill_at_any_step_loses_nothing() {
         let mut ended = false;
         // Each step in a soak; else as many as show where it dies.
         for kill in (0..120).step_by(soak::amount(5, 1)) {
-            let host = Host::at(directory.path()).expect("the machine");
+            let host = Host::from_tree(directory.path()).expect("the machine");
             ended = measured(&host, name, Some(kill), &mut Vec::new()).is_ok();
             put_back(&host);
             let after = held(directory.path());
@@ -126,7 +126,7 @@ fn a_mask_that_leaves_io_no_way_is_not_written_again() {
     let directory = machine("skylake");
     let registers = directory.path().join("registers.state");
     fs::write(registers, "{\"socket1.0xc8b\": 0}").expect("registers");
-    let (host, log) = watched(Host::at(directory.path()).expect("the machine"));
+    let (host, log) = watched(Host::from_tree(directory.path()).expect("the machine"));
     let mut applied = Vec::new();
     let around = measured(&host, "skylake", None, &mut applied).expect("measured");
     let values: Vec<u64> = log.writes().iter().map(|write| write.value).collect();
@@ -145,7 +145,7 @@ fn bits_that_hardware_sets_meanwhile_are_kept_through_all_three_writes() {
     assert!(text.contains(port), "{text}");
     fs::write(&registers, text.replacen(port, &format!("{port}sticky = 16\n"), 1))
         .expect("registers");
-    let (host, log) = watched(Host::at(directory.path()).expect("the machine"));
+    let (host, log) = watched(Host::from_tree(directory.path()).expect("the machine"));
     let planner = TunePlanner::new(&host).expect("the CPU's model");
     let plan = planner.ddio(false, Some("17:00.0".parse().expect("an address"))).expect("a plan");
     let monitor = Monitor::prepare(&host, planner.generation(), planner.sockets());

@@ -24,7 +24,7 @@ pub mod texts;
 #[path = "readers/tree.rs"]
 pub mod tree;
 
-/// What reads any bytes.
+/// A function that reads any bytes.
 type Body = fn(&[u8]);
 
 /// The targets by name.

@@ -8,7 +8,7 @@ use host::Host;
 use host::cpu::{CpuId, PackageId};
 use host::error::{FileError, Problem};
 use host::monitor::Monitor;
-use host::steer::{SteerError, SteeringOutcome, WaySteering, bounds};
+use host::steer::{SteerError, SteeringLoop, SteeringOutcome, bounds};
 use host::tune::{
     DEFAULT_STATE, RestoreOptions, StateDirectory, TunePlanner, ignore_steps, restore,
 };
@@ -20,12 +20,12 @@ const WAYS: u32 = 0xc8b;
 const WINDOW: Duration = Duration::from_millis(100);
 
 /// Counters that are gone after some windows, as when the module of the kernel is removed.
-struct Vanishing {
+struct VanishingCounters {
     counters: Box<dyn UncoreCounters + Send + Sync>,
     left: AtomicUsize,
 }
 
-impl UncoreCounters for Vanishing {
+impl UncoreCounters for VanishingCounters {
     fn open(&self, requests: &[CounterRequest]) -> Result<Box<dyn RunningCounters>, FileError> {
         self.counters.open(requests)
     }
@@ -44,7 +44,7 @@ impl UncoreCounters for Vanishing {
 }
 
 fn with_counters_for(windows: usize, host: Host) -> Host {
-    let counters = Vanishing { counters: host.counters, left: AtomicUsize::new(windows) };
+    let counters = VanishingCounters { counters: host.counters, left: AtomicUsize::new(windows) };
     Host { counters: Box::new(counters), ..host }
 }
 
@@ -65,7 +65,7 @@ fn steer(
         shrink_after_periods: 2,
     };
     let parts = (&planner, &monitor);
-    let mut steering = WaySteering::new(host, parts, (WINDOW, 60), &sockets, |socket| {
+    let mut steering = SteeringLoop::new(host, parts, (WINDOW, 60), &sockets, |socket| {
         Box::new(Threshold::new(config, socket.now))
     })
     .expect("it begins");
@@ -73,7 +73,7 @@ fn steer(
     for window in 0..windows {
         match steering.step(Some((&state, &mut ignore_steps)), WINDOW * window) {
             Ok(told) => {
-                changes += told.iter().filter(|one| one.became == SteeringOutcome::Set).count()
+                changes += told.iter().filter(|one| one.became == SteeringOutcome::Set).count();
             }
             Err(error) => return (Some(error), changes),
         }
@@ -96,7 +96,8 @@ fn put_back(host: &Host) {
 fn counters_that_vanish_end_it_and_the_first_ways_come_back() {
     for windows in 0..5 {
         let directory = expanded("skylake", &[]);
-        let host = with_counters_for(windows, Host::at(directory.path()).expect("the machine"));
+        let host =
+            with_counters_for(windows, Host::from_tree(directory.path()).expect("the machine"));
         let first = ways(&host);
         let (ended, changes) = steer(&host, 9, |_, _| ());
         assert!(matches!(ended, Some(SteerError::Unread(_))), "{ended:?}");
@@ -109,7 +110,7 @@ fn counters_that_vanish_end_it_and_the_first_ways_come_back() {
 #[test]
 fn the_ways_of_another_program_end_it_and_stay() {
     let directory = expanded("skylake", &[]);
-    let host = Host::at(directory.path()).expect("the machine");
+    let host = Host::from_tree(directory.path()).expect("the machine");
     let theirs = 0x7c0;
     let (ended, _) = steer(&host, 9, |host, window| {
         if window == 1 {
@@ -127,7 +128,7 @@ fn the_ways_of_another_program_end_it_and_stay() {
 #[test]
 fn without_counters_nothing_is_written() {
     let directory = expanded("skylake", &["no-uncore-driver"]);
-    let host = Host::at(directory.path()).expect("the machine");
+    let host = Host::from_tree(directory.path()).expect("the machine");
     let (ended, changes) = steer(&host, 3, |_, _| ());
     assert!(matches!(ended, Some(SteerError::CountersGone { .. })), "{ended:?}");
     assert_eq!(changes, 0);

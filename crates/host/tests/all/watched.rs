@@ -1,4 +1,4 @@
-//! A machine whose writes are watched: what a register was last read as, what was written to it, and
+//! A machine whose writes are watched: the last value that was read of a register, the written value, and
 //! whether the journal on the disk named it before.
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ const NO_SNOOP_BIT: u32 = 1 << 3;
 #[derive(Clone, Debug)]
 pub struct Write {
     pub to: Place,
-    /// What the tool read there last.
+    /// Last value that the tool read of it.
     pub read: Option<u64>,
     pub value: u64,
     /// The values before of the journal's entries for it, as the journal on the disk was.
@@ -42,7 +42,7 @@ pub enum Place {
     Control { path: String, command: String },
 }
 
-/// What may be written to a machine.
+/// Rules for writes to a machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// Ways of its last-level cache; nothing where its registers are not to be touched at all.
@@ -54,7 +54,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Why a write is against them.
+    /// Reason why a write violates the rules; `None` if it does not.
     pub fn objection(&self, write: &Write) -> Option<String> {
         let changed = write.read.map(|read| read ^ write.value);
         let within = |bits: u64| changed.is_some_and(|changed| changed & !bits == 0);
@@ -91,7 +91,7 @@ impl Rules {
     }
 }
 
-/// What was written so far.
+/// Log of all writes so far.
 #[derive(Default)]
 pub struct Log {
     read: Mutex<BTreeMap<Place, u64>>,
@@ -134,7 +134,7 @@ fn names(target: &ControlTarget, place: &Place) -> bool {
     }
 }
 
-struct Watched<T: ?Sized> {
+struct WatchedBackend<T: ?Sized> {
     inner: Box<T>,
     root: Arc<Root>,
     log: Arc<Log>,
@@ -146,9 +146,9 @@ pub fn watched(host: Host) -> (Host, Arc<Log>) {
     let Host { root, registers, config, control, counters, rings, memory } = host;
     let (r, l) = (|| Arc::clone(&root), || Arc::clone(&log));
     let host = Host {
-        registers: Box::new(Watched { inner: registers, root: r(), log: l() }),
-        config: Box::new(Watched { inner: config, root: r(), log: l() }),
-        control: Box::new(Watched { inner: control, root: r(), log: l() }),
+        registers: Box::new(WatchedBackend { inner: registers, root: r(), log: l() }),
+        config: Box::new(WatchedBackend { inner: config, root: r(), log: l() }),
+        control: Box::new(WatchedBackend { inner: control, root: r(), log: l() }),
         root: r(),
         counters,
         rings,
@@ -157,14 +157,14 @@ pub fn watched(host: Host) -> (Host, Arc<Log>) {
     (host, log)
 }
 
-impl Watched<dyn Registers + Send + Sync> {
+impl WatchedBackend<dyn Registers + Send + Sync> {
     fn place(&self, cpu: CpuId, address: u32) -> Place {
         let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id");
         Place::Msr { socket: self.root.read_number(&path).unwrap_or(u64::MAX), address }
     }
 }
 
-impl Registers for Watched<dyn Registers + Send + Sync> {
+impl Registers for WatchedBackend<dyn Registers + Send + Sync> {
     fn read(&self, cpu: CpuId, address: u32) -> Result<u64, FileError> {
         let value = self.inner.read(cpu, address)?;
         self.log.was_read(self.place(cpu, address), value);
@@ -181,7 +181,7 @@ impl Registers for Watched<dyn Registers + Send + Sync> {
     }
 }
 
-impl PciConfig for Watched<dyn PciConfig + Send + Sync> {
+impl PciConfig for WatchedBackend<dyn PciConfig + Send + Sync> {
     fn read(&self, function: Bdf, offset: u16) -> Result<u32, FileError> {
         let value = self.inner.read(function, offset)?;
         self.log.was_read(Place::Port { function, offset }, value.into());
@@ -194,7 +194,7 @@ impl PciConfig for Watched<dyn PciConfig + Send + Sync> {
     }
 }
 
-impl ControlFiles for Watched<dyn ControlFiles + Send + Sync> {
+impl ControlFiles for WatchedBackend<dyn ControlFiles + Send + Sync> {
     fn read(&self, path: &str) -> Result<String, FileError> {
         self.inner.read(path)
     }

@@ -1,35 +1,36 @@
-//! Changes of one control form a chain: each began with the value that the one before left. Where it
-//! is broken another program wrote in between, and restoring stops there; so both parts stay.
+//! Chains of changes: changes of one control form a chain if each began with the value that the one
+//! before left. A chain is broken where another program wrote in between; a restore stops there, so both
+//! parts are kept.
 
 use super::{ChangeRecord, NumberedRecord};
 
-/// Where the last unbroken chain begins.
+/// Index of the first record of the last unbroken chain.
 pub(super) fn last_chain_start(kept: &[NumberedRecord]) -> usize {
     let broken = kept.windows(2).rposition(|pair| !pair[1].1.follows(&pair[0].1));
     broken.map_or(0, |index| index + 1)
 }
 
-/// Whether a change, which does not go on with a chain, began with the value from before it: the chain is
-/// settled.
+/// Whether a change that does not continue a chain began with the value from before the chain: the chain
+/// is settled.
 pub(super) fn returns_to_start(first: &ChangeRecord, entry: &ChangeRecord) -> bool {
     (first.old ^ entry.old) & first.owned == 0
 }
 
-/// Whether one entry says as much as both. A change of which the tool saw no end stays apart: by what it
-/// began with one sees, also after a boot that resets nothing, that it was not made.
+/// Whether one record can replace two. A change whose end the tool did not see stays separate: its old
+/// value shows, also after a boot that resets nothing, that it was not made.
 pub(super) fn can_join(before: &ChangeRecord, entry: &ChangeRecord) -> bool {
     entry.read_back.is_some() && entry.follows(before)
 }
 
-/// Whether a boot between two changes has reset the control. After one of which the tool saw no end a
-/// register may as well hold what hardware made of the write.
+/// Whether a boot between two changes has reset the control. After a change whose end the tool did not
+/// see, a register may as well have the value that hardware made of the write.
 pub(super) fn is_reset(before: &ChangeRecord, entry: &ChangeRecord) -> bool {
     let is_sure = before.read_back.is_some() || before.target.is_kernel_file();
     before.boot_id != entry.boot_id && is_sure && !entry.follows(before)
 }
 
 impl ChangeRecord {
-    /// Whether this change began with the value that the one before, of the same register or file, left.
+    /// Whether this change began with the value that an earlier one of the same control left.
     /// Only the bits that the tool may write are compared: hardware and other programs set the rest.
     pub(in crate::tune) fn follows(&self, before: &Self) -> bool {
         let is_one_boot = before.boot_id == self.boot_id;

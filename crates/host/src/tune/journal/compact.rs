@@ -1,6 +1,6 @@
-//! What a restore needs of a journal: for each control the value before the first change, and what it
-//! was given last. A journal of any length becomes one entry for each control that is not back, and one
-//! for each change of which the tool saw no end.
+//! Compacts a journal to the records that a restore needs: for each control the value before the first
+//! change, and the last value. A journal of any length becomes one record for each control that is not
+//! restored, and one for each change whose end the tool did not see.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,14 @@ use super::chain::{can_join, is_reset, last_chain_start, returns_to_start};
 use super::{ChangeRecord, Journal, NumberedRecord};
 use crate::controls::ControlTarget;
 
-/// The mask that the kernel gives I/O when allocation is switched on, by the folder of its files.
+/// Function that gives the mask that the kernel sets for I/O when allocation is switched on.
 type AllIoWays<'a> = &'a dyn Fn(&ControlTarget) -> Option<u64>;
 
 impl Journal {
-    /// A journal that is restored to the same values with as few entries as possible.
+    /// A journal with as few records as possible that is restored to the same values.
     ///
-    /// `boot` is this boot; `all_io_ways` gives the mask that I/O has after a switch of I/O allocation.
+    /// `boot` identifies this boot; `all_io_ways` gives the mask that I/O has after a switch of I/O
+    /// allocation.
     #[must_use]
     pub(in crate::tune) fn compact_for_boot(&self, boot: &str, all_io_ways: AllIoWays<'_>) -> Self {
         let mut groups: BTreeMap<String, Vec<NumberedRecord>> = BTreeMap::new();
@@ -38,7 +39,7 @@ impl Journal {
     }
 }
 
-/// Joins the changes of one control wherever their chain is whole.
+/// Joins the changes of one control wherever their chain is unbroken.
 fn join_chains(group: Vec<NumberedRecord>) -> Vec<NumberedRecord> {
     let mut kept: Vec<NumberedRecord> = Vec::new();
     for (index, entry) in group {
@@ -47,7 +48,7 @@ fn join_chains(group: Vec<NumberedRecord>) -> Vec<NumberedRecord> {
             && before.read_back.is_none()
             && before.boot_id == entry.boot_id
         {
-            // No program saw the end of that change; this one began with it.
+            // The tool did not see the end of that change; this change began with its result.
             before.read_back = Some(entry.old);
         }
         while let Some((_, before)) = kept.pop_if(|(_, before)| can_join(before, &entry)) {
@@ -67,13 +68,13 @@ fn join_chains(group: Vec<NumberedRecord>) -> Vec<NumberedRecord> {
     kept
 }
 
-/// Whether the control has the value from before the change again.
+/// Whether the change left the value from before it, in the bits that it owns.
 fn is_restored(entry: &ChangeRecord) -> bool {
     entry.read_back.is_some_and(|left| (left ^ entry.old) & entry.owned == 0)
 }
 
-/// The files of the kernel that this boot has changed; where it has changed none, the last change of
-/// each, so that restoring can say what became of them.
+/// The changes of kernel files in this boot; if there are none, the last change of each file, so that a
+/// restore can report their outcome.
 fn records_of_boot(group: Vec<NumberedRecord>, boot: &str) -> Vec<NumberedRecord> {
     let of_this: Vec<NumberedRecord> =
         group.iter().filter(|(_, entry)| entry.boot_id == boot).cloned().collect();
@@ -85,8 +86,8 @@ fn records_of_boot(group: Vec<NumberedRecord>, boot: &str) -> Vec<NumberedRecord
     last.into_values().collect()
 }
 
-/// The switch of I/O allocation and its masks, which a switch makes the kernel forget. Nothing where
-/// they cannot be told without what is in between.
+/// Compacts the changes of I/O allocation and of its masks, which the kernel forgets with each switch.
+/// `None` if the records in between are needed.
 fn compact_io_alloc(
     group: &[NumberedRecord],
     all_io_ways: AllIoWays<'_>,
@@ -101,7 +102,7 @@ fn compact_io_alloc(
         return None;
     }
     if !began_on {
-        // It ends switched off, where masks mean nothing.
+        // Allocation was off first and is off last, so masks have no meaning.
         return Some(switch);
     }
     let mut kept = Vec::new();
@@ -119,8 +120,9 @@ fn compact_io_alloc(
     Some(kept.into_iter().map(|(_, entry)| (last, entry)).collect())
 }
 
-/// One entry for the mask of a cache; none if it is as at first. `switched` says when the kernel
-/// forgot it.
+/// Compacts the changes of the mask of a cache to one record, or to none if the mask has its first
+/// value. `switched` contains the indices of the switches, with which the kernel forgot it. `None` if
+/// the records in between are needed.
 fn compact_mask(
     of_cache: &[NumberedRecord],
     switched: &[usize],
@@ -137,7 +139,7 @@ fn compact_mask(
     let is_whole = of_cache.windows(2).all(|pair| {
         let ((from, before), (to, entry)) = (&pair[0], &pair[1]);
         let left = if before.is_only_journalled() { Some(before.old) } else { before.read_back };
-        // A restore that died has switched it on, and left a mask that was only kept.
+        // A restore that died has switched it on, and left a mask that was only journalled.
         let begins_anew = forgotten(*from, *to) || before.is_only_journalled();
         let is_next = !forgotten(*from, *to) && left == Some(entry.old);
         is_next || (begins_anew && entry.old == all)

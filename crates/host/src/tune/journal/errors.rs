@@ -1,16 +1,16 @@
-//! Why the state directory or the journal in it cannot be used.
+//! Errors of the state directory and of the journal in it.
 
 use super::DEFAULT_STATE;
 use crate::controls::NotAllowedError;
 use crate::error::FileError;
 
-/// The state directory cannot be used.
+/// Error of the state directory, the lock or the journal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
     /// the system refuses
     #[error("{0}")]
     File(#[from] FileError),
-    /// the path is no directory that a journal could be in
+    /// the path cannot be a directory for a journal
     #[error("--state-dir \"{0}\": allowed is a directory for the journal, like {DEFAULT_STATE}")]
     BadDirectory(String),
     /// another tool holds the lock
@@ -24,7 +24,7 @@ pub enum StateError {
     Distrusted {
         /// The journal or its directory.
         path: String,
-        /// What is wrong.
+        /// The reason, to follow the path.
         what: String,
     },
     /// another program holds resctrl's lock
@@ -38,9 +38,9 @@ pub enum StateError {
          skipline-host restore; what it cannot put back leaves the journal with --forget"
     )]
     Full {
-        /// The journal.
+        /// Path of the journal.
         path: String,
-        /// Most that it may be.
+        /// Greatest length in bytes.
         limit_bytes: usize,
     },
     /// the journal is damaged
@@ -48,17 +48,17 @@ pub enum StateError {
         "{path} is damaged ({what}); nothing is written while it is: look at it, put the values back by hand, then remove it"
     )]
     Damaged {
-        /// The journal.
+        /// Path of the journal.
         path: String,
-        /// What is wrong.
+        /// The reason, to follow the path.
         what: String,
     },
-    /// the journal names something that no plan would
+    /// the journal names a control that is not on the allow-list
     #[error("{path}: {error}; nothing was written")]
     NotAllowed {
-        /// The journal.
+        /// Path of the journal.
         path: String,
-        /// What it names.
+        /// The control.
         error: NotAllowedError,
     },
 }

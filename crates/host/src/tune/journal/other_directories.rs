@@ -1,4 +1,4 @@
-//! Journals in other directories than the default one, remembered where a restore looks first.
+//! A list of journals in other directories than the default one, which a restore reads first.
 //!
 //! `--state-dir` is easily forgotten, and a journal that is not found restores nothing. So a list of
 //! such directories is in the default state directory, or, where that cannot be written (a read-only
@@ -8,10 +8,10 @@ use crate::root::Root;
 
 use super::{DEFAULT_STATE, JOURNAL, StateError, check_trusted};
 
-/// One directory a line; the first that can be written is taken.
+/// Paths of the list, which has one directory a line; the first that can be written is used.
 const LISTS: [&str; 2] = ["var/lib/skipline-host/elsewhere", "run/skipline-host.elsewhere"];
 
-/// Directories other than the default one that have a journal.
+/// Directories other than the default one that contain a journal.
 ///
 /// # Errors
 /// If a list cannot be read, or another user could have written it.
@@ -26,8 +26,8 @@ pub fn other_journal_directories(root: &Root) -> Result<Vec<String>, StateError>
     Ok(found)
 }
 
-/// Puts a directory on the list, before its journal exists.
-pub(super) fn remember(root: &Root, directory: &str) -> Result<(), StateError> {
+/// Adds a directory to the list, before its journal exists.
+pub(super) fn add_directory(root: &Root, directory: &str) -> Result<(), StateError> {
     if directory == DEFAULT_STATE {
         return Ok(());
     }

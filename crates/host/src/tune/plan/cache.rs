@@ -4,9 +4,9 @@ use super::{PlannedChange, TunePlan, TunePlanError, TunePlanner};
 use crate::control_files::RESCTRL_MOUNT;
 use crate::controls::{ControlTarget, describe_ways};
 use crate::error::Problem;
-use crate::resctrl::{CacheResource, ControlGroup, IoAlloc, Resctrl, absence};
+use crate::resctrl::{CacheResource, ControlGroup, IoAlloc, Resctrl, absence_reason};
 
-/// What I/O allocation should be.
+/// Requested state of I/O allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoAllocRequest {
     /// On, with the masks that the kernel chooses.
@@ -18,7 +18,7 @@ pub enum IoAllocRequest {
 }
 
 impl TunePlanner<'_> {
-    /// The mask of a control group in every last-level cache, or in one.
+    /// Plans the mask of a control group in every last-level cache, or in one.
     ///
     /// # Errors
     /// If group, cache or mask are not possible here, or resctrl cannot be read.
@@ -56,10 +56,10 @@ impl TunePlanner<'_> {
         Ok(TunePlan::new(&self.host.root, command, changes, warnings))
     }
 
-    /// Allocation for I/O (`io_alloc`).
+    /// Plans allocation for I/O (`io_alloc`).
     ///
     /// # Errors
-    /// If kernel or CPU have none, or the mask is not possible.
+    /// If kernel or CPU do not have it, or the mask is not possible.
     pub fn io_alloc(&self, request: IoAllocRequest) -> Result<TunePlan, TunePlanError> {
         let resctrl = self.resctrl()?;
         let offering = resctrl.resources.iter().find_map(|r| Some((r, r.io_alloc.as_ref()?)));
@@ -74,7 +74,7 @@ impl TunePlanner<'_> {
                 let path =
                     self.host.root.display_path(&format!("{RESCTRL_MOUNT}/info/L3/io_alloc"));
                 return Err(TunePlanError::NoControl(format!(
-                    "{} does not exist: it takes Linux 6.19 or newer and a CPU with I/O allocation \
+                    "{} does not exist: it needs Linux 6.19 or newer and a CPU with I/O allocation \
                      (AMD SDCIAE)",
                     path.display()
                 )));
@@ -109,14 +109,15 @@ impl TunePlanner<'_> {
     fn resctrl(&self) -> Result<Resctrl, TunePlanError> {
         Resctrl::read(&self.host.root, self.host.control.as_ref()).map_err(|error| {
             if error.problem == Problem::Missing {
-                TunePlanError::NoControl(absence(&self.host.root).to_string())
+                TunePlanError::NoControl(absence_reason(&self.host.root).to_string())
             } else {
                 error.into()
             }
         })
     }
 
-    /// Masks for I/O by cache; while it is off the kernel does not tell them.
+    /// Pairs of cache and mask for I/O; the mask is `None` while allocation is off, when the kernel does
+    /// not report it.
     fn io_masks(&self, state: &IoAlloc, resctrl: &Resctrl) -> Vec<(u32, Option<u64>)> {
         if let IoAlloc::On { masks } = state {
             return masks.iter().map(|&(cache, mask)| (cache, Some(mask))).collect();
@@ -140,7 +141,7 @@ fn check_mask(resource: &CacheResource, mask: u64, request: &str) -> Result<(), 
     }
 }
 
-/// What a mask without ways does, where the kernel takes one.
+/// Warning of a mask without ways, which some kernels accept.
 fn warn_of_empty_mask(mask: u64, whose: &str) -> Option<String> {
     let words = format!(
         "a mask without ways: lines of {whose} are not kept in the L3 (the kernel allows it here: \
@@ -197,7 +198,7 @@ fn switch_change(folder: &str, is_on: bool, on: bool) -> PlannedChange {
     }
 }
 
-/// Ways of a group's new masks that I/O may use too.
+/// Warning of ways in new masks of a group that I/O may use too.
 fn overlap_with_io(resctrl: &Resctrl, changes: &[PlannedChange]) -> Vec<String> {
     let shared = |change: &PlannedChange| match change.target {
         ControlTarget::Mask { domain, .. } => change.asked & resctrl.io_ways(domain),
@@ -210,7 +211,7 @@ fn overlap_with_io(resctrl: &Resctrl, changes: &[PlannedChange]) -> Vec<String> 
     vec![format!("{ways:#x} of this mask are ways that I/O may use too (shareable_bits, io_alloc)")]
 }
 
-/// Groups that have some of the ways that I/O gets.
+/// Warning of groups that have some of the ways in a new mask for I/O.
 fn overlap_with_groups(resctrl: &Resctrl, mask: u64) -> Vec<String> {
     let meets = |group: &&ControlGroup| {
         let mut masks = group.masks.iter().flat_map(|line| &line.masks);

@@ -4,11 +4,11 @@ use super::{OmittedControl, PlannedChange, TunePlan, TunePlanError, TunePlanner}
 use crate::controls::{ControlTarget, SwitchError, check_switch, has_listed_numbers, is_listed};
 use crate::cpu::{Generation, PortSwitch, Proof};
 use crate::error::FileError;
-use crate::pci::{Function, Tree, TreeError};
+use crate::pci::{PciFunction, Tree, TreeError};
 use crate::pci_address::Bdf;
 
 impl TunePlanner<'_> {
-    /// DDIO on or off at the root port above a device, or at all root ports.
+    /// Plans DDIO on or off at the root port above a device, or at all root ports.
     ///
     /// # Errors
     /// If the device is unknown, its port has no such switch, or it cannot be read.
@@ -18,7 +18,7 @@ impl TunePlanner<'_> {
         self.check_measured(generation, switch)?;
         let tree = Tree::read(&self.host.root)?;
         let mut warnings = proof_warning(switch.proof, &generation.name, &switch.source);
-        let ports: Vec<&Function> = match device {
+        let ports: Vec<&PciFunction> = match device {
             Some(device) => {
                 let port = port_above(&tree, device, switch)?;
                 warnings.extend(describe_neighbours(&tree, port, device));
@@ -26,8 +26,8 @@ impl TunePlanner<'_> {
             }
             None => tree.functions().filter(|port| is_listed(port, switch)).collect(),
         };
-        // A port that was asked for by its device is reached, or the request is refused.
-        let left_out = if device.is_none() { left_out(&tree, switch) } else { Vec::new() };
+        // A port that was requested by its device is reached, or the request is refused.
+        let left_out = if device.is_none() { omitted_controls(&tree, switch) } else { Vec::new() };
         if ports.is_empty() {
             let lines: String = left_out.iter().map(|one| format!("\n  {one}")).collect();
             return Err(TunePlanError::NoControl(format!(
@@ -57,7 +57,7 @@ impl TunePlanner<'_> {
             return Ok(());
         }
         Err(TunePlanError::NoControl(format!(
-            "{} has no switch at its root ports that was ever seen to work, only a description ({}); for \
+            "{} has no switch at its root ports that was measured to work, only a description ({}); for \
              the whole machine: {}\n  remedy: --unmeasured writes it all the same, and --verify measures it",
             generation.name,
             switch.source,
@@ -68,7 +68,7 @@ impl TunePlanner<'_> {
     fn switch_change(
         &self,
         switch: &PortSwitch,
-        port: &Function,
+        port: &PciFunction,
         on: bool,
     ) -> Result<PlannedChange, TunePlanError> {
         check_switch(self.host, port.bdf, switch).map_err(|error| match error {
@@ -116,17 +116,18 @@ fn port_switch(generation: &Generation) -> Result<&PortSwitch, TunePlanError> {
     })
 }
 
+/// The listed root port above a device, or the device itself if it is a listed port.
 fn port_above<'t>(
     tree: &'t Tree,
     device: Bdf,
     switch: &PortSwitch,
-) -> Result<&'t Function, TunePlanError> {
+) -> Result<&'t PciFunction, TunePlanError> {
     let bad = |error: TreeError| TunePlanError::BadRequest(format!("--device {device}: {error}"));
     let above = tree.root_port(device).map_err(bad)?;
     let own = tree.get(device).filter(|function| function.buses_below.is_some());
     let port = above.or(own).ok_or_else(|| {
         TunePlanError::BadRequest(format!(
-            "--device {device}: there is no root port above it (it is part of the root complex)"
+            "--device {device}: root port not found above it (it is part of the root complex)"
         ))
     })?;
     if is_listed(port, switch) {
@@ -139,7 +140,7 @@ fn port_above<'t>(
     )))
 }
 
-/// What is written and why, and the writes that go their own way whatever the switch says.
+/// Notes on the bit that is written, and on the writes of devices that the switch does not affect.
 ///
 /// Source: description of Use_Allocating_Flow_Wr in the datasheets of Xeon E5/E7 v3 and v4, vol. 2
 /// (recalled): it holds for writes of VC0 without a hint (TPH 0, or TPHDIS set) and without No Snoop (or
@@ -187,9 +188,9 @@ fn unaffected_writes(switch: &PortSwitch, changes: &[PlannedChange], on: bool) -
     notes
 }
 
-/// Root ports that a change of all of them does not reach, because they cannot be read: those on the
-/// list, and bridges of which the kernel does not say what they are.
-fn left_out(tree: &Tree, switch: &PortSwitch) -> Vec<OmittedControl> {
+/// Root ports that a change of all ports does not reach, because they cannot be read: listed ones, and
+/// bridges whose IDs the kernel does not report.
+fn omitted_controls(tree: &Tree, switch: &PortSwitch) -> Vec<OmittedControl> {
     let of = |(bdf, numbers, error): (Bdf, Option<(u16, u16)>, &FileError)| {
         let place = match numbers {
             Some(numbers) if has_listed_numbers(numbers, switch) => format!("root port {bdf}"),
@@ -201,9 +202,9 @@ fn left_out(tree: &Tree, switch: &PortSwitch) -> Vec<OmittedControl> {
     tree.hidden_bridges().filter_map(of).collect()
 }
 
-/// Other devices below the same port change with it.
-fn describe_neighbours(tree: &Tree, port: &Function, device: Bdf) -> Option<String> {
-    let shares = |other: &&Function| {
+/// Warning of other devices below the same port, which the switch affects too.
+fn describe_neighbours(tree: &Tree, port: &PciFunction, device: Bdf) -> Option<String> {
+    let shares = |other: &&PciFunction| {
         let same = other.bdf.domain == device.domain
             && (other.bdf.bus, other.bdf.device) == (device.bus, device.device);
         let below = tree.root_port(other.bdf).ok().flatten().map(|p| p.bdf) == Some(port.bdf);
@@ -219,6 +220,7 @@ fn describe_neighbours(tree: &Tree, port: &Function, device: Bdf) -> Option<Stri
     })
 }
 
+/// Warning about the published measurements of a control; empty if it is known to have an effect.
 pub(super) fn proof_warning(proof: Proof, generation: &str, source: &str) -> Vec<String> {
     match proof {
         Proof::Effective => Vec::new(),

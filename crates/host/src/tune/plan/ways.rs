@@ -6,11 +6,12 @@ use crate::controls::{ControlTarget, check_one_die, describe_ways};
 use crate::cpu::{CpuSocket, Generation, PackageId, Proof, WaysRegister};
 use units::WayMask;
 
-/// Ways for I/O, as a user names them.
+/// Requested ways for I/O.
 #[derive(Clone, Copy)]
 enum WaysRequest {
-    /// So many top ways.
+    /// Number of top ways.
     Number(u32),
+    /// Mask of ways.
     Mask(u64),
 }
 
@@ -22,7 +23,10 @@ impl WaysRequest {
         }
     }
 
-    /// The mask, if a cache of so many ways can have it.
+    /// The mask for a cache of `all` ways.
+    ///
+    /// # Errors
+    /// If number or mask are out of range, or the shape of the mask was never tried.
     fn mask(
         self,
         register: &WaysRegister,
@@ -49,8 +53,8 @@ impl WaysRequest {
             )),
             Self::Mask(mask) if allows_any || register.masks.includes(mask, all) => Ok(mask),
             Self::Mask(mask) => refused(format!(
-                "ddio-mask {mask:#x}: no manual says which masks the register takes, and tried is {} ({}), \
-                 like {:#x}\n  remedy: --untried-mask writes it all the same",
+                "ddio-mask {mask:#x}: no manual states which masks the register accepts, and only {} was \
+                 tried ({}), like {:#x}\n  remedy: --untried-mask writes it all the same",
                 register.masks.description(),
                 register.masks_source,
                 WayMask::top(mask.count_ones(), all).0
@@ -60,10 +64,10 @@ impl WaysRequest {
 }
 
 impl TunePlanner<'_> {
-    /// The `ways` top ways for I/O, on one socket or all.
+    /// Plans the `ways` top ways for I/O, on one socket or all.
     ///
     /// # Errors
-    /// If the number is out of range, this machine has no such register or it cannot be read.
+    /// If the number is out of range, the machine does not have the register, or it cannot be read.
     pub fn ddio_ways(
         &self,
         ways: u32,
@@ -72,11 +76,11 @@ impl TunePlanner<'_> {
         self.ways_plan(WaysRequest::Number(ways), socket, format!("tune ddio-ways {ways}"))
     }
 
-    /// A mask of ways for I/O, on one socket or all.
+    /// Plans a mask of ways for I/O, on one socket or all.
     ///
     /// # Errors
-    /// If the mask has no way, others than the cache or a shape that was never tried, this machine has no
-    /// such register or it cannot be read.
+    /// If the mask selects no way, ways that the cache does not have or a shape that was never tried, the
+    /// machine does not have the register, or it cannot be read.
     pub fn ddio_mask(
         &self,
         mask: u64,
@@ -85,10 +89,12 @@ impl TunePlanner<'_> {
         self.ways_plan(WaysRequest::Mask(mask), socket, format!("tune ddio-mask {mask:#x}"))
     }
 
-    /// The fewest ways that it sets, and each socket, or one of them, with the ways of its LLC.
+    /// The least number of ways that [`TunePlanner::ddio_ways`] accepts, and the ways of the LLC of each
+    /// socket, or of one.
     ///
     /// # Errors
-    /// If this machine has no such register, the socket does not exist, or the kernel hides its cache.
+    /// If the machine does not have the register, the socket does not exist, or the kernel does not
+    /// report its cache.
     pub fn ways_bounds(
         &self,
         socket: Option<PackageId>,

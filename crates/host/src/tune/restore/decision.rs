@@ -1,4 +1,4 @@
-//! What to do with a journalled value, by what its control holds now.
+//! Decides whether a journalled value is written, by the current value of its control.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,16 +9,16 @@ use crate::controls::{ControlTarget, RestorableBits, restorable};
 use crate::error::FileError;
 use crate::machine::Host;
 
-/// What decisions depend on.
+/// Facts on which decisions depend: the machine, this boot, options and the journal.
 pub(super) struct Context<'a> {
     pub(super) host: &'a Host,
-    /// This boot.
+    /// The kernel's identifier of this boot.
     pub(super) boot: String,
-    /// Whether what another program changed is put back too.
+    /// Whether controls that another program changed are restored too.
     pub(super) all: bool,
     /// The whole journal, oldest first.
     pub(super) entries: &'a [ChangeRecord],
-    /// What may be done with each control: a long journal names few controls many times.
+    /// Restorable bits of each control, cached: a long journal names few controls many times.
     known: RefCell<BTreeMap<String, Result<RestorableBits, String>>>,
 }
 
@@ -38,11 +38,11 @@ impl<'a> Context<'a> {
         found.or_insert_with(|| restorable(self.host, target)).clone()
     }
 
-    /// The value to write, by what controls hold: the old bits that the tool may touch, and the others as
-    /// they are.
+    /// The value to write, from the current values of controls: the old value in the bits that the tool
+    /// may write, the current one in all others.
     ///
     /// # Errors
-    /// What is known without writing.
+    /// The outcome, if nothing is to be written.
     pub(super) fn value_to_write(
         &self,
         entry: &ChangeRecord,
@@ -105,8 +105,8 @@ impl<'a> Context<'a> {
         Ok((holds & !owned) | (entry.old & owned))
     }
 
-    /// What the control held before the changes, each begun with what the last one left, that led to an
-    /// entry. Of masks for I/O, whose chain each switch breaks: before the first change.
+    /// Value of the control before the unbroken chain of changes that ends with a record. For masks for
+    /// I/O, whose chain each switch breaks: before the first change.
     fn value_before(&self, entry: &ChangeRecord) -> u64 {
         if entry.target.io_alloc_folder().is_some() {
             return self.first_value(&entry.target);
@@ -124,20 +124,20 @@ impl<'a> Context<'a> {
         first.old
     }
 
-    /// What the control held before the first change, if that is of the same boot: a restore whose journal
-    /// could not be rewritten has put it back.
+    /// Value of the control before the first change, if that is of the same boot: a restore whose journal
+    /// could not be rewritten has restored it.
     fn first_value_of_boot(&self, entry: &ChangeRecord) -> Option<u64> {
         let first = self.entries.iter().find(|one| one.target.is_same(&entry.target))?;
         (first.boot_id == entry.boot_id).then_some(first.old)
     }
 
-    /// What the control held before the first change.
+    /// Value of the control before the first change.
     fn first_value(&self, target: &ControlTarget) -> u64 {
         let first = self.entries.iter().find(|entry| entry.target.is_same(target));
         first.map_or(u64::MAX, |entry| entry.old)
     }
 
-    /// Why a journalled value is not written, by the rules of a plan for the mask of ways.
+    /// Reason why a journalled value of the mask of ways is not written, by the rules of a plan.
     fn objection(&self, entry: &ChangeRecord, holds: u64, owned: u64) -> Option<String> {
         if entry.target.denies_io_every_way(entry.old, owned) {
             return Some(format!(
@@ -148,7 +148,7 @@ impl<'a> Context<'a> {
         if !entry.target.is_way_mask() {
             return None;
         }
-        // Those that the journal has were accepted with a change.
+        // Unknown bits that the journal contains were accepted with a change.
         let of_control = self.entries.iter().filter(|one| one.target.is_same(&entry.target));
         let accepted = of_control.fold(0, |bits, one| bits | one.old);
         let unknown = holds & !owned & !accepted;
@@ -160,7 +160,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Whether another program has set the value that it holds.
+    /// Whether another program has set the control's value.
     fn is_foreign(&self, entry: &ChangeRecord, holds: u64, owned: u64) -> bool {
         if entry.is_only_journalled() {
             // The kernel dropped the mask at the switch-off: all ways are its default, not a choice.
@@ -170,7 +170,8 @@ impl<'a> Context<'a> {
         entry.read_back.is_some_and(|ours| (ours ^ holds) & owned != 0)
     }
 
-    /// Whether a mask for I/O has none because allocation is off now, and was before the first change.
+    /// Whether a mask for I/O cannot be read because allocation is off now, and was off before the first
+    /// change.
     fn is_off_as_before(
         &self,
         target: &ControlTarget,
@@ -182,7 +183,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// An entry older than one that was not put back waits: its value would overwrite the newer one.
+/// The failure of a record that is older than one of the same control which was not restored: its value
+/// would overwrite the newer one. `None` if there is no such record.
 pub(super) fn blocked_by_later(
     entry: &ChangeRecord,
     kept: &[ChangeRecord],

@@ -1,4 +1,4 @@
-//! What restoring would do, told without writing.
+//! Predicts the outcomes of a restore without writing.
 
 use super::super::journal::{ChangeRecord, Journal, all_io_ways, boot_id};
 use super::decision::{Context, blocked_by_later};
@@ -7,7 +7,8 @@ use crate::controls::ControlTarget;
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 
-/// What [`super::restore`] would do, by the values that the controls hold now; nothing is written.
+/// Predicts the outcomes of [`super::restore`] from the current values of the controls; nothing is
+/// written.
 ///
 /// # Errors
 /// If the journal or the boot's identifier cannot be read.
@@ -39,7 +40,7 @@ pub fn preview(
     Ok(previewed)
 }
 
-/// What a control would hold after what was previewed so far.
+/// Value that a control would have after the outcomes that were predicted so far.
 fn predicted_value(
     host: &Host,
     target: &ControlTarget,

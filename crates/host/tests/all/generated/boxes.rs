@@ -9,7 +9,7 @@ use crate::watched::boxes::{BoxAddresses, addresses, frozen_bits};
 #[derive(Clone, Debug)]
 pub struct Boxes {
     pub count: u32,
-    /// What control, filter and first event select hold at first.
+    /// Initial values of control, filter and first event select.
     pub control: u64,
     pub filter: u64,
     pub select: u64,
@@ -23,7 +23,7 @@ pub struct BoxControl {
     pub address: u32,
     /// The bits that the tool may change.
     pub owned: u64,
-    /// What it holds at first.
+    /// Initial value.
     pub at_first: u64,
 }
 

@@ -3,7 +3,7 @@
 use host::tune::IoAllocRequest;
 use proptest::prelude::*;
 
-use super::others::Foreign;
+use super::others::ForeignWrite;
 
 /// One control that a user asks for.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub enum IoRequest {
 
 impl Mask {
     /// The bits, on a machine with so many ways.
-    pub fn of(self, of_ways: u32) -> u64 {
+    pub fn value(self, of_ways: u32) -> u64 {
         match self {
             Self::Fitting { ways, shift } => {
                 let ways = 1 + ways % of_ways;
@@ -43,11 +43,11 @@ impl Mask {
 }
 
 impl IoRequest {
-    pub fn of(self, of_ways: u32) -> IoAllocRequest {
+    pub fn request(self, of_ways: u32) -> IoAllocRequest {
         match self {
             Self::On => IoAllocRequest::On,
             Self::Off => IoAllocRequest::Off,
-            Self::Mask(mask) => IoAllocRequest::Mask(mask.of(of_ways)),
+            Self::Mask(mask) => IoAllocRequest::Mask(mask.value(of_ways)),
         }
     }
 }
@@ -70,7 +70,7 @@ pub enum Action {
         is_kexec: bool,
     },
     /// Another program writes.
-    Foreign(Foreign),
+    ForeignWrite(ForeignWrite),
 }
 
 /// An action, and the step at which the tool is killed, counted over all that it does.
@@ -96,15 +96,16 @@ fn setting() -> impl Strategy<Value = Setting> {
     ]
 }
 
-fn foreign() -> impl Strategy<Value = Foreign> {
+fn foreign() -> impl Strategy<Value = ForeignWrite> {
     prop_oneof![
-        (0usize..6, any::<u32>()).prop_map(|(port, bits)| Foreign::PortBits { port, bits }),
-        (0usize..6).prop_map(|port| Foreign::Switch { port }),
-        (0u32..4, 1u64..1 << 20).prop_map(|(socket, mask)| Foreign::Ways { socket, mask }),
+        (0usize..6, any::<u32>()).prop_map(|(port, bits)| ForeignWrite::PortBits { port, bits }),
+        (0usize..6).prop_map(|port| ForeignWrite::Switch { port }),
+        (0u32..4, 1u64..1 << 20).prop_map(|(socket, mask)| ForeignWrite::Ways { socket, mask }),
         (0u32..4, any::<u32>())
-            .prop_map(|(socket, bits)| Foreign::BoxBits { socket, bits: bits.into() }),
-        (0u32..4, any::<u32>()).prop_map(|(socket, value)| Foreign::BoxFilter { socket, value }),
-        (0usize..3, 0usize..4, 1u64..1 << 20).prop_map(|(group, cache, mask)| Foreign::Mask {
+            .prop_map(|(socket, bits)| ForeignWrite::BoxBits { socket, bits: bits.into() }),
+        (0u32..4, any::<u32>())
+            .prop_map(|(socket, value)| ForeignWrite::BoxFilter { socket, value }),
+        (0usize..3, 0usize..4, 1u64..1 << 20).prop_map(|(group, cache, mask)| ForeignWrite::Mask {
             group,
             cache,
             mask
@@ -121,7 +122,7 @@ pub fn event() -> impl Strategy<Value = Event> {
         2 => setting().prop_map(Action::Measured),
         2 => Just(Action::Restore),
         1 => any::<bool>().prop_map(|is_kexec| Action::Boot { is_kexec }),
-        2 => foreign().prop_map(Action::Foreign),
+        2 => foreign().prop_map(Action::ForeignWrite),
     ];
     (action, prop::option::weighted(0.25, 0usize..20))
 }

@@ -16,13 +16,13 @@ pub const SWITCH_BIT: u32 = 1 << 7;
 const WIDENED_BIT: u32 = 1 << 4;
 
 /// Registers as the described machine keeps them.
-pub struct Registers {
+pub struct StoredRegisters {
     path: PathBuf,
     values: BTreeMap<String, u64>,
 }
 
-impl Registers {
-    pub fn of(root: &Path) -> Self {
+impl StoredRegisters {
+    pub fn read(root: &Path) -> Self {
         let path = root.join("registers.state");
         let text = fs::read_to_string(&path).unwrap_or_else(|_| "{}".into());
         Self { path, values: serde_json::from_str(&text).expect("registers") }
@@ -69,10 +69,10 @@ pub fn mask_name(path: &str, cache: &str) -> String {
     format!("{path} cache {cache}")
 }
 
-/// What each control holds, in the bits that are the tool's.
+/// Value of each control, in the bits that the tool owns.
 pub fn held(root: &Path, spec: &Spec) -> BTreeMap<String, String> {
     let mut held = BTreeMap::new();
-    let registers = Registers::of(root);
+    let registers = StoredRegisters::read(root);
     for socket in 0..spec.sockets {
         let value = registers.get(socket, WAYS, 0);
         held.insert(register_name(socket, WAYS), format!("{value:#x}"));
@@ -154,7 +154,7 @@ pub fn other_bits(root: &Path, spec: &Spec) -> Vec<u64> {
         let space = fs::read(port_file(root, spec, index)).expect("configuration space");
         u64::from(port_word(&space) & !SWITCH_BIT & !WIDENED_BIT)
     };
-    let registers = Registers::of(root);
+    let registers = StoredRegisters::read(root);
     let mut bits: Vec<u64> = (0..spec.ports.len()).map(of_port).collect();
     for socket in 0..spec.sockets {
         let of_box = |control: crate::generated::BoxControl| {

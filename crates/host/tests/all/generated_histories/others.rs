@@ -4,14 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use super::held::{
-    Registers, SWITCH_BIT, SWITCH_BYTES, WAYS, mask_name, masks_path, port_file, port_word,
+    SWITCH_BIT, SWITCH_BYTES, StoredRegisters, WAYS, mask_name, masks_path, port_file, port_word,
     register_name,
 };
 use crate::generated::{BoxControl, Spec};
 
-/// What another program writes.
+/// A write of another program.
 #[derive(Clone, Debug)]
-pub enum Foreign {
+pub enum ForeignWrite {
     /// Bits of a port's register that are not the tool's.
     PortBits { port: usize, bits: u32 },
     /// The switch of a port, turned over.
@@ -26,7 +26,7 @@ pub enum Foreign {
     Mask { group: usize, cache: usize, mask: u64 },
 }
 
-impl Foreign {
+impl ForeignWrite {
     /// Does it; the control whose own bits it changed, if any.
     pub fn happen(&self, root: &Path, spec: &Spec) -> Option<String> {
         match *self {
@@ -41,7 +41,7 @@ impl Foreign {
                 if mask == 0 {
                     return None;
                 }
-                let registers = Registers::of(root);
+                let registers = StoredRegisters::read(root);
                 let beside = registers.get(socket, WAYS, 0) & !spec.field();
                 registers.set(socket, WAYS, beside | mask);
                 Some(register_name(socket, WAYS))
@@ -54,7 +54,7 @@ impl Foreign {
             Self::BoxFilter { socket, value } => {
                 let address = spec.box_addresses().first()?.filter?;
                 let socket = socket % spec.sockets;
-                Registers::of(root).set(socket, address, value.into());
+                StoredRegisters::read(root).set(socket, address, value.into());
                 Some(register_name(socket, address))
             }
             Self::Mask { group, cache, mask } => write_mask(root, spec, group, cache, mask),
@@ -64,7 +64,7 @@ impl Foreign {
 
 /// Writes bits of a box's control that are not the tool's.
 pub fn set_other_bits(root: &Path, socket: u32, control: BoxControl, bits: u64) {
-    let registers = Registers::of(root);
+    let registers = StoredRegisters::read(root);
     let owned = registers.get(socket, control.address, control.at_first) & control.owned;
     registers.set(socket, control.address, owned | (bits & !control.owned));
 }

@@ -19,10 +19,10 @@ use host::tune::{
 };
 
 use super::input::Input;
-use super::machine::{Before, Kept};
+use super::machine::{FileContents, MachineCache};
 use crate::watched::{Rules, watched};
 
-/// What changes can reach.
+/// Files that changes can reach.
 const CHANGED: [&str; 9] = [
     "registers.state",
     "sys/bus/pci/devices/0000:16:00.0/config",
@@ -36,7 +36,7 @@ const CHANGED: [&str; 9] = [
 ];
 
 const MACHINES: [(&str, u32); 2] = [("cascade-lake", 11), ("turin", 16)];
-static KEPT: Kept = Kept::new();
+static KEPT: MachineCache = MachineCache::new();
 
 /// The rest of the bytes, shared by all that answers.
 #[derive(Clone)]
@@ -62,7 +62,7 @@ impl Script {
         })
     }
 
-    /// What becomes of a write: taken as it is, another value, or not at all.
+    /// The value after a write: as written, another value, or unchanged.
     fn write(&self, path: &str, value: u64) -> Result<Option<u64>, FileError> {
         self.with(|input| match input.byte() % 8 {
             5 => Ok(None),
@@ -84,12 +84,12 @@ fn error(input: &mut Input<'_>, path: &str) -> FileError {
     FileError { path: path.to_owned(), problem }
 }
 
-struct Scripted<T: ?Sized> {
+struct ScriptedBackend<T: ?Sized> {
     inner: Box<T>,
     script: Script,
 }
 
-impl Registers for Scripted<dyn Registers + Send + Sync> {
+impl Registers for ScriptedBackend<dyn Registers + Send + Sync> {
     fn read(&self, cpu: CpuId, address: u32) -> Result<u64, FileError> {
         self.script.read("msr").unwrap_or_else(|| self.inner.read(cpu, address))
     }
@@ -104,7 +104,7 @@ impl Registers for Scripted<dyn Registers + Send + Sync> {
     }
 }
 
-impl PciConfig for Scripted<dyn PciConfig + Send + Sync> {
+impl PciConfig for ScriptedBackend<dyn PciConfig + Send + Sync> {
     fn read(&self, function: Bdf, offset: u16) -> Result<u32, FileError> {
         match self.script.read("config") {
             #[expect(clippy::cast_possible_truncation, reason = "any 32 bits of it")]
@@ -120,7 +120,7 @@ impl PciConfig for Scripted<dyn PciConfig + Send + Sync> {
     }
 }
 
-impl ControlFiles for Scripted<dyn ControlFiles + Send + Sync> {
+impl ControlFiles for ScriptedBackend<dyn ControlFiles + Send + Sync> {
     fn read(&self, path: &str) -> Result<String, FileError> {
         let replaced = self.script.with(|input| match input.byte() % 16 {
             13 => {
@@ -142,9 +142,9 @@ impl ControlFiles for Scripted<dyn ControlFiles + Send + Sync> {
 fn scripted(host: Host, script: &Script) -> Host {
     let Host { root, registers, config, control, counters, rings, memory } = host;
     Host {
-        registers: Box::new(Scripted { inner: registers, script: script.clone() }),
-        config: Box::new(Scripted { inner: config, script: script.clone() }),
-        control: Box::new(Scripted { inner: control, script: script.clone() }),
+        registers: Box::new(ScriptedBackend { inner: registers, script: script.clone() }),
+        config: Box::new(ScriptedBackend { inner: config, script: script.clone() }),
+        control: Box::new(ScriptedBackend { inner: control, script: script.clone() }),
         root,
         counters,
         rings,
@@ -159,8 +159,8 @@ pub fn read(bytes: &[u8]) {
         (0..1 + input.byte() % 4).map(|_| [(); 4].map(|()| input.byte())).collect();
     let script = Script(Arc::new(Mutex::new((input.0.to_vec(), 0))));
     KEPT.with(name, |machine| {
-        let before = Before::of(machine.root(), &CHANGED);
-        let described = Host::at(machine.root()).expect("the machine");
+        let before = FileContents::read(machine.root(), &CHANGED);
+        let described = Host::from_tree(machine.root()).expect("the machine");
         let (host, log) = watched(scripted(described, &script));
         let _ = explain(&HostStatus::read(&host, DEFAULT_STATE));
         for action in actions {

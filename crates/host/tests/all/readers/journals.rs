@@ -7,7 +7,7 @@ use host::tune::{
 };
 
 use super::input::Input;
-use super::machine::{Before, Kept};
+use super::machine::{FileContents, MachineCache};
 use crate::watched::{Rules, watched};
 
 const CHANGED: [&str; 8] = [
@@ -25,7 +25,7 @@ const MACHINES: [(&str, u32, &str); 3] =
     [("cascade-lake", 11, "Cascade Lake"), ("turin", 16, "Turin"), ("ice-lake", 12, "Ice Lake")];
 /// This boot's, and another.
 const BOOTS: [&str; 2] = ["5d1f0a52-6f0b-4c39-9a3b-3f3c8f0a7f11", "another"];
-static KEPT: Kept = Kept::new();
+static KEPT: MachineCache = MachineCache::new();
 
 /// One of the targets that entries name: controls of the machine, of others, and none at all.
 fn target(input: &mut Input<'_>) -> String {
@@ -83,10 +83,10 @@ pub fn read(bytes: &[u8]) {
     }
     let text = format!(r#"{{"entries":[{}]}}"#, entries.join(","));
     KEPT.with(name, |machine| {
-        let before = Before::of(machine.root(), &CHANGED);
+        let before = FileContents::read(machine.root(), &CHANGED);
         let file = machine.root().join("var/lib/skipline-host/journal.json");
         std::fs::write(file, &text).expect("a journal");
-        let (host, log) = watched(Host::at(machine.root()).expect("the machine"));
+        let (host, log) = watched(Host::from_tree(machine.root()).expect("the machine"));
         put_back(&host, RestoreOptions { all: flags & 1 == 1, forget: flags & 2 == 2 });
         let rules = Rules { ways: Some(ways), boxes_of: Some(generation), any_journal: true };
         for write in log.writes() {

@@ -53,10 +53,10 @@ fn thin_out(root: &Path) {
 }
 
 /// Contents of files as they were, nothing for those that were not there.
-pub struct Before(BTreeMap<PathBuf, Option<Vec<u8>>>);
+pub struct FileContents(BTreeMap<PathBuf, Option<Vec<u8>>>);
 
-impl Before {
-    pub fn of(root: &Path, paths: &[&str]) -> Self {
+impl FileContents {
+    pub fn read(root: &Path, paths: &[&str]) -> Self {
         let all = paths.iter().map(|path| root.join(path));
         Self(all.map(|path| (path.clone(), fs::read(&path).ok())).collect())
     }
@@ -72,9 +72,9 @@ impl Before {
 }
 
 /// Machines that are kept between runs: expanding one takes longer than a run.
-pub struct Kept(Mutex<BTreeMap<&'static str, Machine>>);
+pub struct MachineCache(Mutex<BTreeMap<&'static str, Machine>>);
 
-impl Kept {
+impl MachineCache {
     pub const fn new() -> Self {
         Self(Mutex::new(BTreeMap::new()))
     }

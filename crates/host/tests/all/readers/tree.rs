@@ -14,7 +14,7 @@ use host::status::{HostStatus, explain};
 use host::tune::{DEFAULT_STATE, IoAllocRequest, TunePlanner};
 
 use super::input::Input;
-use super::machine::{Before, Kept};
+use super::machine::{FileContents, MachineCache};
 
 /// A file of each kind that is read. The corpus refers to them by number: add at the end.
 pub const VICTIMS: [&str; 52] = [
@@ -73,14 +73,14 @@ pub const VICTIMS: [&str; 52] = [
 ];
 
 const MACHINES: [&str; 3] = ["cascade-lake", "turin", "sapphire-rapids"];
-static KEPT: Kept = Kept::new();
+static KEPT: MachineCache = MachineCache::new();
 
 /// Up to four files: number, length, bytes.
 pub fn read(bytes: &[u8]) {
     let mut input = Input(bytes);
     KEPT.with(input.one_of(&MACHINES), |machine| {
         let root = machine.root();
-        let before = Before::of(root, &VICTIMS);
+        let before = FileContents::read(root, &VICTIMS);
         for _ in 0..4 {
             if input.is_empty() {
                 break;
@@ -93,7 +93,7 @@ pub fn read(bytes: &[u8]) {
                 fs::write(path, content).expect("a file of the machine");
             }
         }
-        if let Ok(host) = Host::at(root) {
+        if let Ok(host) = Host::from_tree(root) {
             read_all(&host);
         }
         before.put_back();
