@@ -22,7 +22,7 @@ pub struct PeriodCounters {
     pub period_s: f64,
     /// Lines that devices wrote and that were in the LLC.
     pub io_write_hits: u64,
-    /// Lines that devices wrote and that were not.
+    /// Lines that devices wrote and that were not in the LLC.
     pub io_write_misses: u64,
     /// Each tenant, in the order in which the controller was told of them; none where nothing counts
     /// them.

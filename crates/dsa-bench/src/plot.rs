@@ -156,7 +156,7 @@ fn x_position(sizes: &[u64], size: u64) -> f64 {
 
 /// The scale of the throughput axis.
 enum Axis {
-    /// From zero: distance of the grid lines, and the upper end.
+    /// Linear from zero: distance of the grid lines, and the upper end.
     Linear(f64, f64),
     /// Powers of ten: the first exponent, and the last.
     Decades(i32, i32),

@@ -30,11 +30,11 @@ pub(crate) const BATCH: u64 = 7;
 /// Why a handle cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandleRefusal {
-    /// No value belongs to it: it was given back, or never was a handle.
+    /// No value belongs to the handle: it was given back, or never was one.
     Unknown,
-    /// It is a handle of another table, of this kind.
+    /// The handle is of another table, of this kind.
     OfKind(u64),
-    /// Another thread is using it.
+    /// Another thread is using the handle.
     Busy,
     /// A fault of the library has left the value half changed: it can only be given back.
     Broken,

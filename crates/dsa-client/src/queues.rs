@@ -28,7 +28,7 @@ pub struct UserQueue {
     pub device: String,
     /// Name that the administrator has given it.
     pub label: String,
-    /// Whether it is dedicated or shared.
+    /// Whether the queue is dedicated or shared.
     pub mode: SharingMode,
     /// Number of descriptors that it has room for.
     pub entries: u32,

@@ -6,11 +6,11 @@ use crate::record_slot::RecordSlot;
 /// How a thread waits while an operation is under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaitMethod {
-    /// It polls the record, and yields the CPU to other threads after a while.
+    /// The thread polls the record, and yields the CPU to other threads after a while.
     #[default]
     Poll,
-    /// It sleeps in UMWAIT until the line of the record changes, if the processor has the instruction;
-    /// else it polls.
+    /// The thread sleeps in UMWAIT until the line of the record changes, if the processor has the
+    /// instruction; else it polls.
     Line,
 }
 

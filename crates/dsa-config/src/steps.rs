@@ -26,7 +26,7 @@ pub type Watch<'a> = &'a mut dyn FnMut(Point) -> ControlFlow<()>;
 /// Reason why a step failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepError {
-    /// The kernel refused it.
+    /// The kernel refused the step.
     Refused(ConfigStep, Errno, Option<CommandStatus>),
     /// The kernel accepted it, but the attribute has this other text.
     Holds(ConfigStep, String),

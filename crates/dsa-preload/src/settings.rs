@@ -14,11 +14,11 @@ use std::sync::OnceLock;
 /// How a thread waits while a device works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallWait {
-    /// It polls, and yields the CPU to other threads after a while.
+    /// The thread polls, and yields the CPU to other threads after a while.
     Poll,
-    /// It yields the CPU at each poll.
+    /// The thread yields the CPU at each poll.
     Yield,
-    /// It waits for the line of the record by UMWAIT, if the processor has it; else it polls.
+    /// The thread waits for the line of the record by UMWAIT, if the processor has it; else it polls.
     Line,
 }
 

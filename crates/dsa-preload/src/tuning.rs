@@ -29,12 +29,12 @@ pub const MOST_CPU_SHARE: u32 = 192;
 
 static CPU_SHARE: AtomicU32 = AtomicU32::new(0);
 
-/// Sets the first share of the CPU, in 256ths.
+/// Sets the share of a call's bytes that the CPU does at first, in 256ths.
 pub fn begin(cpu_share: u32) {
     CPU_SHARE.store(cpu_share, Ordering::Relaxed);
 }
 
-/// The share of the CPU, in 256ths.
+/// The share of a call's bytes that the CPU does, in 256ths.
 #[inline]
 pub fn cpu_share() -> u32 {
     CPU_SHARE.load(Ordering::Relaxed)

@@ -117,7 +117,7 @@ pub struct LogSource<'a> {
     pub portal: u32,
     /// Name of the queue, as in `wq0.1`.
     pub queue: &'a str,
-    /// The process that submitted it.
+    /// The process that submitted the descriptor.
     pub process: u32,
 }
 

@@ -74,7 +74,7 @@ pub struct DramCounters {
     pub row_conflicts: u64,
     /// Transfers that a refresh delayed.
     pub refresh_waits: u64,
-    /// Total delay of these.
+    /// Total delay of transfers by refreshes.
     pub refresh_wait: Picos,
     /// Batches of writes.
     pub write_batches: u64,

@@ -22,7 +22,7 @@ pub enum MissKind {
     Compulsory,
     /// A fully associative LRU cache of the same size would have missed too.
     Capacity,
-    /// It would have hit.
+    /// A fully associative LRU cache of the same size would have hit.
     Conflict,
     /// [`MissKinds::invalidate`] removed the line since its last access.
     Invalidated,

@@ -16,10 +16,10 @@ use units::Picos;
 /// Result of a step of software: when it continues, and whether it works or polls until then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// It works until this time and continues then.
+    /// The software works until this time and continues then.
     Busy(Picos),
-    /// It polls empty queues: no entry becomes visible before this time, or before a device writes a
-    /// new one. [`Picos::NEVER`] if no entry is under way.
+    /// The software polls empty queues: no entry becomes visible before this time, or before a device
+    /// writes a new one. [`Picos::NEVER`] if no entry is under way.
     Idle(Picos),
 }
 
@@ -38,7 +38,7 @@ pub struct OffloadTimes {
     pub submit: Picos,
     /// Time of waiting for completions, and of learning of them.
     pub wait: Picos,
-    /// The part of that time in which the core is asleep: in UMWAIT, or until an interrupt.
+    /// The part of `wait` in which the core is asleep: in UMWAIT, or until an interrupt.
     pub asleep: Picos,
     /// Time of operations that the core does itself.
     pub work: Picos,
@@ -77,7 +77,7 @@ pub struct CopyCounts {
     pub copies: u64,
     /// Bytes of these copies.
     pub bytes: u64,
-    /// Copies among them that an engine did.
+    /// Copies that an engine did.
     pub offloaded: u64,
     /// Bytes of the copies that an engine did.
     pub offloaded_bytes: u64,
@@ -90,7 +90,7 @@ reading!(CopyCounts { copies, bytes, offloaded, offloaded_bytes });
 pub struct SwitchCounts {
     /// Time of the switch's core apart from polling and waiting.
     pub working: Picos,
-    /// The part of it in which the core copies packets.
+    /// The part of `working` in which the core copies packets.
     pub copying: Picos,
     /// Packets dropped because the guest had offered no buffer.
     pub dropped: u64,

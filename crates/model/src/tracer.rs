@@ -77,7 +77,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// Whether it missed every cache.
+    /// Whether the access missed every cache.
     #[inline]
     #[must_use]
     pub fn is_memory(self) -> bool {
@@ -92,9 +92,9 @@ pub struct PushedOut {
     pub line: LineAddr,
     /// The agent that wrote its content.
     pub owner: AgentId,
-    /// Whether it was written back to DRAM.
+    /// Whether the line was written back to DRAM.
     pub dirty: bool,
-    /// Whether it was used since it was allocated.
+    /// Whether the line was used since its allocation.
     pub consumed: bool,
 }
 

@@ -25,7 +25,7 @@ pub struct Arrival {
 /// A frame that has left a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// When its last bit left.
+    /// Time at which the frame's last bit left.
     pub time: Picos,
     /// When the frame that it answers had arrived.
     pub arrival: Picos,

@@ -47,7 +47,7 @@ const MAX_CAPTURED_BYTES: u32 = 262_144;
 /// Treatment of a file that ends within a record, as that of an interrupted tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutShort {
-    /// It is refused.
+    /// The file is refused.
     Refused,
     /// The packets before that record are returned, if there are any.
     Read,

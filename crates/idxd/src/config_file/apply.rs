@@ -17,7 +17,7 @@ pub struct ApplyError {
     pub errno: Errno,
     /// Allowed values, if the value is not one of them.
     pub allowed: Option<String>,
-    /// The device's `cmd_status`, if it has the reason.
+    /// The device's `cmd_status`, if that has the reason of the refusal.
     pub status: Option<CommandStatus>,
 }
 

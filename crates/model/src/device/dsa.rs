@@ -98,9 +98,9 @@ pub struct DsaTiming {
     pub dispatch: Picos,
     /// From the last data to the write of the completion record.
     pub finish: Picos,
-    /// A translation that the engine does not have: to the IOMMU and back, a page walk apart.
+    /// Time of a translation that the engine does not have: to the IOMMU and back, a page walk apart.
     pub translation: Picos,
-    /// The answer of the operating system to a page request.
+    /// Time of the operating system's answer to a page request.
     pub page_request: Picos,
     /// From a core's store to the portal until the device sees it; an answer takes as long.
     pub portal: Picos,

@@ -50,7 +50,7 @@ pub struct NicConfig {
     pub port_pace: Pace,
     /// Rate that the transmitter reaches on the wire.
     pub tx_rate: GbitPerSec,
-    /// Bytes on the wire that may be read ahead of it; queues share them.
+    /// Bytes on the wire that may be read ahead of the transmitter; queues share them.
     pub tx_buffer: Bytes,
     /// A packet with more than this number of packets before it in its queue, whose descriptors the
     /// driver has not posted anew, is written to memory and bypasses DDIO. None: no packet bypasses it.

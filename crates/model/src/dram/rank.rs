@@ -27,7 +27,7 @@ pub(super) struct Rank {
 /// The latest refresh of a rank before a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refresh {
-    /// When it began; zero if there was no refresh.
+    /// Time at which the refresh began; zero if there was none.
     pub(super) began: Picos,
     /// Time for which the refresh continues.
     pub(super) left: Picos,

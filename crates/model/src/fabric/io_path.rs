@@ -21,9 +21,9 @@ use units::{CoreId, LineAddr, Picos, RootPortId, SetIndex, SocketId};
 /// Progress of a DMA write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DmaDone {
-    /// The last line has an IIO entry: the device may send further requests.
+    /// Time at which the last line has an IIO entry: the device may send further requests.
     pub accepted: Picos,
-    /// Every line is visible to cores.
+    /// Time from which every line is visible to cores.
     pub visible: Picos,
 }
 
@@ -119,9 +119,9 @@ impl RequestSpans {
 /// Spans of one line of a burst, from its arrival at the root complex.
 #[derive(Clone, Copy)]
 pub(super) struct LineSpans {
-    /// How long it holds its IIO entry.
+    /// From the arrival of the line until its IIO entry is free again.
     pub entry: Picos,
-    /// When it is visible.
+    /// From the arrival of the line until it is visible to cores.
     pub seen: Picos,
 }
 
@@ -140,10 +140,11 @@ pub(super) struct DmaRequest {
     pub socket: SocketId,
     pub first: LineAddr,
     pub lines: u64,
-    /// When it has crossed the link and, for a burst, its first line has an IIO entry. Memory is asked
-    /// from then on: an earlier request would still find the lines ahead that the entries wait for.
+    /// Time at which the request has crossed the link and, for a burst, its first line has an IIO entry.
+    /// Memory is asked from then on: an earlier request would still find the lines ahead that the entries
+    /// wait for.
     pub arrived: Picos,
-    /// When its addresses are translated.
+    /// Time at which the addresses of the request are translated.
     pub now: Picos,
     /// Whether its lines may be in the buffer of another root port.
     pub snoops_buffers: bool,

@@ -15,12 +15,12 @@ use units::{LineAddr, Picos, SetIndex, SocketId, WayMask};
 /// Where a written line was, and where it goes.
 #[derive(Clone, Copy)]
 pub(super) enum WriteOutcome {
-    /// It hit the LLC.
+    /// The write hit the LLC.
     Hit,
-    /// It missed; a core's modified copy may have had the rest of a partial line. Memory has taken the
-    /// LLC victim at `room`.
+    /// The write missed; a core's modified copy may have had the rest of a partial line. Memory has taken
+    /// the LLC victim at `room`.
     Allocated { rest_from_core: bool, room: Picos },
-    /// It is written to memory; a cache of the socket may have had the rest of a partial line.
+    /// The line is written to memory; a cache of the socket may have had the rest of a partial line.
     ToMemory { rest_from_cache: bool },
 }
 

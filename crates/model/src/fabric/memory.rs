@@ -64,7 +64,7 @@ impl NodeConfig {
 enum NodeKind {
     Dram(Dram),
     Cxl(Cxl),
-    /// Stands for either before time zero, when accesses take no time and are not counted.
+    /// A DRAM or CXL node before time zero, when accesses take no time and are not counted.
     Untimed,
 }
 

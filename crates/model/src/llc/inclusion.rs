@@ -60,11 +60,11 @@ pub enum SharedContent {
 /// Action when L1 evicts a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum L1Victim {
-    /// It is written to L2.
+    /// The line is written to L2.
     WriteBack,
-    /// It is dropped: L2 holds it.
+    /// The line is dropped: L2 holds it.
     Drop,
-    /// It is dropped, and may have been the core's last copy.
+    /// The line is dropped, and may have been the core's last copy.
     DropLast,
 }
 
@@ -74,7 +74,7 @@ pub enum L2Victim {
     /// The core drops it, L1's copy too: it is allocated in the LLC, or dropped if it is not newer than
     /// memory and the LLC takes no clean victims.
     MoveDown,
-    /// It is written back to the LLC if it is modified; L1 keeps its copy.
+    /// The line is written back to the LLC if it is modified; L1 keeps its copy.
     WriteBack,
 }
 
@@ -83,7 +83,7 @@ pub enum L2Victim {
 pub enum LlcVictim {
     /// The cores' copies are invalidated.
     InvalidateCores,
-    /// The cores keep it; the snoop filter lists them as its holders.
+    /// The cores keep the line; the snoop filter lists them as its holders.
     LeaveToCores,
 }
 
@@ -91,7 +91,7 @@ pub enum LlcVictim {
 /// LLC. A read snoops them for modified data, a write invalidates their copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoldersIn {
-    /// No core holds it: the LLC's content is the newest.
+    /// No core holds the line: the LLC's content is the newest.
     None,
     /// The LLC way.
     Way,

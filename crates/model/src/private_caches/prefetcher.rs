@@ -41,11 +41,11 @@ pub struct Prefetch {
 pub struct PrefetchInFlight {
     /// The prefetched line.
     pub line: LineAddr,
-    /// When it begins: an access before that issues its own request.
+    /// Time at which the prefetch begins: an earlier access issues its own request.
     pub begins: Picos,
     /// When the line arrives.
     pub arrives: Picos,
-    /// Whether it missed every cache.
+    /// Whether the prefetch missed every cache.
     pub from_memory: bool,
 }
 

@@ -40,7 +40,7 @@ impl MesiState {
 pub enum FillEffect {
     /// No effect: the line is present.
     Present,
-    /// It fills a way, whose line may be evicted.
+    /// The line fills a way, whose former line may be evicted.
     Fills {
         /// The victim, where it is cheap to determine.
         victim: Option<LineAddr>,

@@ -95,7 +95,7 @@ pub(super) const ALLOWED: &str = "QLRU_ with H00, H01, H10, H11, H20 or H21; M0 
 /// Why a name is not that of a QLRU policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidQlru {
-    /// It does not have four or five parameters.
+    /// The name does not have four or five parameters.
     Form,
     /// A parameter, here in upper case, is unknown.
     Part(String),

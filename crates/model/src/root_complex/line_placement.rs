@@ -27,7 +27,7 @@ pub struct LinePlacement {
 /// Action of a write whose victim a device wrote and no agent has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnUnread {
-    /// It evicts the line, as DDIO does.
+    /// The write evicts the line, as DDIO does.
     #[default]
     Replace,
     /// The write goes to memory.

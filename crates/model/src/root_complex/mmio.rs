@@ -13,7 +13,7 @@ use units::{Cycles, Picos};
 pub struct MmioPath {
     /// From a store until the device sees it, and from its answer until the core receives it.
     pub one_way: Picos,
-    /// An uncached store on the core.
+    /// Cycles of an uncached store on the core.
     pub store: Cycles,
 }
 

@@ -11,7 +11,7 @@ use units::{LineAddr, Picos};
 /// A phase of a descriptor; its time is the phase's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DescriptorPhase {
-    /// Software begins to fill it in.
+    /// Software begins to fill in the descriptor.
     Begun,
     /// The descriptor is complete in memory.
     Prepared,
@@ -25,9 +25,9 @@ pub enum DescriptorPhase {
     Translated,
     /// The first lines are asked for. A batch leaves that to its members.
     Started,
-    /// The last data of its sources has arrived.
+    /// The last data of the descriptor's sources has arrived.
     Read,
-    /// The last data of its destinations is visible.
+    /// The last data of the descriptor's destinations is visible.
     Written,
     /// The completion is visible.
     Recorded,
@@ -77,7 +77,7 @@ pub struct WatchDescriptor {
     is_over: bool,
     /// Lines of the descriptor, with their purposes.
     pub lines: Vec<DescriptorLines>,
-    /// When it has passed each phase.
+    /// Time at which the descriptor passed each phase.
     pub phases: BTreeMap<DescriptorPhase, Picos>,
     /// Events of its lines in the order of simulation.
     pub events: Vec<Event>,

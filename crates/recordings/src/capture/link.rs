@@ -29,7 +29,7 @@ pub(super) enum Link {
     RawIp,
     /// Linux "cooked" packets of the `any` device.
     LinuxSll,
-    /// The same in the version that tcpdump has written since 4.99.
+    /// Linux "cooked" packets in the version that tcpdump has written since 4.99.
     LinuxSll2,
     /// BSD loopback: four bytes of address family.
     Null,

@@ -26,11 +26,11 @@ pub struct Segment<'a> {
     pub destination: SocketAddr,
     /// Number of its first byte; of the SYN itself, if it is one.
     pub sequence: u32,
-    /// It opens a connection.
+    /// Whether the segment opens a connection (SYN).
     pub is_syn: bool,
     /// The sender sends nothing after this segment.
     pub is_fin: bool,
-    /// It ends the connection.
+    /// Whether the segment ends the connection (RST).
     pub is_reset: bool,
     /// Payload of the segment, as far as it was captured.
     pub payload: &'a [u8],

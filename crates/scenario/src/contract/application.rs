@@ -21,9 +21,9 @@ pub(crate) enum Packets {
     None,
     /// The application only receives.
     Received,
-    /// It only sends.
+    /// The application only sends.
     Sent,
-    /// It sends what it receives, or answers.
+    /// The application sends what it receives, or answers.
     Forwarded,
 }
 

@@ -8,11 +8,11 @@ use units::Picos;
 
 /// The cores of an application.
 pub(crate) struct ApplicationCores {
-    /// Their numbers.
+    /// Numbers of the cores.
     pub cores: Vec<usize>,
 }
 
-/// Such cores in a sample.
+/// The cores of an application in a sample.
 pub(crate) struct ApplicationView {
     /// All cores together.
     pub account: Account,

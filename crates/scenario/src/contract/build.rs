@@ -18,7 +18,7 @@ pub(crate) struct TenantResources {
     pub cores: Vec<CoreId>,
     /// Its devices.
     pub devices: Vec<DeviceId>,
-    /// Their root ports.
+    /// Root ports of the devices.
     pub ports: Vec<RootPortId>,
     /// The memory node of its buffers and rings.
     pub node: usize,

@@ -28,7 +28,7 @@ pub enum LimitKind {
     ReadBuffers,
     /// The link between a device and its root port, in the direction of memory.
     LinkTowardsMemory,
-    /// The same link, in the direction of the device.
+    /// The link between a device and its root port, in the direction of the device.
     LinkTowardsDevice,
     /// Entries for DMA writes in flight.
     WriteEntries,

@@ -133,7 +133,7 @@ pub(crate) trait Tables: Debug {
     fn device_keys(&self) -> Vec<String>;
 }
 
-/// The same, to be changed.
+/// The tables of a tenant, to be changed.
 pub(crate) trait TablesMut: Tables {
     /// The table of a type.
     fn find_mut(&mut self, table: TypeId) -> Option<&mut dyn Any>;

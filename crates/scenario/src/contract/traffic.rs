@@ -15,7 +15,7 @@ pub enum Traffic {
     Trains(Trains),
     /// Sizes, arrivals and flows at random.
     Random(Box<Mix>),
-    /// Any of these, at a load that changes.
+    /// A source of another kind, at a load that changes.
     Varying(Box<VaryingLoad<Traffic>>),
     /// A capture.
     Replay(CaptureReplay),

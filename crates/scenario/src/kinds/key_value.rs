@@ -93,12 +93,12 @@ impl Protocol {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum WriteRequests {
-    /// They replace a value, or update_bytes of it (YCSB A, B).
+    /// Writes replace a value, or update_bytes of it (YCSB A, B).
     #[default]
     Update,
-    /// They insert a new item, which replaces the oldest; reads prefer the latest (YCSB D).
+    /// Writes insert a new item, which replaces the oldest; reads prefer the latest (YCSB D).
     Insert,
-    /// They read an item and write it back (YCSB F).
+    /// Writes read an item and write it back (YCSB F).
     ReadModifyWrite,
 }
 

@@ -55,13 +55,13 @@ pub(crate) enum IommuPages {
     #[default]
     #[serde(rename = "off")]
     Off,
-    /// It translates 4 KiB pages.
+    /// The IOMMU translates 4 KiB pages.
     #[serde(rename = "4K")]
     Base4K,
-    /// It translates 2 MiB pages.
+    /// The IOMMU translates 2 MiB pages.
     #[serde(rename = "2M")]
     Huge2M,
-    /// It translates 1 GiB pages.
+    /// The IOMMU translates 1 GiB pages.
     #[serde(rename = "1G")]
     Huge1G,
 }

@@ -143,8 +143,8 @@ pub struct LimitResult {
     /// The tenant that the resource serves; absent if it serves all tenants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
-    /// Time for which it was busy; of entries the share that was in use, of a core the time in which it
-    /// neither polled empty queues nor waited for a send ring.
+    /// Time for which the resource was busy, in percent; of entries the share that was in use, of a core the
+    /// time in which it neither polled empty queues nor waited for a send ring.
     pub utilisation_percent: f64,
 }
 

@@ -52,7 +52,7 @@ pub struct TestbedSetting {
     pub value: serde_json::Value,
     /// Where it was read, or how it was chosen.
     pub source: String,
-    /// How much it can be trusted.
+    /// How much the value can be trusted.
     pub confidence: Confidence,
     /// The measurements that chose a fitted value.
     #[serde(skip_serializing_if = "Option::is_none")]

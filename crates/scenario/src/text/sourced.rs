@@ -24,7 +24,7 @@ pub struct Sourced<V> {
     pub value: V,
     /// Where it was read, or how it was derived.
     pub source: String,
-    /// How much it can be trusted.
+    /// How much the value can be trusted.
     pub confidence: Confidence,
     /// The measurements that chose a fitted value.
     #[serde(default, skip_serializing_if = "Option::is_none")]

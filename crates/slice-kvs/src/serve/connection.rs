@@ -21,11 +21,11 @@ const KEPT_BYTES: usize = 16 << 10;
 /// State of a connection after a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnResult {
-    /// It waits for an event of the kernel.
+    /// The connection waits for an event of the kernel.
     ForKernel,
-    /// It waits for its next turn: there may be more to read already.
+    /// The connection waits for its next turn: there may be more to read already.
     ForTurn,
-    /// It is closed.
+    /// The connection is closed.
     Closed,
 }
 

@@ -6,7 +6,7 @@ use super::pagemap::PhysicalAddresses;
 use std::io;
 use std::path::Path;
 
-/// Error of memory that is not on the requested node, or may not be.
+/// Error: memory is not on the requested NUMA node, or its node is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
     /// The machine has no such node.

@@ -43,7 +43,7 @@ impl Request {
         low_u32(self.0)
     }
 
-    /// Whether it is the first line of its reference that this level is asked for.
+    /// Whether the line is the first of its reference that this level is asked for.
     #[inline]
     #[must_use]
     pub fn is_head(self) -> bool {
@@ -57,7 +57,7 @@ impl Request {
         self.0 & Self::STORE != 0
     }
 
-    /// Whether it fetches a line because a modified victim from above missed here.
+    /// Whether the request fetches a line because a modified victim from above missed here.
     #[inline]
     #[must_use]
     pub fn is_for_victim(self) -> bool {

@@ -30,9 +30,9 @@ use units::{Cycles, LineAddr, Picos};
 pub struct CachelibConfig {
     /// Share of gets.
     pub get_percent: u32,
-    /// Work of a get, without its copy.
+    /// Cycles of a get, without its copy.
     pub get: Cycles,
-    /// Work of a set, without its copy.
+    /// Cycles of a set, without its copy.
     pub set: Cycles,
     /// Seed of a thread's choices.
     pub seed: u64,

@@ -25,11 +25,11 @@ use units::LineAddr;
 pub struct ChainCosts {
     /// Routing a packet, without the filter.
     pub router: Work,
-    /// Translating its address.
+    /// Work to translate a packet's address.
     pub napt: Work,
-    /// Finding its server.
+    /// Work to find a packet's server.
     pub load_balancer: Work,
-    /// Inserting a new flow, in each of the two tables.
+    /// Work to insert a new flow, in each of the two tables.
     pub new_flow: Work,
 }
 

@@ -24,7 +24,7 @@ use units::Picos;
 /// An offload of the log, with the addresses of its operands in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayedOffload {
-    /// Not before this time.
+    /// Earliest time of the offload.
     pub time: Picos,
     /// The phase of the log that it belongs to, from 0.
     pub phase: usize,

@@ -26,7 +26,7 @@ pub const ROUTE_BYTES: u64 = 4;
 pub enum Payload {
     /// No access.
     Untouched,
-    /// The core reads them.
+    /// The core reads the lines.
     Read,
 }
 

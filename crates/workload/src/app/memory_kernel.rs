@@ -37,7 +37,7 @@ pub struct MemoryKernelConfig {
     pub pattern: KernelPattern,
     /// Share of accesses that are stores, in percent.
     pub store_percent: u32,
-    /// Work between two accesses.
+    /// Cycles of work between two accesses.
     pub cycles_per_access: Cycles,
     /// Accesses in flight: the oldest must complete before the next begins. `None`: only the fill
     /// buffers limit them.

@@ -49,11 +49,11 @@ pub struct Step {
 /// Costs of a rank.
 #[derive(Clone, Copy, Debug)]
 pub struct RankConfig {
-    /// A call to send or to receive.
+    /// Cycles of a call to send or to receive.
     pub call: Cycles,
-    /// A look at a channel.
+    /// Cycles of a look at a channel.
     pub poll: Cycles,
-    /// Adding a line to another.
+    /// Cycles to add a line to another.
     pub sum: Cycles,
 }
 

@@ -40,11 +40,11 @@ pub struct NvmeTcpTargetConfig {
     pub polling: PacketLoopConfig,
     /// Data of a request.
     pub read_bytes: u64,
-    /// A round of the reactor: looks at all connections and queues.
+    /// Cycles of a round of the reactor: looks at all connections and queues.
     pub round: Cycles,
-    /// A request, from the interrupt to the SSD.
+    /// Cycles of a request, from the interrupt to the SSD.
     pub request: Cycles,
-    /// A call for a digest.
+    /// Cycles of a call for a digest.
     pub digest: Cycles,
 }
 
@@ -53,7 +53,7 @@ pub struct NvmeTcpTargetConfig {
 enum TargetPhase {
     /// Takes a burst of requests.
     Receive,
-    /// Submits reads for them, one at a time.
+    /// Submits reads for the requests, one at a time.
     Submit,
     /// Takes completions of SSDs.
     Complete,

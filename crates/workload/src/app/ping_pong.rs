@@ -57,7 +57,7 @@ pub struct PingPongConfig {
 /// Interrupts of the core: the operating system and its drivers.
 #[derive(Clone, Copy, Debug)]
 pub struct Interrupts {
-    /// Mean time between two, which come at random.
+    /// Mean time between two interrupts, which come at random.
     pub mean_distance: Picos,
     /// Work of one interrupt.
     pub work: PingPongWork,

@@ -34,15 +34,15 @@ const LINES_PER_TURN: u64 = 16;
 pub struct VhostSwitchConfig {
     /// Polling and bursts.
     pub polling: PacketLoopConfig,
-    /// Handing a packet to the guest, without the copy.
+    /// Cycles to hand a packet to the guest, without the copy.
     pub enqueue: Cycles,
-    /// Taking a packet from the guest, without the copy.
+    /// Cycles to take a packet from the guest, without the copy.
     pub dequeue: Cycles,
-    /// Tracking a packet whose copy an engine does.
+    /// Cycles to track a packet whose copy an engine does.
     pub track: Cycles,
-    /// A call of the core's copy.
+    /// Cycles of a call of the core's copy.
     pub copy_call: Cycles,
-    /// A line that the core copies.
+    /// Cycles of a line that the core copies.
     pub copy_line: Cycles,
 }
 

@@ -18,9 +18,9 @@ const LINES_PER_TURN: u64 = 16;
 /// How a core stores a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stores {
-    /// Through its caches.
+    /// Through the core's caches.
     Cached,
-    /// Around them.
+    /// Around the core's caches, by non-temporal stores.
     NonTemporal {
         /// How much longer than the way to memory a fill buffer is taken.
         longer: Picos,
@@ -30,36 +30,36 @@ pub enum Stores {
 /// Costs of the loop of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoreMoverConfig {
-    /// A call, whatever its size.
+    /// Cycles of a call, whatever its size.
     pub call: Cycles,
-    /// Work for each line of the longest operand, memory apart.
+    /// Cycles for each line of the longest operand, memory apart.
     pub line: Cycles,
-    /// How it stores.
+    /// How the core stores.
     pub stores: Stores,
 }
 
 /// Costs of the loops of a core, one for each operation of an engine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoreLoops {
-    /// A call, whatever its size.
+    /// Cycles of a call, whatever its size.
     pub call: Cycles,
-    /// A line that is copied.
+    /// Cycles of a line that is copied.
     pub copy: Cycles,
-    /// A line that is filled with a pattern.
+    /// Cycles of a line that is filled with a pattern.
     pub fill: Cycles,
-    /// A line of two sources that are compared.
+    /// Cycles of a line of two sources that are compared.
     pub compare: Cycles,
-    /// A line that is compared with a pattern.
+    /// Cycles of a line that is compared with a pattern.
     pub compare_pattern: Cycles,
-    /// A line whose differences are found, or put in.
+    /// Cycles of a line whose differences are found, or put in.
     pub delta: Cycles,
-    /// A line of a CRC-32C.
+    /// Cycles of a line of a CRC-32C.
     pub crc: Cycles,
-    /// A line of protection information.
+    /// Cycles of a line of protection information.
     pub dif: Cycles,
-    /// A line that is flushed.
+    /// Cycles of a line that is flushed.
     pub flush: Cycles,
-    /// How it stores.
+    /// How the core stores.
     pub stores: Stores,
     /// The string instruction, if it copies and fills: its start, and a line.
     pub string: Option<(Cycles, Cycles)>,

@@ -24,7 +24,7 @@ use units::{Cycles, LineAddr, Picos};
 pub enum PortalWrite {
     /// MOVDIR64B to a dedicated queue.
     Posted {
-        /// From one of them to the next on the same address.
+        /// Time from one write to the next on the same address.
         interval: Picos,
         /// Addresses of the portal that are used in turn.
         addresses: u32,
@@ -38,14 +38,14 @@ pub enum PortalWrite {
 pub struct BackOff {
     /// The first pause.
     pub first: Cycles,
-    /// The longest.
+    /// The longest pause.
     pub most: Cycles,
 }
 
 /// A client's way to its queue.
 #[derive(Clone, Copy, Debug)]
 pub struct DsaClientConfig {
-    /// How it writes.
+    /// How the client writes to the portal.
     pub write: PortalWrite,
     /// The way of its stores to the portal.
     pub path: MmioPath,
@@ -96,9 +96,9 @@ pub enum SubmitState {
 pub enum EnqcmdAnswer {
     /// The queue has taken the descriptor.
     Taken,
-    /// It was refused and is on its way again.
+    /// The queue has refused the descriptor, which is on its way again.
     Again,
-    /// No answer has arrived; it does so then.
+    /// No answer has arrived yet; it does so at this time.
     Waits(Picos),
 }
 

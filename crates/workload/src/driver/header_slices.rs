@@ -15,7 +15,7 @@ pub struct HeaderPlacement {
     pub line: u64,
     /// Slices of each core of the pool, the best ones first.
     pub nearest: Vec<Vec<SliceId>>,
-    /// Number of them, from the first on, that are equally good.
+    /// Number of slices in a list, from the first on, that are equally good.
     pub wanted: usize,
     /// Largest shift of the data, in lines.
     pub most_lines: u8,

@@ -44,18 +44,18 @@ const PAGE_BYTES: u64 = 4096;
 /// How a core waits for a completion record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WaitMode {
-    /// It reads the record again and again.
+    /// The core reads the record again and again.
     Poll,
-    /// It sleeps until the record's line is written.
+    /// The core sleeps until the record's line is written.
     Umwait {
-        /// Waking up.
+        /// Cycles to wake up.
         wake: Cycles,
     },
-    /// It sleeps until an interrupt.
+    /// The core sleeps until an interrupt.
     Interrupt {
-        /// From the record in memory to the handler.
+        /// Time from the record in memory to the handler.
         delivery: Picos,
-        /// Handler and wake-up.
+        /// Cycles of the handler and the wake-up.
         wake: Cycles,
     },
 }
@@ -76,13 +76,13 @@ pub enum DescriptorMemory {
 pub struct OffloaderConfig {
     /// Where descriptors and records come from.
     pub origin: DescriptorMemory,
-    /// Filling in a descriptor.
+    /// Cycles to fill in a descriptor.
     pub prepare: Cycles,
-    /// Filling in a member of a batch.
+    /// Cycles to fill in a member of a batch.
     pub prepare_member: Cycles,
     /// Members of the longest batch; 1: no batches.
     pub most_members: u32,
-    /// A look at a completion record.
+    /// Cycles of a look at a completion record.
     pub look: Cycles,
     /// How the core waits.
     pub waiting: WaitMode,
@@ -110,13 +110,13 @@ pub struct OnCore<'a, T: Tracer> {
 /// An offload that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedOffload {
-    /// The tag that it was given.
+    /// The tag that the offload was given.
     pub tag: u64,
-    /// When the core began it.
+    /// Time at which the core began the offload.
     pub begun: Picos,
-    /// How it ended.
+    /// How the offload ended.
     pub status: Status,
-    /// Bytes done, if it did not succeed; of a batch, members.
+    /// Bytes done, if the offload did not succeed; of a batch, members.
     pub completed: u64,
 }
 

@@ -16,7 +16,7 @@ pub enum ReferenceKind {
 }
 
 impl ReferenceKind {
-    /// Whether it leaves its lines modified.
+    /// Whether the reference leaves its lines modified.
     #[must_use]
     pub fn writes(self) -> bool {
         matches!(self, Self::Store | Self::Modify)

@@ -47,7 +47,7 @@ pub struct FlowPorts {
 /// Identity of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowTuple {
-    /// Both ends.
+    /// Addresses of both ends of the flow.
     pub addresses: FlowAddresses,
     /// The IP protocol number: 6 is TCP, 17 is UDP. Distinguishes flows; it is not hashed.
     pub protocol: u8,

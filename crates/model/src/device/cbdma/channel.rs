@@ -29,7 +29,7 @@ pub struct CopyDescriptor {
 /// A write of the number of descriptors to a channel's register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doorbell {
-    /// When the channel sees it.
+    /// Time at which the channel sees the write.
     pub visible: Picos,
     /// Descriptors written since time zero.
     pub count: u64,

@@ -15,7 +15,7 @@ pub(super) struct CopyJob {
     pub descriptor: CopyDescriptor,
     /// The line of its ring entry.
     pub entry: LineAddr,
-    /// When it may ask for its first lines.
+    /// Time from which the copy may ask for its first lines.
     pub ready: Picos,
     /// Lines asked for.
     pub issued: u64,

@@ -25,11 +25,11 @@ pub(super) enum StartedWork {
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     pub group: usize,
-    /// When its front takes the next descriptor.
+    /// Time at which the engine's front takes the next descriptor.
     pub front_free: Picos,
-    /// When its batch unit takes the next batch.
+    /// Time at which the engine's batch unit takes the next batch.
     pub batch_unit_free: Picos,
-    /// Until when a page request blocks it.
+    /// Time until which a page request blocks the engine.
     pub blocked_until: Picos,
     /// Descriptors in work, batches apart.
     pub in_work: u32,
@@ -39,13 +39,13 @@ pub(super) struct Engine {
     pub active: VecDeque<JobId>,
     /// The last translation of each field of descriptors.
     pub translations: [Option<KeptTranslation>; FIELDS],
-    /// When it looks again whether it may ask for lines.
+    /// Time at which the engine looks again whether it may ask for lines.
     pub issue_at: Option<Picos>,
     /// Whether a member of a batch goes before a descriptor of a queue.
     pub members_first: bool,
-    /// When a request found no read buffer.
+    /// Time at which a request found no read buffer.
     pub short_of_buffers: Option<Picos>,
-    /// Since when it has had work.
+    /// Time since which the engine has had work.
     pub busy_since: Option<Picos>,
 }
 

@@ -58,7 +58,7 @@ pub(super) struct Job {
     all_lines: u64,
     /// Lines of the longest operand that are moved: fewer than all if a page of them is absent.
     pub lines: u64,
-    /// Lines that are read, or take a buffer all the same, for each of them.
+    /// Lines that are read, or take a buffer all the same, for each of `lines`.
     pub sources: u64,
     /// Lines asked for.
     pub issued: u64,

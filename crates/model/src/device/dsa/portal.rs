@@ -27,15 +27,15 @@ pub enum Status {
 /// Times of a descriptor on its way, each the end of a phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
-    /// The device saw the write to the portal.
+    /// Time at which the device saw the write to the portal.
     pub seen: Picos,
-    /// An engine took the descriptor.
+    /// Time at which an engine took the descriptor.
     pub dispatched: Picos,
-    /// The operands were translated, and the engine was ready for its first request.
+    /// Time at which operands were translated, and the engine was ready for its first request.
     pub ready: Picos,
-    /// The last data was visible.
+    /// Time at which the last data was visible.
     pub moved: Picos,
-    /// The completion record was visible.
+    /// Time at which the completion record was visible.
     pub recorded: Picos,
 }
 
@@ -44,9 +44,9 @@ pub struct Phases {
 pub struct Completion {
     /// Identifier from the descriptor.
     pub id: u64,
-    /// How it ended.
+    /// How the descriptor ended.
     pub status: Status,
-    /// Bytes done, if it did not succeed; of a batch, members.
+    /// Bytes done, if the descriptor did not succeed; of a batch, members.
     pub completed: u64,
     /// When the record is visible, and what led there.
     pub phases: Phases,
@@ -55,7 +55,7 @@ pub struct Completion {
 /// A descriptor on its way to the device.
 #[derive(Clone, Debug)]
 pub struct Submission {
-    /// When the device sees it.
+    /// Time at which the device sees the write of the descriptor.
     pub visible: Picos,
     /// The descriptor.
     pub work: DsaWork,

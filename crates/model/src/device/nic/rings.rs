@@ -67,11 +67,11 @@ pub struct RxRing {
 /// A receive completion, which reports one or more packets.
 #[derive(Clone, Copy, Debug)]
 pub struct RxCompletion {
-    /// When it becomes visible to the driver.
+    /// Time from which the completion is visible to the driver.
     pub visible: Picos,
     /// Line of the completion.
     pub line: LineAddr,
-    /// How many of [`RxRing::packets`] it reports.
+    /// How many of [`RxRing::packets`] the completion reports.
     pub packets: usize,
 }
 
@@ -100,7 +100,7 @@ pub struct TxRing {
 /// A send request for one or more packets.
 #[derive(Clone, Debug)]
 pub struct TxRequest {
-    /// When the NIC learns of it.
+    /// Time at which the NIC learns of the request.
     pub visible: Picos,
     /// First entry.
     pub first_entry: u64,

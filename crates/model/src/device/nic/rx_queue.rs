@@ -37,7 +37,7 @@ pub(super) struct RxQueue {
     /// Until when the open completion waits for more packets.
     gather_ends: Picos,
     completion_index: u64,
-    /// The queue takes no further packet until then.
+    /// Time before which the queue takes no further packet.
     pub(super) ready: Picos,
     /// Descriptors, doorbell records and completions that the queue moved by DMA.
     pub(super) control: DmaCounts,

@@ -69,7 +69,7 @@ impl Command {
 /// A command in the submission queue.
 #[derive(Clone, Debug)]
 pub struct NvmeSubmission {
-    /// When the controller learns of it.
+    /// Time at which the controller learns of the submission.
     pub visible: Picos,
     /// Index of its entry, without wrap-around.
     pub entry: u64,
@@ -80,9 +80,9 @@ pub struct NvmeSubmission {
 /// A completion entry that the controller has written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NvmeCompletion {
-    /// When it becomes visible to the driver.
+    /// Time from which the completion is visible to the driver.
     pub visible: Picos,
-    /// The line that contains it.
+    /// The line that contains the completion entry.
     pub line: LineAddr,
     /// Phase bit, inverted on every pass through the queue.
     pub phase: bool,

@@ -105,9 +105,9 @@ pub enum BankHashName {
 pub enum RowPolicyName {
     /// When another row is needed.
     Open,
-    /// When they have not been used for `row_idle_ns`.
+    /// When a row has not been used for `row_idle_ns`.
     OpenFor,
-    /// As soon as no request waits for them.
+    /// As soon as no request waits for a row.
     Closed,
 }
 

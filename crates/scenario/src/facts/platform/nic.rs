@@ -84,7 +84,7 @@ pub struct NicFacts {
     /// Rate that the transmitter reaches on the wire. The line rate by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tx_rate_gbps: Option<Sourced<f64>>,
-    /// Bytes on the wire that may be read ahead of it.
+    /// Bytes on the wire that may be read ahead of the transmitter.
     pub tx_buffer_bytes: Sourced<u64>,
     /// Largest payload that all send queues together may have requested and not received; unlimited by
     /// default.

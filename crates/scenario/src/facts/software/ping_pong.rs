@@ -15,25 +15,25 @@ pub struct PingPongFacts {
     pub message_header_bytes: Sourced<u64>,
     /// Cycles of one poll of an empty event queue.
     pub poll_cycles: Sourced<f64>,
-    /// Instructions of it.
+    /// Instructions of one poll of an empty event queue.
     pub poll_instructions: Sourced<u64>,
-    /// From the event to the application, outside memory stalls.
+    /// Cycles from the event to the application, outside memory stalls.
     pub receive_cycles: Sourced<f64>,
-    /// Instructions of it.
+    /// Instructions from the event to the application.
     pub receive_instructions: Sourced<u64>,
     /// Cycles to copy a line, without its load and store.
     pub copy_cycles_per_line: Sourced<f64>,
-    /// Instructions of it.
+    /// Instructions to copy a line.
     pub copy_instructions_per_line: Sourced<u64>,
-    /// From the copied message to the answer in the send queue, outside memory stalls.
+    /// Cycles from the copied message to the answer in the send queue, outside memory stalls.
     pub answer_cycles: Sourced<f64>,
-    /// Instructions of it.
+    /// Instructions from the copied message to the answer in the send queue.
     pub answer_instructions: Sourced<u64>,
     /// Interrupts of the server's core by the operating system and its drivers, at random times.
     pub interrupt_hz: Sourced<f64>,
     /// Cycles of one interrupt.
     pub interrupt_cycles: Sourced<f64>,
-    /// Instructions of it.
+    /// Instructions of one interrupt.
     pub interrupt_instructions: Sourced<u64>,
     /// Lines that an interrupt reads and that no cache has kept since the last one.
     pub interrupt_cold_lines: Sourced<u64>,

@@ -15,14 +15,14 @@ pub enum BlockPattern {
 /// How the software learns of completions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CompletionMode {
-    /// It polls.
+    /// The software polls.
     Polling {
         /// Cycles of one poll.
         cycles: Cycles,
     },
-    /// It sleeps until an interrupt.
+    /// The software sleeps until an interrupt.
     Interrupt {
-        /// From a completion's arrival in memory until the handler runs.
+        /// Time from a completion's arrival in memory until the handler runs.
         delivery: Picos,
         /// Work of handler, wake-up and switch of context.
         cycles: Cycles,
@@ -50,11 +50,11 @@ pub struct BlockIoConfig {
     pub fills_data: bool,
     /// How the software learns of completions.
     pub completion: CompletionMode,
-    /// Work of a submission.
+    /// Cycles of a submission.
     pub submit_cycles: Cycles,
-    /// Work of a completion.
+    /// Cycles of a completion.
     pub complete_cycles: Cycles,
-    /// Work of the application between two I/Os.
+    /// Cycles of the application's work between two I/Os.
     pub work_cycles: Cycles,
     /// Seed of blocks and of the mix.
     pub seed: u64,

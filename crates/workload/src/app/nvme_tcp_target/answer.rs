@@ -33,7 +33,7 @@ pub const REQUEST_BYTES: u64 = HEADER_BYTES + CAPSULE_BYTES;
 pub struct TargetAnswer {
     /// Data of a read.
     pub read_bytes: u64,
-    /// Whether the PDU ends with a digest of them.
+    /// Whether the PDU ends with a digest of the data.
     pub has_digest: bool,
     /// Largest IP packet.
     pub mtu_bytes: u64,

@@ -30,7 +30,7 @@ pub enum DigestStep {
     Begun(Option<Turn>),
     /// The core goes on with a digest.
     Goes,
-    /// This block's digest is there.
+    /// The digest of the block with this tag has ended.
     Ended(u64),
     /// There is nothing to do.
     Nothing,

@@ -22,11 +22,11 @@ const SEGMENTS_PER_TURN: u64 = 16;
 /// Costs of answers.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplyCosts {
-    /// A completion of an SSD and its answer, without what follows.
+    /// Cycles of a completion of an SSD and its answer, without `unit` and `page`.
     pub answer: Cycles,
-    /// A unit of segmentation offload.
+    /// Cycles of a unit of segmentation offload.
     pub unit: Cycles,
-    /// A page that the card reads.
+    /// Cycles of a page that the card reads.
     pub page: Cycles,
 }
 
@@ -37,7 +37,7 @@ pub struct Reply {
     pub buffer: u32,
     /// First line of the data.
     pub data: LineAddr,
-    /// Arrival of the request.
+    /// Time at which the request arrived.
     pub arrival: Picos,
 }
 

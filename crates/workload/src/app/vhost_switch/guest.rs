@@ -48,9 +48,9 @@ pub struct GuestPort {
 pub struct GuestConfig {
     /// Packets that it takes at a time.
     pub burst: usize,
-    /// Work for a packet.
+    /// Cycles of the guest's work for a packet.
     pub work: Cycles,
-    /// A look at a queue without packets.
+    /// Cycles of a look at a queue without packets.
     pub poll: Cycles,
 }
 
