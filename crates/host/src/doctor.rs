@@ -50,12 +50,12 @@ pub struct DoctorCheck {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "finding")]
 pub enum Finding {
-    /// It works.
+    /// The checked thing works.
     Yes {
         /// Additional information, if there is any.
         note: Option<String>,
     },
-    /// It does not work.
+    /// The checked thing does not work.
     No {
         /// The reason.
         reason: String,

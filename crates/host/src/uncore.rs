@@ -28,7 +28,7 @@ pub struct CounterRequest {
     pub unit: String,
     /// The kernel's type number of the box's event source.
     pub kind: u32,
-    /// The logical CPU that reads it.
+    /// The logical CPU that reads the counter.
     pub cpu: CpuId,
     /// Encoding of the event.
     pub words: EventWords,

@@ -153,11 +153,11 @@ pub enum Proof {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {
-    /// A public datasheet describes it.
+    /// A public datasheet describes the control.
     Manual,
-    /// A publication has measured it.
+    /// A publication has measured the control's effect.
     Measurement,
-    /// Users of a tool have reported it.
+    /// Users of a tool have reported the control.
     Reports,
     /// Inferred from the generation before.
     Inference,

@@ -22,7 +22,7 @@ const TRIAL: Duration = Duration::from_millis(1);
 pub struct Backend {
     /// Name, like "registers".
     pub name: &'static str,
-    /// Whether it works here.
+    /// Whether the backend works here.
     pub works: bool,
 }
 

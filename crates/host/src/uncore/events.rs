@@ -20,7 +20,7 @@ const TABLES: [&str; 7] = [
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventTable {
-    /// Names by which generations refer to it.
+    /// Names by which generations refer to the table.
     pub names: Vec<String>,
     /// The unit with one box for each slice of the last-level cache; `None` if no such unit is known.
     pub slice_unit: Option<String>,
