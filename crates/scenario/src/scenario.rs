@@ -35,6 +35,7 @@ use crate::text::error::InputError;
 use inert::{StatedInert, stated_inert};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use testbed::TestbedFiles;
 
 /// A scenario file, with the overrides of the command line applied.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -125,10 +126,16 @@ impl Scenario {
         for (key, _) in overrides {
             split::refuse_device_key("--set", key)?;
         }
-        let mut scenario = testbed::scenario(file, document::parse(file, text, overrides)?)?;
-        if !overrides.is_empty() {
-            scenario.overridden = overridden(&scenario, file, text, overrides);
+        let own = document::parse(file, text)?;
+        let mut testbeds = TestbedFiles::default();
+        if overrides.is_empty() {
+            return testbed::scenario(file, own, &mut testbeds);
         }
+        let mut changed = own.clone();
+        document::apply_overrides(&mut changed, overrides)?;
+        let mut scenario = testbed::scenario(file, changed, &mut testbeds)?;
+        let alone = testbed::scenario(file, own, &mut testbeds).ok();
+        scenario.overridden = overridden(&scenario, alone.as_ref(), overrides);
         Ok(scenario)
     }
 
@@ -241,15 +248,14 @@ impl Scenario {
     }
 }
 
-/// Keys of the file that have no effect beside `overrides`, and would have without them.
+/// Keys of the file that have no effect beside `overrides`, and would have in the file `alone`, if that is
+/// a scenario without them.
 fn overridden(
     scenario: &Scenario,
-    file: &str,
-    text: &str,
+    alone: Option<&Scenario>,
     overrides: &[(String, String)],
 ) -> Vec<StatedInert> {
-    let alone = document::parse(file, text, &[]).and_then(|table| testbed::scenario(file, table));
-    let alone = alone.map(|alone| stated_inert(&alone)).unwrap_or_default();
+    let alone = alone.map(stated_inert).unwrap_or_default();
     let is_override = |found: &StatedInert| {
         let place = found.tenant.checked_sub(1).map(|number| format!("tenant.{number}."));
         let name = format!("{}{}", place.unwrap_or_default(), found.key);

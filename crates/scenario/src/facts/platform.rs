@@ -188,7 +188,7 @@ impl Platform {
         read.map_err(|error| match &error {
             // A file that a device extends is not among the platforms.
             InputError::OutOfRange { key, .. } if key == "extends" => {
-                let own = document::parse(file, text, &[]);
+                let own = document::parse(file, text);
                 own.and_then(|own| refuse_other_kinds(file, &own)).err().unwrap_or(error)
             }
             _ => error,

@@ -59,6 +59,27 @@ pub struct TestbedSetting {
     pub fitted_on: Option<String>,
 }
 
+/// The testbeds that variants of one scenario name, each of which is read once.
+#[derive(Debug, Default)]
+pub(super) struct TestbedFiles {
+    known: BTreeMap<String, Testbed>,
+}
+
+impl TestbedFiles {
+    /// The testbed that the scenario `file` names.
+    ///
+    /// # Errors
+    /// As [`named_testbed`].
+    fn read(&mut self, file: &str, named: &str) -> Result<Testbed, InputError> {
+        if let Some(known) = self.known.get(named) {
+            return Ok(known.clone());
+        }
+        let read = named_testbed(file, named)?;
+        self.known.insert(named.into(), read.clone());
+        Ok(read)
+    }
+}
+
 /// A testbed as a scenario uses it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Testbed {
@@ -80,7 +101,7 @@ impl Testbed {
     /// # Errors
     /// If the text is invalid, or a setting is unknown, of the wrong kind, or without its source.
     pub fn read(name: &str, file: &str, text: &str) -> Result<Self, InputError> {
-        let read: TestbedFile = document::interpret(file, document::parse(file, text, &[])?)?;
+        let read: TestbedFile = document::interpret(file, document::parse(file, text)?)?;
         let mut settings = Vec::new();
         for (key, value) in read.settings {
             collect(file, &key, value, &mut settings)?;
@@ -129,12 +150,16 @@ impl Testbed {
 }
 
 /// Reads the table of a scenario file over that of the testbed which it names, if it does.
-pub(super) fn scenario(file: &str, table: Table) -> Result<Scenario, InputError> {
+pub(super) fn scenario(
+    file: &str,
+    table: Table,
+    testbeds: &mut TestbedFiles,
+) -> Result<Scenario, InputError> {
     let Some(named) = table.get(KEY) else {
         return split::scenario(file, table);
     };
     let named = named.as_str().ok_or_else(|| wrong(file, KEY, "expected a name or a path"))?;
-    let mut testbed = named_testbed(file, named)?;
+    let mut testbed = testbeds.read(file, named)?;
     let mut left_out = BTreeSet::new();
     loop {
         let (whole, taken) = testbed.under(&table, &left_out);

@@ -4,22 +4,26 @@ use crate::text::error::{InputError, suggest};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-/// Parses `text` and applies the overrides (`key=value` of the command line).
+/// Parses the text of a file.
 ///
 /// # Errors
-/// If the text is not TOML, or an override passes through a value that is not a table.
-pub(crate) fn parse(
-    file: &str,
-    text: &str,
+/// If the text is not TOML.
+pub(crate) fn parse(file: &str, text: &str) -> Result<toml::Table, InputError> {
+    text.parse().map_err(|error: toml::de::Error| InputError::Syntax {
+        file: file.into(),
+        reason: error.to_string().trim_end().into(),
+    })
+}
+
+/// Applies overrides (`key=value` of the command line) to the table of a file.
+///
+/// # Errors
+/// If an override passes through a value that is not a table.
+pub(crate) fn apply_overrides(
+    table: &mut toml::Table,
     overrides: &[(String, String)],
-) -> Result<toml::Table, InputError> {
-    let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-        InputError::Syntax { file: file.into(), reason: error.to_string().trim_end().into() }
-    })?;
-    for (key, value) in overrides {
-        set(&mut table, key, value)?;
-    }
-    Ok(table)
+) -> Result<(), InputError> {
+    overrides.iter().try_for_each(|(key, value)| set(table, key, value))
 }
 
 /// Converts a table to `V`; keys that `V` does not know are refused.
@@ -209,7 +213,9 @@ mod tests {
 
     fn read(text: &str, overrides: &[(&str, &str)]) -> Result<Outer, InputError> {
         let owned: Vec<_> = overrides.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-        interpret("a.toml", parse("a.toml", text, &owned)?)
+        let mut table = parse("a.toml", text)?;
+        apply_overrides(&mut table, &owned)?;
+        interpret("a.toml", table)
     }
 
     fn message(text: &str, overrides: &[(&str, &str)]) -> String {
@@ -238,7 +244,8 @@ mod tests {
     fn a_single_table_is_the_first_entry_of_its_list() {
         let pattern = |key: &str| {
             let overrides = [(key.to_string(), "y".to_string())];
-            let document = parse("a.toml", "[more]\npattern = 'x'", &overrides).expect("is valid");
+            let mut document = parse("a.toml", "[more]\npattern = 'x'").expect("is valid");
+            apply_overrides(&mut document, &overrides).expect("are valid");
             document["more"]["pattern"].clone()
         };
         assert_eq!((pattern("more.pattern"), pattern("more.0.pattern")), ("y".into(), "y".into()));

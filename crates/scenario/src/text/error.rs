@@ -106,7 +106,7 @@ const NEAREST_LISTED: usize = 5;
 
 /// "did you mean `x`?" if a known name is near, else the list of known names, or some of them.
 #[must_use]
-pub fn suggest(name: &str, known: &[String]) -> String {
+pub(crate) fn suggest(name: &str, known: &[String]) -> String {
     let nearest = known
         .iter()
         .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))

@@ -94,7 +94,7 @@ mod tests {
     }
 
     fn groups(text: &str) -> Result<KeyGroups<'static>, InputError> {
-        KeyGroups::of::<All>("a.toml", document::parse("a.toml", text, &[])?)
+        KeyGroups::of::<All>("a.toml", document::parse("a.toml", text)?)
     }
 
     #[test]

@@ -12,7 +12,7 @@ use slices::table_file::WrittenTable;
 /// # Errors
 /// If the text is invalid, a key is unknown or missing, or the table is not a slice function.
 pub(crate) fn read(file: &str, text: &str) -> Result<BaseSequence, InputError> {
-    let written: WrittenTable = document::interpret(file, document::parse(file, text, &[])?)?;
+    let written: WrittenTable = document::interpret(file, document::parse(file, text)?)?;
     let read = written.check().map_err(|wrong| InputError::WrongValue {
         file: file.into(),
         key: wrong.key,
