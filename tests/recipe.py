@@ -30,14 +30,19 @@ def patch(name: str) -> Path:
     return RECIPES / f"{name}.patch"
 
 
-def existing_files(name: str) -> set[str]:
-    """Return the existing files that the patch of a recipe changes."""
+def lines_added(name: str) -> dict[str, int]:
+    """Return how many lines the patch of a recipe adds to each existing file that it changes."""
     changes = re.split(r"^diff --git ", patch(name).read_text(), flags=re.MULTILINE)[1:]
     return {
-        change.split()[0].removeprefix("a/")
+        change.split()[0].removeprefix("a/"): len(re.findall(r"^\+(?!\+\+ )", change, re.MULTILINE))
         for change in changes
         if "\nnew file mode " not in change.split("\n@@")[0]
     }
+
+
+def existing_files(name: str) -> set[str]:
+    """Return the existing files that the patch of a recipe changes."""
+    return set(lines_added(name))
 
 
 def listed_files(heading: str) -> set[str]:

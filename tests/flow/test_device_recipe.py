@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from recipe import cargo, carried_out, existing_files
+from recipe import cargo, carried_out, lines_added
 
 NAME = "scratch-copy"
-MOST_FILES_TOUCHED = 4
+MOST_FILES_TOUCHED, MOST_LINES_ADDED = 4, 30
 COPIES = 1_000
 LINES_OF_A_COPY = 24
 LINE_BYTES = 64
@@ -25,8 +25,9 @@ def patched(tmp_path: Path) -> Path:
 
 
 def test_a_kind_of_device_touches_few_files_of_others() -> None:
-    touched = existing_files(NAME)
+    touched = lines_added(NAME)
     assert 0 < len(touched) <= MOST_FILES_TOUCHED, touched
+    assert 0 < sum(touched.values()) <= MOST_LINES_ADDED, touched
 
 
 def test_the_recipe_applies_to_the_tree(patched: Path) -> None:
