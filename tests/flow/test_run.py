@@ -8,6 +8,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from command_line import L2FWD, SHORT, Skipline
 from flow.capture import Packet, write_pcap
 
@@ -230,3 +232,22 @@ def test_a_run_that_has_not_settled_says_so(skipline: Skipline) -> None:
     assert "has not settled: queues were still filling" in told
     assert "raise run.max_batches" in told
     assert "has not settled" not in skipline("run", L2FWD, "--set", "rx_descriptors=1024").out
+
+
+@pytest.mark.parametrize(
+    ("platform", "words"),
+    [
+        ("skylake-gold-6140", "published (skx-18). Set index: ranked, a guess, fitted."),
+        ("haswell-e5-2667v3", "published (xor)."),
+        ("haswell-e5-2699v3", "a stand-in (balanced)."),
+        ("gem5-ispass20", "a stand-in (mixing)."),
+    ],
+)
+def test_slice_function_and_set_index_are_named_in_short(
+    skipline: Skipline, platform: str, words: str
+) -> None:
+    """The short form is cut from a sentence of the simulator: this fails if that is reworded."""
+    machine = ["--set", f'platform="{platform}"', "--set", 'nic="connectx-5"']
+    done = skipline("run", L2FWD, *SHORT, *machine)
+    assert done.code == 0, done.err
+    assert f"Slice function: {words}" in " ".join(done.out.split())

@@ -137,12 +137,12 @@ pub(super) fn verification(verification: &Verification, paint: Paint) -> String 
     text + &match &verification.verdict {
         Verdict::Effective { change_points } => {
             let points = points(*change_points);
-            paint.good(format!("effective: the hit rate changed by {points} points")) + "\n"
+            paint.good(format!("effective: the hit rate changed by {points} pp")) + "\n"
         }
         Verdict::NoEffectObserved { change_points } => {
             let points = points(*change_points);
             let line = format!(
-                "accepted, no effect observed: the hit rate changed by {points} points, within noise"
+                "accepted, no effect observed: the hit rate changed by {points} pp, within noise"
             );
             let how = "To check by other means: compare DRAM writes in `skipline-host monitor` under the same load.";
             format!("{}\n{}\n", paint.warning(line), paint.quiet(how))
