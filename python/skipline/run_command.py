@@ -1,5 +1,7 @@
 """`skipline run`: one scenario, printed and optionally stored."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,20 +30,19 @@ class Request:
 
 def execute(request: Request, output: str) -> None:
     """Simulate, store the result if asked to, and print it as `output` (table, json or csv)."""
-    settings = parse_settings(request.settings)
-    _check(request.scenario, settings)
-    if request.out is not None:
-        atomic.prepare_directory(request.out)
-    with terminal.progress_bar("simulating") as bar:
+    out = request.out
+    with terminal.progress_bar("simulating") as bar, _experiments_named(request.scenario):
         text = _core.run(
             request.scenario,
-            settings,
+            parse_settings(request.settings),
             request.seed,
             request.trace_packet,
             lambda state: bar.update(state["fraction"]),
             trace_line=request.trace_line,
             trace_descriptor=request.trace_descriptor,
             miss_kinds=request.explain,
+            # Bad input leaves no directory behind, and a bad directory costs no simulation.
+            resolved=None if out is None else lambda: atomic.prepare_directory(out),
         )
     if request.trace_packet is not None:
         _require_trace(text, request)
@@ -54,9 +55,11 @@ def execute(request: Request, output: str) -> None:
         terminal.note(f"wrote {request.out / RESULT_FILE}")
 
 
-def _check(scenario: str, settings: list[tuple[str, str]]) -> None:
+@contextmanager
+def _experiments_named(scenario: str) -> Iterator[None]:
+    """Say of an experiment's file how it is run, in place of its first key that no scenario has."""
     try:
-        _core.check_scenario(scenario, settings)
+        yield
     except InputError as error:
         if "unknown key" in str(error) and catalogue.is_experiment(scenario):
             raise InputError(

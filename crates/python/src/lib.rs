@@ -39,11 +39,12 @@ fn as_json(value: &impl serde::Serialize) -> PyResult<String> {
 
 /// Runs a scenario and returns its result as JSON.
 ///
-/// `progress` is called about ten times a second with packets, fraction and simulated_ns; what it
+/// `resolved` is called once, when the input has been checked and before the simulation begins.
+/// `progress` is called about ten times a second with packets, fraction and simulated_ns. What either
 /// raises ends the run. Other Python threads run at the same time.
 #[pyfunction]
 #[pyo3(signature = (scenario, overrides, seed=None, trace_packet=None, progress=None, *,
-                    trace_line=None, trace_descriptor=None, miss_kinds=false))]
+                    trace_line=None, trace_descriptor=None, miss_kinds=false, resolved=None))]
 #[allow(clippy::too_many_arguments)]
 fn run(
     py: Python<'_>,
@@ -55,12 +56,16 @@ fn run(
     #[pyo3(from_py_with = arguments::trace_line)] trace_line: Option<u64>,
     #[pyo3(from_py_with = arguments::trace_descriptor)] trace_descriptor: Option<u64>,
     miss_kinds: bool,
+    resolved: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let overrides = arguments::pairs(overrides);
     py.detach(|| {
         let seed = seed.unwrap_or(DEFAULT_SEED);
         let job =
             scenario::job(&scenario.0, &overrides, seed).map_err(|error| bad_input(&error))?;
+        if let Some(resolved) = resolved {
+            Python::attach(|py| resolved.call0(py))?;
+        }
         let line = trace_line.map(LineAddr::of_byte);
         let (packet, descriptor) = (trace_packet, trace_descriptor);
         let wanted = RecordingRequest { packet, descriptor, line, miss_kinds };

@@ -140,6 +140,15 @@ fn each_floor_knows_only_those_before_it() {
 }
 
 #[test]
+fn a_table_of_keys_is_one_that_the_list_of_kinds_has() {
+    // Where a room asks for its table, one that the list does not have would be a panic.
+    for (file, code) in sources() {
+        let implements = code.lines().any(|line| line.contains("Table for "));
+        assert!(!implements || file == "kinds.rs", "{file} implements Table beside the list");
+    }
+}
+
+#[test]
 fn assembly_from_a_plan_cannot_panic() {
     // A reading is one of a device of its kind, and a table one that the list of kinds has.
     let checked = ["contract/sample.rs", "contract/tenant.rs"];
