@@ -73,13 +73,14 @@ fn only_the_modules_of_devices_name_a_kind_of_device() {
         let asked = code.lines().filter(|line| line.contains("as_nic") || line.contains("as_ssd"));
         let named: Vec<String> = variants.chain(asked.map(String::from)).collect();
         if file == "kinds.rs" {
-            in_list += named.len();
+            // The list names each kind once, as an argument of its macro.
+            in_list += code.lines().filter(|line| line.contains("enum DeviceClass")).count();
         } else {
             let other = named.iter().filter(|line| !line.contains("DeviceClass::ALL"));
             assert_eq!(other.count(), 0, "{file}: {named:?}");
         }
     }
-    assert!(in_list > 0, "the test looks for something that is there");
+    assert_eq!(in_list, 1, "the test looks for something that is there");
 }
 
 /// The items that the list of kinds declares, by name.
