@@ -98,7 +98,8 @@ fn check(
         None => connections.end(read.cut_in.map(|cut| cut.to_string())),
         Some(error) => Err(error),
     };
-    let report = report.map_err(|error| failure(&error))?;
+    let mut report = report.map_err(|error| failure(&error))?;
+    report.deviations = (!read.oddities.is_empty()).then(|| read.oddities.to_string());
     if report.connections.is_empty() {
         return Err(CommandFailure::bad_input(format!(
             "capture '{}' has no NVMe/TCP: of its {} TCP connection(s) in {} packet(s) none begins \

@@ -5,14 +5,19 @@
 //! Simplifies: sizes are those that Ethernet would carry, whatever the link; a packet without a
 //! time of its own (pcapng simple packet) has that of the packet before it.
 //!
-//! `input` reads pieces of the file, `pcap` and `pcapng` find the packets in them, `link` converts each
-//! to a frame and `builder` collects them; `tcp` takes those with segments of TCP instead, with payload.
+//! `input` reads pieces of the file, unpacked, `pcap` and `pcapng` find the packets in them, `link`
+//! converts each to a frame, `builder` collects them and `pace` decides on their times; `tcp` takes those
+//! with segments of TCP instead, with payload. Deviations from the format that do not matter to a replay
+//! are counted (`oddities`).
 
 mod block_reader;
 mod builder;
 mod error;
 mod input;
+mod interface;
 mod link;
+mod oddities;
+mod pace;
 mod packet_consumer;
 mod pcap;
 mod pcapng;
@@ -32,17 +37,25 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use units::Picos;
 use workload::traffic::Capture;
 
 use self::builder::CaptureBuilder;
 use self::input::CaptureInput;
+use self::link::unsupported_link;
 use self::packet_consumer::PacketConsumer;
 
 pub use self::error::{CaptureError, CaptureFault, RecordPosition};
+pub use self::oddities::Oddities;
+pub use self::pace::Paced;
 pub use self::tcp::{Segment, Segments, read_tcp};
 
 /// Most captured bytes of a packet: libpcap's own limit.
 const MAX_CAPTURED_BYTES: u32 = 262_144;
+/// Most packets that are kept: some 3 GB of memory while they are sorted.
+const MAX_PACKETS: u64 = 1 << 25;
+/// Most flows that are kept: some 1 GB.
+const MAX_FLOWS: usize = 1 << 23;
 
 /// Treatment of a file that ends within a record, as that of an interrupted tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +66,33 @@ pub enum CutShort {
     Read,
 }
 
+/// How a capture is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CaptureOptions {
+    /// Whether a file that ends within a record is read up to there. Refused by default.
+    pub cut_short: CutShort,
+    /// The mean rate on the wire at which the capture is going to be replayed, in Gbit/s. By default it is
+    /// replayed as captured.
+    pub scale_to_gbps: Option<f64>,
+    /// The longest time without a packet in the replay; longer ones are shortened to it. Ten minutes by default.
+    pub longest_gap: Picos,
+}
+
+impl CaptureOptions {
+    /// The default of [`Self::longest_gap`], in s.
+    pub const LONGEST_GAP_S: f64 = 600.0;
+}
+
+impl Default for CaptureOptions {
+    fn default() -> Self {
+        Self {
+            cut_short: CutShort::Refused,
+            scale_to_gbps: None,
+            longest_gap: Picos::from_ns(1e9 * Self::LONGEST_GAP_S),
+        }
+    }
+}
+
 /// The packets of a file.
 #[derive(Clone, Debug)]
 pub struct Recording {
@@ -60,55 +100,69 @@ pub struct Recording {
     pub capture: Capture,
     /// The record within which the file ends.
     pub cut_in: Option<RecordPosition>,
+    /// Deviations from the format.
+    pub oddities: Oddities,
+    /// How the times were changed.
+    pub paced: Paced,
 }
 
-/// Reads a pcap or pcapng file.
+/// Reads a pcap or pcapng file, which may be compressed.
 ///
 /// # Errors
 /// If the file cannot be read, is of another format or damaged, ends within a record and that is not
-/// allowed, uses an unsupported link type or time unit, or holds no packets. No packets of such a file are
-/// returned.
-pub fn read(path: impl AsRef<Path>, cut_short: CutShort) -> Result<Recording, CaptureError> {
+/// allowed, has no packet of a supported link type, no packets at all or more than are kept, uses an
+/// unsupported time unit, or would be replayed for longer than simulated time lasts. No packets of such a
+/// file are returned.
+pub fn read(path: impl AsRef<Path>, options: &CaptureOptions) -> Result<Recording, CaptureError> {
     let path = path.as_ref();
     File::open(path)
         .map_err(CaptureFault::CannotOpen)
-        .and_then(|file| from_reader(file, cut_short))
+        .and_then(|file| from_reader(file, options))
         .map_err(|fault| CaptureError { path: path.to_owned(), fault })
 }
 
-fn from_reader(reader: impl Read, cut_short: CutShort) -> Result<Recording, CaptureFault> {
+fn from_reader(
+    reader: impl Read + Send,
+    options: &CaptureOptions,
+) -> Result<Recording, CaptureFault> {
     let mut builder = CaptureBuilder::default();
-    let cut_in = hand_over(reader, cut_short, &mut builder)?;
-    Ok(Recording { capture: builder.finish()?, cut_in })
+    let FileEnd { cut_in, oddities } = read_packets(reader, options.cut_short, &mut builder)?;
+    let (capture, paced) = builder.finish(options)?;
+    Ok(Recording { capture, cut_in, oddities, paced })
 }
 
-/// Hands all packets of a file over; the record within which it ends, if it does and that is allowed.
-fn hand_over(
-    reader: impl Read,
+/// What is known of a file when it has been read to its end.
+struct FileEnd {
+    /// The record within which it ends, if it does and that is allowed.
+    cut_in: Option<RecordPosition>,
+    oddities: Oddities,
+}
+
+/// Adds all packets of a file to `packets`.
+fn read_packets(
+    reader: impl Read + Send,
     cut_short: CutShort,
     packets: &mut impl PacketConsumer,
-) -> Result<Option<RecordPosition>, CaptureFault> {
-    let (mut input, magic) = CaptureInput::open(reader)?;
+) -> Result<FileEnd, CaptureFault> {
+    let (mut input, magic) = CaptureInput::open(Box::new(reader))?;
+    let mut oddities = Oddities::default();
     let read = match magic {
-        pcapng::SECTION_HEADER => pcapng::read(&mut input, packets),
-        magic if pcap::MAGICS.contains(&magic) => pcap::read(&mut input, packets),
-        found => Err(CaptureFault::WrongMagic { found }),
+        pcapng::SECTION_HEADER => pcapng::read(&mut input, packets, &mut oddities),
+        magic if pcap::MAGICS.contains(&magic) => pcap::read(&mut input, packets, &mut oddities),
+        found => Err(input.unknown_format(found)),
     };
-    match read {
-        Ok(()) => Ok(None),
-        Err(CaptureFault::TruncatedRecord { position, .. })
-            if cut_short == CutShort::Read && packets.count() > 0 =>
-        {
-            Ok(Some(position))
+    let cut_in = match read {
+        Ok(()) => None,
+        Err(fault) if cut_short == CutShort::Read && packets.count() > 0 => {
+            let number = packets.count() + 1;
+            Some(fault.end_of_cut_file(number).ok_or(fault)?)
         }
-        Err(fault) => Err(fault),
+        Err(fault) => return Err(fault),
+    };
+    if packets.count() == 0
+        && let Some(number) = oddities.unsupported_link
+    {
+        return Err(unsupported_link(number, None));
     }
-}
-
-/// Largest number of captured bytes under a snap length; zero means "no limit" in both formats.
-fn captured_limit_bytes(snap_length_bytes: u32) -> u32 {
-    match snap_length_bytes {
-        0 => MAX_CAPTURED_BYTES,
-        limit => limit.min(MAX_CAPTURED_BYTES),
-    }
+    Ok(FileEnd { cut_in, oddities })
 }

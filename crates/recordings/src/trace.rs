@@ -6,12 +6,11 @@
 //! Simplifies: if a format has no size, a reference is one byte.
 //!
 //! [`Batches`] is the source of references: a file ([`TraceReader`]) or a list ([`LoadList`]).
-//! `stoppable`, `compression` and `input` split a file into pieces of its content, one file per format
-//! converts these to references, `format_detection` chooses the format.
+//! `stoppable` and `input` split a file into pieces of its content, one file per format
+//! converts these to references, `guess` chooses the format.
 
 mod batches;
 mod champsim;
-mod compression;
 mod din;
 mod error;
 mod format;
@@ -30,7 +29,6 @@ mod test_files;
 )]
 mod tests;
 mod text;
-mod zstd;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -47,10 +45,10 @@ use self::stoppable::Stoppable;
 use self::text::LineCount;
 
 pub use self::batches::{Batches, LoadList};
-pub use self::compression::Compression;
 pub use self::error::{TraceError, TraceFault};
 pub use self::format::TraceFormat;
 pub use self::stoppable::StopReading;
+pub use crate::compression::Compression;
 
 /// Loads of a [`Batch::Loads`]: so many that passing it between threads costs little.
 const BATCH_LOADS: usize = 8 * BLOCK_LOADS;
@@ -133,7 +131,10 @@ impl TraceReader {
         let path = name.as_ref().to_owned();
         let opened = TraceInput::open(Box::new(reader)).and_then(|mut input| {
             let format = match format.or_else(|| format_detection::by_name(&path)) {
-                Some(format) => format,
+                Some(format) => {
+                    format_detection::check_text(format, input.start()?)?;
+                    format
+                }
                 None => format_detection::by_content(input.start()?)?,
             };
             Ok((input, format))

@@ -256,6 +256,8 @@ pub struct DigestReport {
     pub others: u64,
     /// The packet in which the file ends, if it is cut off.
     pub cut_in: Option<String>,
+    /// Deviations of the file from its format, if there are any.
+    pub deviations: Option<String>,
 }
 
 impl DigestReport {
@@ -291,6 +293,9 @@ impl DigestReport {
         }
         if let Some(cut) = &self.cut_in {
             writeln!(out, "note: the file ends within {cut}")?;
+        }
+        if let Some(deviations) = &self.deviations {
+            writeln!(out, "note: {deviations}")?;
         }
         Ok(())
     }

@@ -4,8 +4,6 @@
 //! Source: draft-ietf-opsawg-pcapng, section 3.1.
 //! Simplifies: blocks that hold neither packets nor what packets depend on are skipped.
 
-use std::io::Read;
-
 use pcap_file::Endianness;
 use pcap_file::pcapng::blocks::{
     ENHANCED_PACKET_BLOCK, INTERFACE_DESCRIPTION_BLOCK, PACKET_BLOCK, SECTION_HEADER_BLOCK,
@@ -14,6 +12,7 @@ use pcap_file::pcapng::blocks::{
 
 use super::error::{CaptureFault, RecordPosition};
 use super::input::{CaptureInput, u32_at};
+use units::narrow::usize_from;
 
 /// The largest packet with the longest options is well below this.
 const MAX_BLOCK_BYTES: u32 = 1 << 20;
@@ -30,20 +29,26 @@ pub(super) struct Framed {
 }
 
 /// Splits a file into blocks.
-pub(super) struct BlockReader<'a, R> {
-    input: &'a mut CaptureInput<R>,
+pub(super) struct BlockReader<'a, 'f> {
+    input: &'a mut CaptureInput<'f>,
     endianness: Endianness,
     buffer: Vec<u8>,
 }
 
-impl<'a, R: Read> BlockReader<'a, R> {
-    pub(super) fn new(input: &'a mut CaptureInput<R>) -> Self {
+impl<'a, 'f> BlockReader<'a, 'f> {
+    pub(super) fn new(input: &'a mut CaptureInput<'f>) -> Self {
         Self { input, endianness: Endianness::Big, buffer: Vec::new() }
     }
 
-    /// The current block, complete; only its ends if its kind is skipped.
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.buffer
+    /// The current block without its type and both lengths; empty if its kind is skipped.
+    pub(super) fn body(&self) -> &[u8] {
+        let ends = usize_from(HEAD_BYTES)..self.buffer.len() - usize_from(TRAILER_BYTES);
+        &self.buffer[ends]
+    }
+
+    /// The byte order of the current section.
+    pub(super) fn endianness(&self) -> Endianness {
+        self.endianness
     }
 
     /// The next block, `None` at the end of the file. `packet` is the number of a packet in it.
@@ -82,7 +87,7 @@ impl<'a, R: Read> BlockReader<'a, R> {
             0x1a2b_3c4d => Endianness::Big,
             0x4d3c_2b1a => Endianness::Little,
             other => {
-                let problem = format!("{other:#010x} is no byte-order magic");
+                let problem = format!("{other:#010x} is not a byte-order magic");
                 return Err(CaptureFault::Malformed { position, problem });
             }
         };
@@ -94,7 +99,7 @@ impl<'a, R: Read> BlockReader<'a, R> {
         let least_bytes = self.buffer.len() as u64 + TRAILER_BYTES;
         if u64::from(block_bytes) < least_bytes || !block_bytes.is_multiple_of(4) {
             let problem = format!(
-                "its length of {block_bytes} is no multiple of 4 or less than {least_bytes}"
+                "its length of {block_bytes} is not a multiple of 4, or less than {least_bytes}"
             );
             return Err(CaptureFault::Malformed { position, problem });
         }
@@ -147,5 +152,6 @@ fn is_used(kind: u32) -> bool {
             | INTERFACE_DESCRIPTION_BLOCK
             | ENHANCED_PACKET_BLOCK
             | SIMPLE_PACKET_BLOCK
+            | PACKET_BLOCK
     )
 }

@@ -2,28 +2,31 @@
 
 use std::collections::HashMap;
 
-use units::narrow::fit;
-use units::{Bytes, Picos};
+use units::narrow::{fit, usize_from};
 
 use super::error::CaptureFault;
+use super::pace::{Paced, pace};
 use super::packet_consumer::{PacketConsumer, Recorded};
+use super::{CaptureOptions, MAX_FLOWS, MAX_PACKETS};
+use units::{Bytes, Picos};
 use workload::traffic::{Capture, CapturedPacket, FlowTuple};
 
-const PICOS_PER_DAY: u128 = 86_400 * 1_000_000_000_000;
-
+/// A packet that is kept: 32 bytes, of which a capture may need tens of millions.
 struct Timed {
-    time_ps: Option<i128>,
+    time_ps: i128,
     frame_bytes: u64,
-    flow: Option<usize>,
+    flow: Option<u32>,
 }
 
 /// The packets so far.
 #[derive(Default)]
 pub(super) struct CaptureBuilder {
     packets: Vec<Timed>,
+    /// The number of packets before the first that has a time.
+    without_time: usize,
     flows: Vec<FlowTuple>,
     /// For look-ups only: its order is never used, so results stay deterministic.
-    flow_index: HashMap<FlowTuple, usize>,
+    flow_index: HashMap<FlowTuple, u32>,
     last_time_ps: Option<i128>,
 }
 
@@ -32,53 +35,64 @@ impl PacketConsumer for CaptureBuilder {
         self.packets.len() as u64
     }
 
-    fn add(&mut self, packet: &Recorded) {
+    fn add(&mut self, packet: &Recorded) -> Result<(), CaptureFault> {
+        if self.count() == MAX_PACKETS {
+            return Err(CaptureFault::TooManyPackets);
+        }
         self.last_time_ps = packet.time_ps.or(self.last_time_ps);
-        let flow = packet.link.flow(packet.captured).map(|flow| self.index_of(flow));
+        self.without_time += usize::from(self.last_time_ps.is_none());
+        let flow = packet.link.flow(packet.captured).map(|flow| self.index_of(flow)).transpose()?;
         self.packets.push(Timed {
-            time_ps: self.last_time_ps,
+            time_ps: self.last_time_ps.unwrap_or_default(),
             frame_bytes: packet.link.frame_bytes(packet.original_bytes),
             flow,
         });
+        Ok(())
     }
 }
 
 impl CaptureBuilder {
-    fn index_of(&mut self, flow: FlowTuple) -> usize {
-        *self.flow_index.entry(flow).or_insert_with(|| {
-            self.flows.push(flow);
-            self.flows.len() - 1
-        })
+    fn index_of(&mut self, flow: FlowTuple) -> Result<u32, CaptureFault> {
+        let next = self.flows.len();
+        if let Some(known) = self.flow_index.get(&flow) {
+            return Ok(*known);
+        }
+        if next == MAX_FLOWS {
+            return Err(CaptureFault::TooManyFlows);
+        }
+        self.flows.push(flow);
+        self.flow_index.insert(flow, fit(next));
+        Ok(fit(next))
     }
 
-    /// The capture, or the fault of these packets.
-    pub(super) fn finish(self) -> Result<Capture, CaptureFault> {
-        let mut packets = self.packets;
-        // Packets before the first known time get this time.
-        let first_known_ps = packets.iter().find_map(|packet| packet.time_ps).unwrap_or(0);
-        let time_ps = |packet: &Timed| packet.time_ps.unwrap_or(first_known_ps);
-
+    /// The capture with its times as `options` ask for, and how these were changed.
+    ///
+    /// # Errors
+    /// If there are no packets, or if they would be replayed for longer than simulated time lasts.
+    pub(super) fn finish(self, options: &CaptureOptions) -> Result<(Capture, Paced), CaptureFault> {
+        let Self { mut packets, without_time, flows, .. } = self;
+        let first_known_ps = packets.get(without_time).map_or(0, |packet| packet.time_ps);
+        for packet in &mut packets[..without_time] {
+            packet.time_ps = first_known_ps;
+        }
         let mut latest_ps = i128::MIN;
         let mut reordered = 0;
         for packet in &packets {
-            reordered += u64::from(time_ps(packet) < latest_ps);
-            latest_ps = latest_ps.max(time_ps(packet));
+            reordered += u64::from(packet.time_ps < latest_ps);
+            latest_ps = latest_ps.max(packet.time_ps);
         }
-        packets.sort_by_key(time_ps);
-
-        let start_ps = packets.first().map(time_ps).ok_or(CaptureFault::NoPackets)?;
-        let span_ps = latest_ps.abs_diff(start_ps);
-        if span_ps > u128::from(u64::MAX) {
-            return Err(CaptureFault::TooLong { days: fit(span_ps / PICOS_PER_DAY) });
-        }
+        packets.sort_by_key(|packet| packet.time_ps);
+        let frame_bytes = packets.iter().map(|packet| packet.frame_bytes).sum();
+        let times = packets.iter_mut().map(|packet| &mut packet.time_ps);
+        let paced = pace(times.collect(), frame_bytes, options)?;
         let packets = packets
-            .iter()
+            .into_iter()
             .map(|packet| CapturedPacket {
-                since_start: Picos(fit(time_ps(packet).abs_diff(start_ps))),
+                since_start: Picos(fit(packet.time_ps.cast_unsigned())),
                 frame_bytes: Bytes(packet.frame_bytes),
-                flow: packet.flow,
+                flow: packet.flow.map(|flow| usize_from(flow.into())),
             })
             .collect();
-        Ok(Capture::new(packets, self.flows, reordered))
+        Ok((Capture::new(packets, flows, reordered), paced))
     }
 }

@@ -1,15 +1,17 @@
 //! Faults of a capture, with the file, the position and what is allowed.
 
+use std::error::Error;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use thiserror::Error;
+use thiserror::Error as ThisError;
 
-use super::MAX_CAPTURED_BYTES;
+use super::{MAX_CAPTURED_BYTES, MAX_FLOWS, MAX_PACKETS};
+use crate::compression::Compression;
 
 /// A capture that was refused.
-#[derive(Debug, Error)]
+#[derive(Debug, ThisError)]
 #[error("capture '{}' {fault}", path.display())]
 pub struct CaptureError {
     /// The file.
@@ -22,7 +24,22 @@ impl CaptureFault {
     /// Whether the file ends within a record behind others, which [`super::CutShort::Read`] returns.
     #[must_use]
     pub fn is_cut_short(&self) -> bool {
-        matches!(self, Self::TruncatedRecord { position, .. } if position.packet != Some(1))
+        match self {
+            Self::TruncatedRecord { position, .. } => position.packet != Some(1),
+            Self::CannotUnpack { error, .. } => ends_early(error),
+            _ => false,
+        }
+    }
+
+    /// The record within which the file ends, if this fault is its end; packet `next` would follow.
+    pub(super) fn end_of_cut_file(&self, next: u64) -> Option<RecordPosition> {
+        match self {
+            Self::TruncatedRecord { position, .. } => Some(*position),
+            Self::CannotUnpack { offset, error, .. } if ends_early(error) => {
+                Some(RecordPosition { offset: *offset, packet: Some(next) })
+            }
+            _ => None,
+        }
     }
 }
 
@@ -45,7 +62,7 @@ impl fmt::Display for RecordPosition {
 }
 
 /// The fault of a refused capture; its text continues a sentence about the file.
-#[derive(Debug, Error)]
+#[derive(Debug, ThisError)]
 #[expect(missing_docs, reason = "the message says what each field is")]
 pub enum CaptureFault {
     /// The file does not exist or may not be read.
@@ -59,6 +76,14 @@ pub enum CaptureFault {
     /// No bytes at all.
     #[error("is empty; expected is a pcap or pcapng file")]
     Empty,
+
+    /// The compressed data are damaged or truncated.
+    #[error("cannot be unpacked ({compression}) beyond byte {offset} of its content: {error}")]
+    CannotUnpack { compression: Compression, offset: u64, error: io::Error },
+
+    /// A compression that is recognised and not supported.
+    #[error("is packed by {name}, which cannot be unpacked here; gzip, xz, zstd and bzip2 can")]
+    UnsupportedCompression { name: &'static str },
 
     /// Neither pcap nor pcapng.
     #[error(
@@ -76,12 +101,12 @@ pub enum CaptureFault {
     #[error("is truncated: {position} needs {needed} bytes, {present} are there")]
     TruncatedRecord { position: RecordPosition, present: u64, needed: u64 },
 
-    /// A packet claims more captured bytes than the capture allows.
+    /// A packet claims more captured bytes than any tool captures.
     #[error(
-        "is damaged: {position} claims {captured_bytes} captured bytes; allowed are {limit_bytes} \
-         (the file's snap length, at most {MAX_CAPTURED_BYTES})"
+        "is damaged: {position} claims {captured_bytes} captured bytes; allowed are \
+         {MAX_CAPTURED_BYTES}"
     )]
-    OversizedRecord { position: RecordPosition, captured_bytes: u64, limit_bytes: u32 },
+    OversizedRecord { position: RecordPosition, captured_bytes: u64 },
 
     /// A pcapng block that must be held in memory is longer than any real block.
     #[error("is damaged: {position} claims {block_bytes} bytes; allowed are {limit_bytes}")]
@@ -91,12 +116,13 @@ pub enum CaptureFault {
     #[error("is damaged: {position}: {problem}")]
     Malformed { position: RecordPosition, problem: String },
 
-    /// Packets of an interface whose link type is unsupported.
+    /// All packets are of interfaces whose link type is unsupported.
     #[error(
-        "has link type {number} ({name}) in {position}; supported are 1 (Ethernet), \
-         101 (raw IP), 113 and 276 (Linux cooked, SLL and SLL2) and 0 (null/loopback)"
+        "has link type {number} ({name}){}; supported are 1 (Ethernet), 12, 14, 101, 228 and 229 (raw \
+         IP), 113 and 276 (Linux cooked, SLL and SLL2), 0 and 108 (null and loopback)",
+        in_record(position.as_ref())
     )]
-    UnsupportedLinkType { position: RecordPosition, number: u32, name: String },
+    UnsupportedLinkType { position: Option<RecordPosition>, number: u32, name: String },
 
     /// A pcapng interface whose clock has an unsupported unit.
     #[error(
@@ -105,18 +131,42 @@ pub enum CaptureFault {
     )]
     UnknownTimestampUnit { position: RecordPosition, base: u8, exponent: u8 },
 
-    /// The obsolete pcapng packet block, whose times cannot be read reliably.
+    /// More packets than are kept in memory.
     #[error(
-        "has an obsolete pcapng packet block: {position}; enhanced and simple packet blocks are \
-         supported (`editcap -F pcapng` converts)"
+        "has more than {MAX_PACKETS} packets, which is the most that is kept in memory; \
+         `editcap -r FILE PART 1-{MAX_PACKETS}` makes a part of it"
     )]
-    ObsoletePacketBlock { position: RecordPosition },
+    TooManyPackets,
+
+    /// More flows than are kept in memory.
+    #[error("has more than {MAX_FLOWS} flows, which is the most that is kept in memory; filter it")]
+    TooManyFlows,
 
     /// Longer than simulated time can last.
-    #[error("spans {days} days from first to last packet; at most 213 days can be replayed")]
+    #[error(
+        "spans {days} days from first to last packet, without idle times of more than ten minutes; at most \
+         213 days can be replayed: traffic.scale_to_gbps replays it at another rate"
+    )]
     TooLong { days: u64 },
 
     /// A valid file without packets.
     #[error("holds no packets")]
     NoPackets,
+}
+
+/// Whether compressed data end before their end mark; some decoders wrap that in errors of their own.
+fn ends_early(error: &io::Error) -> bool {
+    let mut cause = error.get_ref().map(|inner| inner as &(dyn Error + 'static));
+    let mut is_end = error.kind() == io::ErrorKind::UnexpectedEof;
+    while let Some(error) = cause {
+        let inner = error.downcast_ref::<io::Error>();
+        is_end |= inner.is_some_and(|inner| inner.kind() == io::ErrorKind::UnexpectedEof);
+        cause = error.source();
+    }
+    is_end
+}
+
+/// A record as the end of a phrase; empty without one.
+fn in_record(position: Option<&RecordPosition>) -> String {
+    position.map_or_else(String::new, |position| format!(" in {position}"))
 }

@@ -31,7 +31,7 @@ pub(super) enum Link {
     LinuxSll,
     /// Linux "cooked" packets in the version that tcpdump has written since 4.99.
     LinuxSll2,
-    /// BSD loopback: four bytes of address family.
+    /// BSD loopback: four bytes of address family, in the host's byte order (0) or the network's (108).
     Null,
 }
 
@@ -39,9 +39,10 @@ impl Link {
     /// The link type with a number in the registry; `fcs_bytes` applies to Ethernet only.
     pub(super) fn from_number(number: u32, fcs_bytes: u64) -> Option<Self> {
         match number {
-            0 => Some(Self::Null),
+            0 | 108 => Some(Self::Null),
             1 => Some(Self::Ethernet { fcs_bytes }),
-            101 => Some(Self::RawIp),
+            // 12 and 14 are the numbers of BSD and OpenBSD, which old writers stored.
+            12 | 14 | 101 | 228 | 229 => Some(Self::RawIp),
             113 => Some(Self::LinuxSll),
             276 => Some(Self::LinuxSll2),
             _ => None,
@@ -102,7 +103,7 @@ impl Link {
 }
 
 /// The refusal of a link type, with its name if it is known.
-pub(super) fn unsupported_link(number: u32, position: RecordPosition) -> CaptureFault {
+pub(super) fn unsupported_link(number: u32, position: Option<RecordPosition>) -> CaptureFault {
     let name = match DataLink::from(number) {
         DataLink::Unknown(_) => "no registered name".to_owned(),
         known => format!("{known:?}"),

@@ -4,16 +4,15 @@
 //! Source: draft-ietf-opsawg-pcap.
 //! Simplifies: the format's version is not checked; 2.4 is the only one ever in wide use.
 
-use std::io::Read;
-
 use pcap_file::pcap::{PcapHeader, PcapParser, RawPcapPacket};
 use pcap_file::{Endianness, TsResolution};
 
-use super::captured_limit_bytes;
+use super::MAX_CAPTURED_BYTES;
 use super::error::{CaptureFault, RecordPosition};
 use super::input::{CaptureInput, u32_at};
 use super::link::{Link, unsupported_link};
-use super::packet_consumer::{PacketConsumer, Recorded};
+use super::oddities::Oddities;
+use super::packet_consumer::{Lengths, PacketConsumer, Recorded};
 
 /// First four bytes, read as a big-endian number.
 pub(super) const MAGICS: [u32; 4] = [0xa1b2_c3d4, 0xd4c3_b2a1, 0xa1b2_3c4d, 0x4d3c_b2a1];
@@ -24,9 +23,10 @@ const RECORD_HEADER_BYTES: u64 = 16;
 const CAPTURED_LENGTH_AT: usize = 8;
 
 /// Reads the file up to its end.
-pub(super) fn read<R: Read>(
-    input: &mut CaptureInput<R>,
+pub(super) fn read(
+    input: &mut CaptureInput<'_>,
     packets: &mut impl PacketConsumer,
+    oddities: &mut Oddities,
 ) -> Result<(), CaptureFault> {
     let mut buffer = Vec::new();
     let present = input.append(&mut buffer, FILE_HEADER_BYTES)?;
@@ -43,18 +43,23 @@ pub(super) fn read<R: Read>(
         let (_, packet) = parser
             .next_raw_packet(&buffer)
             .map_err(|error| CaptureFault::Malformed { position, problem: error.to_string() })?;
+        let lengths = Lengths {
+            captured_bytes: packet.incl_len.into(),
+            original_bytes: packet.orig_len,
+            snap_length_bytes: header.snaplen,
+        };
         packets.add(&Recorded {
             link: link(&header, position)?,
-            time_ps: Some(time_ps(&packet, header.ts_resolution, position)?),
-            original_bytes: original_bytes(&packet, position)?,
+            time_ps: Some(time_ps(&packet, header.ts_resolution, oddities)),
+            original_bytes: lengths.checked(position, oddities)?,
             captured: &packet.data,
-        });
+        })?;
     }
 }
 
 /// Reads a record after a check of its length; `false` at the end of the file.
-fn read_record<R: Read>(
-    input: &mut CaptureInput<R>,
+fn read_record(
+    input: &mut CaptureInput<'_>,
     buffer: &mut Vec<u8>,
     header: &PcapHeader,
     position: RecordPosition,
@@ -66,10 +71,9 @@ fn read_record<R: Read>(
     let mut needed = RECORD_HEADER_BYTES;
     if present == needed {
         let captured_bytes = captured_bytes(buffer, header.endianness);
-        let limit_bytes = captured_limit_bytes(header.snaplen);
-        if captured_bytes > limit_bytes {
+        if captured_bytes > MAX_CAPTURED_BYTES {
             let captured_bytes = captured_bytes.into();
-            return Err(CaptureFault::OversizedRecord { position, captured_bytes, limit_bytes });
+            return Err(CaptureFault::OversizedRecord { position, captured_bytes });
         }
         needed += u64::from(captured_bytes);
         present += input.append(buffer, captured_bytes.into())?;
@@ -90,34 +94,16 @@ fn link(header: &PcapHeader, position: RecordPosition) -> Result<Link, CaptureFa
     let field = u32::from(header.datalink);
     let fcs_bytes = if field & FCS_LENGTH_PRESENT == 0 { 0 } else { u64::from(field >> 28) * 2 };
     let number = field & 0xffff;
-    Link::from_number(number, fcs_bytes).ok_or_else(|| unsupported_link(number, position))
+    Link::from_number(number, fcs_bytes).ok_or_else(|| unsupported_link(number, Some(position)))
 }
 
-fn time_ps(
-    packet: &RawPcapPacket,
-    unit: TsResolution,
-    position: RecordPosition,
-) -> Result<i128, CaptureFault> {
+fn time_ps(packet: &RawPcapPacket, unit: TsResolution, oddities: &mut Oddities) -> i128 {
     const PICOS_PER_SECOND: i128 = 1_000_000_000_000;
     let picos_per_tick = match unit {
         TsResolution::MicroSecond => 1_000_000,
         TsResolution::NanoSecond => 1_000,
     };
     let fraction_ps = i128::from(packet.ts_frac) * picos_per_tick;
-    if fraction_ps >= PICOS_PER_SECOND {
-        let problem = format!("{} fractions of a second are more than one second", packet.ts_frac);
-        return Err(CaptureFault::Malformed { position, problem });
-    }
-    Ok(i128::from(packet.ts_sec) * PICOS_PER_SECOND + fraction_ps)
-}
-
-fn original_bytes(packet: &RawPcapPacket, position: RecordPosition) -> Result<u32, CaptureFault> {
-    if packet.incl_len > packet.orig_len {
-        let problem = format!(
-            "{} bytes were captured of a packet of {} bytes",
-            packet.incl_len, packet.orig_len
-        );
-        return Err(CaptureFault::Malformed { position, problem });
-    }
-    Ok(packet.orig_len)
+    oddities.long_fractions += u64::from(fraction_ps >= PICOS_PER_SECOND);
+    i128::from(packet.ts_sec) * PICOS_PER_SECOND + fraction_ps
 }

@@ -1,221 +1,198 @@
 //! The packets of a pcapng file.
 //!
 //! Models: sections of either byte order, several interfaces with their own link types and clocks,
-//! enhanced and simple packet blocks.
+//! enhanced, simple and obsolete packet blocks.
 //! Source: draft-ietf-opsawg-pcapng.
-//! Simplifies: all other blocks are skipped unread; interfaces of all sections share one time line.
+//! Simplifies: options of packets and all other blocks are skipped unread; interfaces of all sections
+//! share one time line.
 
-use std::io::Read;
-
-use pcap_file::PcapError;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
-use pcap_file::pcapng::blocks::interface_description::{
-    InterfaceDescriptionBlock, InterfaceDescriptionOption,
-};
-use pcap_file::pcapng::blocks::simple_packet::SimplePacketBlock;
+use pcap_file::Endianness;
 use pcap_file::pcapng::blocks::{
     ENHANCED_PACKET_BLOCK, INTERFACE_DESCRIPTION_BLOCK, PACKET_BLOCK, SECTION_HEADER_BLOCK,
     SIMPLE_PACKET_BLOCK,
 };
-use pcap_file::pcapng::{Block, PcapNgParser};
+use units::narrow::usize_from;
 
 use super::block_reader::{BlockReader, Framed};
-use super::captured_limit_bytes;
 use super::error::{CaptureFault, RecordPosition};
-use super::input::CaptureInput;
-use super::link::{Link, unsupported_link};
-use super::packet_consumer::{PacketConsumer, Recorded};
+use super::input::{CaptureInput, u16_at, u32_at};
+use super::interface::Interface;
+use super::link::Link;
+use super::oddities::Oddities;
+use super::packet_consumer::{Lengths, PacketConsumer, Recorded};
 
 /// First four bytes, the same in both byte orders.
 pub(super) const SECTION_HEADER: u32 = SECTION_HEADER_BLOCK;
 
+/// The only major version of the format.
+const MAJOR_VERSION: u16 = 1;
+/// Byte-order magic, versions and length of the section.
+const SECTION_HEADER_BYTES: usize = 16;
+/// Interface, time, captured and original length; the obsolete block has as many.
+const PACKET_FIELDS_BYTES: usize = 20;
+const SIMPLE_FIELDS_BYTES: usize = 4;
+
 /// Reads the file up to its end.
-pub(super) fn read<R: Read>(
-    input: &mut CaptureInput<R>,
+pub(super) fn read(
+    input: &mut CaptureInput<'_>,
     packets: &mut impl PacketConsumer,
+    oddities: &mut Oddities,
 ) -> Result<(), CaptureFault> {
     let mut blocks = BlockReader::new(input);
-    let mut section = None;
+    let mut interfaces: Vec<Interface> = Vec::new();
     while let Some(Framed { kind, position }) = blocks.next_block(packets.count() + 1)? {
-        let malformed =
-            |error| CaptureFault::Malformed { position, problem: what_is_malformed(&error) };
+        let block =
+            CompleteBlock { body: blocks.body(), endianness: blocks.endianness(), position };
         match kind {
             SECTION_HEADER_BLOCK => {
-                let (_, parser) = PcapNgParser::new(blocks.bytes()).map_err(malformed)?;
-                section = Some(Section { parser, interfaces: Vec::new() });
+                block.check_version()?;
+                interfaces.clear();
             }
-            INTERFACE_DESCRIPTION_BLOCK | ENHANCED_PACKET_BLOCK | SIMPLE_PACKET_BLOCK => {
-                // The first block of the file was a section header, or it would not be read here.
-                let Some(section) = section.as_mut() else { continue };
-                let (_, block) = section.parser.next_block(blocks.bytes()).map_err(malformed)?;
-                if let Some(packet) = section.packet(&block, position)? {
-                    packets.add(&packet);
+            INTERFACE_DESCRIPTION_BLOCK => {
+                interfaces.push(Interface::parse(
+                    block.body,
+                    block.endianness,
+                    position,
+                    oddities,
+                )?);
+            }
+            ENHANCED_PACKET_BLOCK | SIMPLE_PACKET_BLOCK | PACKET_BLOCK => {
+                let packet = match kind {
+                    SIMPLE_PACKET_BLOCK => block.simple_packet(&interfaces)?,
+                    _ => block.packet(&interfaces, kind == PACKET_BLOCK)?,
+                };
+                if let Some(recorded) = packet.recorded(position, oddities)? {
+                    packets.add(&recorded)?;
                 }
             }
-            PACKET_BLOCK => return Err(CaptureFault::ObsoletePacketBlock { position }),
             _ => {}
         }
     }
     Ok(())
 }
 
-/// Text of the parser's error in a complete block.
-fn what_is_malformed(error: &PcapError) -> String {
-    match error {
-        PcapError::IncompleteBuffer => "one of its options is too short for its kind".to_owned(),
-        other => other.to_string(),
-    }
+/// A packet block whose fields have been found.
+struct PacketBlock<'a> {
+    interface: Interface,
+    ticks: Option<u64>,
+    original_bytes: u32,
+    captured: &'a [u8],
 }
 
-/// A section: its byte order (in the parser) and its interfaces.
-struct Section {
-    parser: PcapNgParser,
-    interfaces: Vec<Interface>,
-}
-
-impl Section {
-    /// Registers an interface, or returns the packet of a packet block.
-    fn packet<'a>(
-        &mut self,
-        block: &'a Block,
+impl<'a> PacketBlock<'a> {
+    /// The packet; `None` if its interface has a link type that is not supported.
+    fn recorded(
+        self,
         position: RecordPosition,
+        oddities: &mut Oddities,
     ) -> Result<Option<Recorded<'a>>, CaptureFault> {
-        match block {
-            Block::InterfaceDescription(description) => {
-                self.interfaces.push(Interface::new(description));
-                Ok(None)
-            }
-            Block::EnhancedPacket(packet) => self
-                .interface(packet.interface_id, position)?
-                .enhanced_packet(packet, position)
-                .map(Some),
-            Block::SimplePacket(packet) => {
-                self.interface(0, position)?.simple_packet(packet, position).map(Some)
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn interface(&self, id: u32, position: RecordPosition) -> Result<&Interface, CaptureFault> {
-        self.interfaces.get(id as usize).ok_or_else(|| {
-            let known = self.interfaces.len();
-            let problem = format!("it is of interface {id}, but only {known} are described before");
-            CaptureFault::Malformed { position, problem }
-        })
+        let Self { interface, ticks, original_bytes, captured } = self;
+        let Some(link) = Link::from_number(interface.link_number, interface.fcs_bytes) else {
+            oddities.left_out += 1;
+            oddities.unsupported_link.get_or_insert(interface.link_number);
+            return Ok(None);
+        };
+        let lengths = Lengths {
+            captured_bytes: captured.len() as u64,
+            original_bytes,
+            snap_length_bytes: interface.snap_length_bytes,
+        };
+        let original_bytes = lengths.checked(position, oddities)?;
+        let time_ps = ticks.map(|ticks| interface.time_ps(ticks, position)).transpose()?;
+        Ok(Some(Recorded { link, time_ps, original_bytes, captured }))
     }
 }
 
-/// The properties of an interface that packets depend on. An unsupported one is refused only when a
-/// packet needs it.
-struct Interface {
-    link_number: u32,
-    fcs_bytes: u64,
-    captured_limit_bytes: u32,
-    snap_length_bytes: u32,
-    time_unit: TimeUnit,
-    time_offset_seconds: i64,
+/// A complete block without its type and lengths.
+struct CompleteBlock<'a> {
+    body: &'a [u8],
+    endianness: Endianness,
+    position: RecordPosition,
 }
 
-impl Interface {
-    fn new(description: &InterfaceDescriptionBlock) -> Self {
-        let mut interface = Self {
-            link_number: description.linktype.into(),
-            fcs_bytes: 0,
-            captured_limit_bytes: captured_limit_bytes(description.snaplen),
-            snap_length_bytes: description.snaplen,
-            time_unit: TimeUnit::MICROSECOND,
-            time_offset_seconds: 0,
-        };
-        for option in &description.options {
-            match *option {
-                InterfaceDescriptionOption::IfTsResol(code) => interface.time_unit = TimeUnit(code),
-                // The field is signed in the format, but not in the crate.
-                InterfaceDescriptionOption::IfTsOffset(seconds) => {
-                    interface.time_offset_seconds = seconds.cast_signed();
-                }
-                InterfaceDescriptionOption::IfFcsLen(bits) => {
-                    interface.fcs_bytes = u64::from(bits / 8);
-                }
-                _ => {}
-            }
-        }
-        interface
+impl<'a> CompleteBlock<'a> {
+    fn malformed(&self, problem: String) -> CaptureFault {
+        CaptureFault::Malformed { position: self.position, problem }
     }
 
-    fn enhanced_packet<'a>(
-        &self,
-        packet: &'a EnhancedPacketBlock,
-        position: RecordPosition,
-    ) -> Result<Recorded<'a>, CaptureFault> {
-        // The crate takes every tick as a nanosecond; its nanoseconds are therefore the ticks.
-        let ticks = packet.timestamp.as_nanos();
-        let since_offset_ps = self.time_unit.picos(ticks, position)?;
-        let time_ps = since_offset_ps + i128::from(self.time_offset_seconds) * PICOS_PER_SECOND;
-        self.recorded(Some(time_ps), packet.original_len, &packet.data, position)
+    fn u16(&self, at: usize) -> u16 {
+        u16_at(self.body, at, self.endianness)
     }
 
-    fn simple_packet<'a>(
-        &self,
-        packet: &'a SimplePacketBlock,
-        position: RecordPosition,
-    ) -> Result<Recorded<'a>, CaptureFault> {
-        let captured_bytes = match self.snap_length_bytes {
-            0 => packet.original_len,
-            limit => limit.min(packet.original_len),
-        };
-        let captured = packet.data.get(..captured_bytes as usize).ok_or_else(|| {
-            let problem = format!(
-                "it should hold {captured_bytes} captured bytes, but its block has {}",
-                packet.data.len()
+    fn u32(&self, at: usize) -> u32 {
+        u32_at(self.body, at, self.endianness)
+    }
+
+    /// Refuses a body that is shorter than the fields of its kind.
+    fn require(&self, bytes: usize) -> Result<(), CaptureFault> {
+        if self.body.len() < bytes {
+            let present = self.body.len();
+            return Err(
+                self.malformed(format!("its fields need {bytes} bytes, {present} are there"))
             );
-            CaptureFault::Malformed { position, problem }
+        }
+        Ok(())
+    }
+
+    /// Refuses a section of a version whose layout is not known.
+    fn check_version(&self) -> Result<(), CaptureFault> {
+        self.require(SECTION_HEADER_BYTES)?;
+        let (major, minor) = (self.u16(4), self.u16(6));
+        if major != MAJOR_VERSION {
+            return Err(self.malformed(format!(
+                "its section has version {major}.{minor} of pcapng; supported is {MAJOR_VERSION}"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The fields of an enhanced packet block, or of the packet block that it replaced.
+    fn packet(
+        &self,
+        interfaces: &[Interface],
+        is_obsolete: bool,
+    ) -> Result<PacketBlock<'a>, CaptureFault> {
+        self.require(PACKET_FIELDS_BYTES)?;
+        // The obsolete block has a number of drops in the other half of the first field.
+        let id = if is_obsolete { self.u16(0).into() } else { self.u32(0) };
+        let interface = self.interface(interfaces, id)?;
+        let ticks = u64::from(self.u32(4)) << 32 | u64::from(self.u32(8));
+        let captured_bytes = self.u32(12);
+        let data = &self.body[PACKET_FIELDS_BYTES..];
+        let captured = data.get(..usize_from(captured_bytes.into())).ok_or_else(|| {
+            self.malformed(format!(
+                "it claims {captured_bytes} captured bytes, but its block has {}",
+                data.len()
+            ))
         })?;
-        self.recorded(None, packet.original_len, captured, position)
+        Ok(PacketBlock { interface, ticks: Some(ticks), original_bytes: self.u32(16), captured })
     }
 
-    fn recorded<'a>(
-        &self,
-        time_ps: Option<i128>,
-        original_bytes: u32,
-        captured: &'a [u8],
-        position: RecordPosition,
-    ) -> Result<Recorded<'a>, CaptureFault> {
-        let captured_bytes = captured.len() as u64;
-        let limit_bytes = self.captured_limit_bytes;
-        if captured_bytes > u64::from(limit_bytes) {
-            return Err(CaptureFault::OversizedRecord { position, captured_bytes, limit_bytes });
-        }
-        if captured_bytes > u64::from(original_bytes) {
-            let problem = format!(
-                "{captured_bytes} bytes were captured of a packet of {original_bytes} bytes"
-            );
-            return Err(CaptureFault::Malformed { position, problem });
-        }
-        let link = Link::from_number(self.link_number, self.fcs_bytes)
-            .ok_or_else(|| unsupported_link(self.link_number, position))?;
-        Ok(Recorded { link, time_ps, original_bytes, captured })
+    /// The fields of a simple packet block, which is of the first interface and has no time.
+    fn simple_packet(&self, interfaces: &[Interface]) -> Result<PacketBlock<'a>, CaptureFault> {
+        self.require(SIMPLE_FIELDS_BYTES)?;
+        let interface = self.interface(interfaces, 0)?;
+        let original_bytes = self.u32(0);
+        let data = &self.body[SIMPLE_FIELDS_BYTES..];
+        let captured_bytes = match interface.snap_length_bytes {
+            0 => original_bytes,
+            limit => limit.min(original_bytes),
+        };
+        let captured = data.get(..usize_from(captured_bytes.into())).ok_or_else(|| {
+            self.malformed(format!(
+                "it should hold {captured_bytes} captured bytes, but its block has {}",
+                data.len()
+            ))
+        })?;
+        Ok(PacketBlock { interface, ticks: None, original_bytes, captured })
     }
-}
 
-const PICOS_PER_SECOND: i128 = 1_000_000_000_000;
-
-/// The `if_tsresol` of an interface: a negative power of ten, or of two if its top bit is set.
-#[derive(Clone, Copy)]
-struct TimeUnit(u8);
-
-impl TimeUnit {
-    const MICROSECOND: Self = Self(6);
-    const BASE_TWO: u8 = 0x80;
-
-    /// `ticks`, of at most 64 bits, as picoseconds.
-    fn picos(self, ticks: u128, position: RecordPosition) -> Result<i128, CaptureFault> {
-        let exponent = self.0 & !Self::BASE_TWO;
-        let base = if self.0 & Self::BASE_TWO == 0 { 10 } else { 2 };
-        let ticks_ps = ticks.cast_signed() * PICOS_PER_SECOND;
-        match (base, exponent) {
-            (10, 0..=12) => Ok(ticks_ps / 10_i128.pow(exponent.into())),
-            (2, 0..=63) => Ok(ticks_ps >> exponent),
-            _ => Err(CaptureFault::UnknownTimestampUnit { position, base, exponent }),
-        }
+    fn interface(&self, interfaces: &[Interface], id: u32) -> Result<Interface, CaptureFault> {
+        interfaces.get(usize_from(id.into())).copied().ok_or_else(|| {
+            let known = interfaces.len();
+            self.malformed(format!(
+                "it is of interface {id}, but only {known} are described before"
+            ))
+        })
     }
 }

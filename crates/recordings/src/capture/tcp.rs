@@ -13,7 +13,9 @@ use std::path::Path;
 use etherparse::{LaxNetSlice, TransportSlice};
 
 use super::packet_consumer::{PacketConsumer, Recorded};
-use super::{CaptureError, CaptureFault, CutShort, RecordPosition, hand_over};
+use super::{
+    CaptureError, CaptureFault, CutShort, FileEnd, Oddities, RecordPosition, read_packets,
+};
 
 /// A segment, as it passed the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,8 @@ pub struct Segments {
     pub segments: u64,
     /// The record within which the file ends.
     pub cut_in: Option<RecordPosition>,
+    /// Deviations from the format.
+    pub oddities: Oddities,
 }
 
 /// Calls `each` with every segment of a pcap or pcapng file, in the order of the file.
@@ -64,13 +68,13 @@ pub fn read_tcp(
 }
 
 fn from_reader(
-    reader: impl Read,
+    reader: impl Read + Send,
     cut_short: CutShort,
     each: impl FnMut(&Segment<'_>),
 ) -> Result<Segments, CaptureFault> {
-    let mut taker = SegmentConsumer { each, packets: 0, segments: 0 };
-    let cut_in = hand_over(reader, cut_short, &mut taker)?;
-    Ok(Segments { packets: taker.packets, segments: taker.segments, cut_in })
+    let mut consumer = SegmentConsumer { each, packets: 0, segments: 0 };
+    let FileEnd { cut_in, oddities } = read_packets(reader, cut_short, &mut consumer)?;
+    Ok(Segments { packets: consumer.packets, segments: consumer.segments, cut_in, oddities })
 }
 
 struct SegmentConsumer<F> {
@@ -84,12 +88,13 @@ impl<F: FnMut(&Segment<'_>)> PacketConsumer for SegmentConsumer<F> {
         self.packets
     }
 
-    fn add(&mut self, packet: &Recorded) {
+    fn add(&mut self, packet: &Recorded) -> Result<(), CaptureFault> {
         self.packets += 1;
         if let Some(segment) = segment(packet, self.packets) {
             self.segments += 1;
             (self.each)(&segment);
         }
+        Ok(())
     }
 }
 
@@ -147,7 +152,8 @@ mod tests {
             taken.push((segment.packet, segment.sequence));
         });
         assert_eq!(taken, [(2, 0xffff_fff0)]);
-        let counted = Segments { packets: 3, segments: 1, cut_in: None };
+        let counted =
+            Segments { packets: 3, segments: 1, cut_in: None, oddities: Oddities::default() };
         assert_eq!(read.expect("is read"), counted);
     }
 

@@ -1,4 +1,4 @@
-//! Packets and capture files for the tests of this folder, written by the crate's own writer.
+//! PacketConsumer and capture files for the tests of this folder, written by the crate's own writer.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -100,4 +100,28 @@ pub(super) fn pcapng_of(
         writer.write_pcapng_block(enhanced(0, time_us, &frame)).unwrap();
     }
     writer.into_inner()
+}
+
+/// A pcapng file of one Ethernet interface with these options, and of two packets, five ticks apart.
+pub(super) fn pcapng_with_options(options: &[(u16, &[u8])], is_ended: bool) -> Vec<u8> {
+    let mut body = vec![1, 0, 0, 0, 0, 0, 0, 0];
+    for (code, value) in options {
+        body.extend(code.to_le_bytes());
+        body.extend((value.len() as u16).to_le_bytes());
+        body.extend(*value);
+        body.resize(body.len().next_multiple_of(4), 0);
+    }
+    if is_ended {
+        body.extend([0; 4]);
+    }
+    let length = (body.len() as u32 + 12).to_le_bytes();
+    let mut file =
+        PcapNgWriter::with_endianness(Vec::new(), Endianness::Little).unwrap().into_inner();
+    file.extend([[1, 0, 0, 0], length].concat());
+    file.extend(body);
+    file.extend(length);
+    let frames = pcapng_of(Endianness::Little, [(0, small_frame(0)), (5, small_frame(0))]);
+    // Without its section header and its interface.
+    file.extend(&frames[48..]);
+    file
 }

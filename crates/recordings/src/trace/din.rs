@@ -1,12 +1,14 @@
 //! Lines of Dinero.
 //!
-//! Models: loads, stores and instruction fetches, each a label and a hexadecimal address.
-//! Source: the manual of Dinero III, section "input format"; letters as labels and 0x before addresses
-//! are Dinero IV's.
-//! Simplifies: a reference is one byte, because the manual defines the rest of a line as a comment;
-//! labels 3 (miscellaneous) and 4 (flush), which are not references, are refused.
+//! Models: loads, stores and instruction fetches, each a label and a hexadecimal address, with a
+//! hexadecimal number of bytes if that is all that follows.
+//! Source: the manual of Dinero III, section "input format"; letters as labels, 0x before addresses and the
+//! size (its extended format) are Dinero IV's.
+//! Simplifies: without a size a reference is one byte; any other rest of a line is a comment, as the manual
+//! of Dinero III defines it; labels 3 (miscellaneous) and 4 (flush), which are not references, are refused.
 
-use super::text::{Parsed, hexadecimal, leading_hexadecimal};
+use super::text::{MOST_REFERENCE_BYTES, Parsed, hexadecimal, leading_hexadecimal};
+use units::narrow::fit;
 use workload::trace::{Reference, ReferenceKind};
 
 /// Bytes of the longest plain line and of the look-ahead after it.
@@ -46,9 +48,18 @@ pub(super) fn reference(line: &[u8]) -> Parsed {
         return Err("the label is not followed by a space");
     }
     let text = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")).unwrap_or(text);
-    let (address, comment) = hexadecimal(text)?;
-    match comment.first() {
+    let (address, rest) = hexadecimal(text)?;
+    match rest.first() {
         Some(byte) if !byte.is_ascii_whitespace() => Err("the address is not hexadecimal"),
-        _ => Ok(Some(Reference { address, bytes: 1, kind })),
+        _ => Ok(Some(Reference { address, bytes: size_bytes(rest.trim_ascii()), kind })),
+    }
+}
+
+/// The size of a reference, if the rest of its line is one; otherwise the rest is a comment.
+fn size_bytes(rest: &[u8]) -> u32 {
+    let digits = rest.strip_prefix(b"0x").unwrap_or(rest);
+    match hexadecimal(digits) {
+        Ok((bytes @ 1..=MOST_REFERENCE_BYTES, [])) => fit(bytes),
+        _ => 1,
     }
 }

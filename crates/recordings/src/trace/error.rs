@@ -40,6 +40,10 @@ pub enum TraceFault {
     #[error("cannot be unpacked ({compression}) beyond byte {offset} of its content: {error}")]
     CannotUnpack { compression: Compression, offset: u64, error: io::Error },
 
+    /// A compression that is recognised and not supported.
+    #[error("is packed by {name}, which cannot be unpacked here; gzip, xz, zstd and bzip2 can")]
+    UnsupportedCompression { name: &'static str },
+
     /// Neither the name nor the content determines the format.
     #[error(
         "has {found}, and no name that tells its format (.din, .lackey, .champsim, \

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::compression::Compression;
 use super::error::TraceFault;
 use super::text::Parsed;
 use super::{TraceFormat, din, lackey};
+use crate::compression::{self, Compression};
 
 /// The format of a file name, with any compression extension.
 pub(super) fn by_name(path: &Path) -> Option<TraceFormat> {
@@ -25,6 +25,9 @@ pub(super) fn by_content(start: &[u8]) -> Result<TraceFormat, TraceFault> {
     if start.is_empty() {
         return Err(TraceFault::UnknownFormat { found: "no content" });
     }
+    if let Some(name) = compression::unsupported_name(start) {
+        return Err(TraceFault::UnsupportedCompression { name });
+    }
     let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     if !start.iter().all(is_text) {
         let found = "binary content, as both champsim and raw64 do";
@@ -36,6 +39,17 @@ pub(super) fn by_content(start: &[u8]) -> Result<TraceFormat, TraceFault> {
         Ok(TraceFormat::Din)
     } else {
         Err(TraceFault::UnknownFormat { found: "a first line of neither din nor lackey" })
+    }
+}
+
+/// Refuses a text that is packed by a compression that cannot be unpacked. A binary trace may begin with
+/// any bytes.
+pub(super) fn check_text(format: TraceFormat, start: &[u8]) -> Result<(), TraceFault> {
+    match (format, compression::unsupported_name(start)) {
+        (TraceFormat::Din | TraceFormat::Lackey, Some(name)) => {
+            Err(TraceFault::UnsupportedCompression { name })
+        }
+        _ => Ok(()),
     }
 }
 

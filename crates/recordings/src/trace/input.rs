@@ -2,8 +2,8 @@
 
 use std::io::{self, Read};
 
-use super::compression::{self, Compression};
 use super::error::TraceFault;
+use crate::compression::{self, Compression};
 
 /// Half of a small L2: data is decoded before it leaves the host's caches.
 pub(super) const BUFFER_BYTES: usize = 1 << 17;

@@ -12,7 +12,7 @@ use workload::trace::{BLOCK_REFERENCES, Reference};
 const SHOWN_BYTES: usize = 60;
 /// Larger than any reference that a tool writes; Valgrind's largest is a saved state of 512 bytes and
 /// more with AVX-512.
-const MOST_REFERENCE_BYTES: u64 = 4096;
+pub(super) const MOST_REFERENCE_BYTES: u64 = 4096;
 
 /// A line is a reference, blank or a comment, or an error.
 pub(super) type Parsed = Result<Option<Reference>, &'static str>;

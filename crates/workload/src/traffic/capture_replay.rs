@@ -22,6 +22,8 @@ pub enum ReplaySpeed {
     /// With all inter-arrival times multiplied so that the mean rate on the wire is this many
     /// Gbit/s. Packets of a capture without duration are sent back to back at this rate.
     ScaledToGbps(f64),
+    /// With all inter-arrival times multiplied by this number.
+    Stretched(f64),
 }
 
 /// Parameters of a replay.
@@ -65,6 +67,7 @@ impl CaptureReplay {
                 let wanted_ps = capture.wire_bytes().0 as f64 * picos_per_byte(gbps);
                 (wanted_ps / loop_ps, config.line_rate_gbps)
             }
+            ReplaySpeed::Stretched(stretch) => (stretch, config.line_rate_gbps),
             // There are no times to scale: all frames are due at once, the wire spreads them.
             ReplaySpeed::ScaledToGbps(gbps) => (1.0, gbps.min(config.line_rate_gbps)),
         };

@@ -14,11 +14,22 @@ use proptest::prelude::*;
 
 use super::test_files::*;
 use super::*;
+use crate::compression::Compression;
+use crate::compression::test_files::packed;
 
 const BOTH_ORDERS: [Endianness; 2] = [Endianness::Big, Endianness::Little];
 
 fn parse(file: &[u8]) -> Result<Capture, CaptureFault> {
-    from_reader(file, CutShort::Refused).map(|recording| recording.capture)
+    recording(file).map(|recording| recording.capture)
+}
+
+fn recording(file: &[u8]) -> Result<Recording, CaptureFault> {
+    from_reader(file, &CaptureOptions::default())
+}
+
+/// The note on deviations of a file that is read.
+fn note(file: &[u8]) -> String {
+    recording(file).expect("the file is read").oddities.to_string()
 }
 
 fn times_ps(capture: &Capture) -> Vec<u64> {

@@ -3,6 +3,13 @@
 use super::*;
 use units::{Bytes, Picos};
 
+const TEN_MINUTES_PS: u64 = 600 * 1_000_000_000_000;
+const CUT_SHORT: CaptureOptions = CaptureOptions {
+    cut_short: CutShort::Read,
+    scale_to_gbps: None,
+    longest_gap: Picos(TEN_MINUTES_PS),
+};
+
 #[test]
 fn pcap_in_every_variant_gives_the_same_packets() {
     let frames = [(1_000_000, small_frame(0)), (3_000_000, small_frame(1))];
@@ -140,7 +147,7 @@ fn times_that_go_backwards_are_sorted_and_counted_and_equal_ones_keep_their_orde
 fn a_file_on_disk_is_read() {
     let path = env::temp_dir().join(format!("skipline-capture-{}.pcap", process::id()));
     fs::write(&path, pcap_of([(0, small_frame(0))])).unwrap();
-    let recording = read(&path, CutShort::Refused);
+    let recording = read(&path, &CaptureOptions::default());
     fs::remove_file(&path).unwrap();
     assert_eq!(recording.unwrap().capture.packet_count(), 1);
 }
@@ -150,9 +157,9 @@ fn a_file_that_ends_within_a_packet_is_read_up_to_there_if_that_is_allowed() {
     let frames = || (0..3).map(|number| (number * 1000, small_frame(0)));
     let pcapng = || pcapng_of(Endianness::Little, (0..3).map(|number| (number, small_frame(0))));
     for whole in [pcap_of(frames()), pcapng()] {
-        let read = from_reader(&*whole, CutShort::Read).unwrap();
+        let read = from_reader(&*whole, &CUT_SHORT).unwrap();
         assert_eq!((read.capture.packet_count(), read.cut_in), (3, None));
-        let cut = from_reader(&whole[..whole.len() - 1], CutShort::Read).unwrap();
+        let cut = from_reader(&whole[..whole.len() - 1], &CUT_SHORT).unwrap();
         assert_eq!(cut.capture.packet_count(), 2);
         let position = cut.cut_in.expect("it ends within a packet");
         assert_eq!(position.packet, Some(3));
@@ -163,7 +170,7 @@ fn a_file_that_ends_within_a_packet_is_read_up_to_there_if_that_is_allowed() {
 #[test]
 fn a_file_that_ends_within_its_first_packet_has_nothing_to_read() {
     let pcap = pcap_of([(0, small_frame(0))]);
-    let fault = from_reader(&pcap[..pcap.len() - 1], CutShort::Read).unwrap_err();
+    let fault = from_reader(&pcap[..pcap.len() - 1], &CUT_SHORT).unwrap_err();
     assert!(matches!(fault, CaptureFault::TruncatedRecord { .. }) && !fault.is_cut_short());
 }
 
@@ -173,6 +180,141 @@ fn a_damaged_file_is_not_read_up_to_its_damage() {
     // The captured bytes of the second packet, behind its time.
     let second = 24 + (pcap.len() - 24) / 2;
     pcap[second + 8..second + 12].copy_from_slice(&u32::MAX.to_le_bytes());
-    let fault = from_reader(&*pcap, CutShort::Read).unwrap_err();
+    let fault = from_reader(&*pcap, &CUT_SHORT).unwrap_err();
     assert!(matches!(fault, CaptureFault::OversizedRecord { .. }), "{fault}");
+}
+
+#[test]
+fn compressed_files_give_the_same_packets() {
+    let file = pcap_of([(0, small_frame(0)), (700, small_frame(1))]);
+    for compression in Compression::ALL {
+        let capture = parse(&packed(compression, &file)).unwrap();
+        assert_eq!(times_ps(&capture), [0, 700_000], "{compression}");
+        assert_eq!(sizes(&capture), [92, 93]);
+    }
+}
+
+#[test]
+fn a_compressed_file_that_is_cut_short_is_read_if_that_is_allowed() {
+    let frames = (0..4_000).map(|n| (n * 10, small_frame(n as usize * 7919 % 4_000)));
+    let file = pcap_of(frames);
+    for compression in Compression::ALL {
+        let file = packed(compression, &file);
+        let cut = &file[..file.len() - 20];
+        assert!(recording(cut).is_err_and(|fault| fault.is_cut_short()), "{compression}");
+        let read = from_reader(cut, &CUT_SHORT).unwrap();
+        let packets = read.capture.packet_count();
+        assert!((1..=4_000).contains(&packets), "{compression}: {packets}");
+        assert_eq!(read.cut_in.and_then(|position| position.packet), Some(packets + 1));
+    }
+}
+
+#[test]
+fn raw_ip_and_loopback_have_several_numbers() {
+    let ip = ipv4_udp(7, 8, 172);
+    for number in [12, 14, 101, 228, 0, 108] {
+        let header: &[u8] = if matches!(number, 0 | 108) { &[0, 0, 0, 2] } else { &[] };
+        let mut file = pcap_of([(0, [header, &ip].concat())]);
+        file[20..24].copy_from_slice(&u32::to_le_bytes(number));
+        let capture = parse(&file).unwrap();
+        assert_eq!((sizes(&capture), capture.flow_count()), (vec![214], 1), "{number}");
+    }
+    let mut file = pcap_of([(0, ipv6_tcp(1, 2))]);
+    file[20..24].copy_from_slice(&229_u32.to_le_bytes());
+    assert_eq!(parse(&file).unwrap().flow_count(), 1);
+}
+
+#[test]
+fn lengths_above_the_snap_length_are_read_and_counted() {
+    let frames = [(0, small_frame(0)), (5, small_frame(1))];
+    let mut file = pcap_of(frames);
+    file[16..20].copy_from_slice(&92_u32.to_le_bytes());
+    assert_eq!(sizes(&parse(&file).unwrap()), [92, 93]);
+    assert!(note(&file).ends_with(": 1 captured lengths above the snap length"), "{}", note(&file));
+
+    let mut writer = ng_writer();
+    writer.write_pcapng_block(interface(DataLink::ETHERNET, 64, vec![])).unwrap();
+    writer.write_pcapng_block(enhanced(0, 0, &small_frame(0))).unwrap();
+    assert!(note(&writer.into_inner()).contains("1 captured lengths above the snap length"));
+}
+
+#[test]
+fn a_packet_is_no_shorter_than_was_captured_of_it() {
+    let mut file = pcap_of([(0, small_frame(0))]);
+    file[36..40].copy_from_slice(&60_u32.to_le_bytes());
+    assert_eq!(sizes(&parse(&file).unwrap()), [92]);
+    assert!(note(&file).ends_with(": 1 captured lengths above the packet's own"));
+}
+
+#[test]
+fn a_fraction_of_more_than_a_second_is_added() {
+    let mut file = pcap_of([(0, small_frame(0)), (5, small_frame(0))]);
+    file[136..140].copy_from_slice(&3_000_000_000_u32.to_le_bytes());
+    assert_eq!(times_ps(&parse(&file).unwrap()), [0, 3_000_000_000_000]);
+    assert!(note(&file).ends_with(": 1 fractions of a second that exceed a second"));
+}
+
+#[test]
+fn options_that_a_replay_does_not_need_may_hold_anything() {
+    let anything: [(u16, &[u8]); 8] = [
+        (2, b"Ethernet \xfc"),
+        (3, b"\xae"),
+        (15, b"\xff\xfe"),
+        (10, &[0, 0, 0, 0]),
+        (11, &[]),
+        (6, &[1, 2, 3]),
+        (4, &[10, 0, 0, 1]),
+        (999, &[0; 700]),
+    ];
+    for option in anything {
+        for is_ended in [true, false] {
+            let file = pcapng_with_options(&[option, (9, &[9])], is_ended);
+            assert_eq!(times_ps(&parse(&file).unwrap()), [0, 5_000], "{option:?}");
+            assert_eq!(note(&file), "", "{option:?}");
+        }
+    }
+    // A value that would end behind the block, and an FCS length of two bytes.
+    let mut file = pcapng_with_options(&[(2, b"eth0")], false);
+    file[46] = 200;
+    assert_eq!(times_ps(&parse(&file).unwrap()), [0, 5_000_000]);
+    assert!(note(&file).ends_with(": 1 malformed options"));
+    let file = pcapng_with_options(&[(13, &[32, 0])], true);
+    assert_eq!(sizes(&parse(&file).unwrap()), [92, 92]);
+    assert!(note(&file).ends_with(": 1 malformed options"));
+}
+
+#[test]
+fn packets_of_an_interface_with_an_unsupported_link_type_are_left_out() {
+    let mut writer = ng_writer();
+    writer.write_pcapng_block(interface(DataLink::IEEE802_11, 0, vec![])).unwrap();
+    writer.write_pcapng_block(interface(DataLink::ETHERNET, 0, vec![])).unwrap();
+    for id in [0, 1, 0, 1, 1] {
+        writer.write_pcapng_block(enhanced(id, 10, &small_frame(0))).unwrap();
+    }
+    let file = writer.into_inner();
+    assert_eq!(parse(&file).unwrap().packet_count(), 3);
+    let words = "2 packets of interfaces with an unsupported link type (105) are left out";
+    assert_eq!(note(&file), words);
+}
+
+#[test]
+fn the_obsolete_packet_block_is_read() {
+    let frames = [(10, small_frame(0)), (13, small_frame(1))];
+    for order in BOTH_ORDERS {
+        let mut file = pcapng_of(order, frames.clone());
+        // The first packet: its kind, and a number of drops beside the interface.
+        let (kind, drops) = if order == Endianness::Little { (48, 58) } else { (51, 59) };
+        (file[kind], file[drops]) = (2, 9);
+        assert_eq!(times_ps(&parse(&file).unwrap()), [0, 3_000_000], "{order:?}");
+    }
+}
+
+#[test]
+fn a_capture_that_begins_in_1970_is_idle_for_ten_minutes_at_most() {
+    let years_ns = 10 * 365 * 86_400 * 1_000_000_000;
+    let times = [0, years_ns, years_ns + 100_000];
+    let file = pcap_of(times.map(|time| (time, small_frame(0))));
+    let recording = recording(&file).unwrap();
+    assert_eq!(times_ps(&recording.capture), [0, TEN_MINUTES_PS, TEN_MINUTES_PS + 100_000_000]);
+    assert_eq!(recording.paced, Paced { shortened: 1, stretch: None });
 }

@@ -86,6 +86,26 @@ fn lines_that_are_not_plain_mean_the_same() {
 }
 
 #[test]
+fn a_size_behind_a_din_address_is_hexadecimal_and_anything_else_a_comment() {
+    let file = b"0 3c 8\n1 40 0x10\n2 80 10\n0 0 4 bytes\n0 0 0\n0 0 2000\n0 0 store\n";
+    let sizes: Vec<u32> =
+        parse_as(TraceFormat::Din, file).unwrap().iter().map(|reference| reference.bytes).collect();
+    assert_eq!(sizes, [8, 16, 16, 1, 1, 1, 1]);
+}
+
+#[test]
+fn zeros_behind_a_packed_file_are_skipped_also_between_streams() {
+    for compression in Compression::ALL {
+        let packed = packed(compression, b"0 40\n");
+        // Padding of xz is a multiple of four bytes, as its format says.
+        let padded = [&packed[..], &[0; 512], &packed[..], &[0; 1 << 17]].concat();
+        assert_eq!(parse_as(TraceFormat::Din, &padded).unwrap().len(), 2, "{compression}");
+        let behind = [&packed[..], &[0; 8], b"not packed"].concat();
+        assert!(parse_as(TraceFormat::Din, &behind).is_err(), "{compression}");
+    }
+}
+
+#[test]
 fn what_other_tools_packed_is_unpacked() {
     let expected = parse_as(TraceFormat::Din, DIN).unwrap();
     assert_eq!(expected.len(), 3);

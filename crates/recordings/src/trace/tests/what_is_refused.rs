@@ -160,3 +160,24 @@ fn a_format_that_nothing_tells() {
         }
     }
 }
+
+#[test]
+fn a_compression_that_cannot_be_unpacked_is_named() {
+    let lz4 = [0x04, 0x22, 0x4d, 0x18, 0x64, 0x40, 0xa7, 0, 0, 0];
+    assert_refused(TraceFormat::Din, &lz4, &["is packed by lz4,", "gzip, xz, zstd and bzip2"]);
+    let guessed = TraceReader::from_reader("trace.lz4", Cursor::new(lz4), None);
+    let message = guessed.err().expect("it has no format").to_string();
+    assert!(message.contains("is packed by lz4,"), "{message}");
+}
+
+#[test]
+fn a_file_without_references_in_every_format() {
+    for format in TraceFormat::ALL {
+        assert_refused(format, b"", &["holds no references"]);
+        for compression in Compression::ALL {
+            assert_refused(format, &packed(compression, b""), &["holds no references"]);
+        }
+    }
+    assert_refused(TraceFormat::Din, b"\n  \n\n", &["holds no references"]);
+    assert_refused(TraceFormat::Lackey, b"==1== nothing\n\n", &["holds no references"]);
+}

@@ -2,12 +2,12 @@
 
 use super::check::BUFFER_BYTES;
 use super::traffic::LEAST_GBPS;
-use super::{ArrivalProcess, Card, NicKeys, Pattern, SizeMix};
+use super::{ArrivalProcess, Card, NicKeys, Pattern, SizeMix, TrafficKeys};
 use crate::contract::input::TenantInput;
 use crate::contract::traffic::Traffic;
 use crate::text::error::InputError;
 use crate::text::files;
-use recordings::capture::{CaptureError, CutShort, Recording};
+use recordings::capture::{CaptureError, CaptureOptions, CutShort, Recording};
 use workload::traffic::{
     ArrivalTimes, CaptureReplay, FixedRate, FixedRateConfig, Initiators, InitiatorsConfig,
     LoadProfile, Mix, MixConfig, PingPongClient, PingPongClientConfig, ReplayConfig, ReplaySpeed,
@@ -49,14 +49,17 @@ impl SourcePlan {
         let line_rate_gbps = card.nic.line_rate_gbps.value;
         let traffic = &keys.traffic;
         if let Some(path) = &traffic.pcap {
+            let recording = capture(input.file, path, traffic, card)?;
             let config = ReplayConfig {
-                speed: traffic
-                    .scale_to_gbps
-                    .map_or(ReplaySpeed::AsCaptured, ReplaySpeed::ScaledToGbps),
+                speed: match (recording.paced.stretch, traffic.scale_to_gbps) {
+                    (Some(stretch), _) => ReplaySpeed::Stretched(stretch),
+                    (None, Some(gbps)) => ReplaySpeed::ScaledToGbps(gbps),
+                    (None, None) => ReplaySpeed::AsCaptured,
+                },
                 line_rate_gbps,
                 loops: traffic.loops,
             };
-            return Ok(Self::Replay(capture(input.file, path, traffic.cut_short, card)?, config));
+            return Ok(Self::Replay(recording, config));
         }
         if traffic.arrivals != Some(ArrivalProcess::BackToBack) {
             input.check.number("offered_gbps", keys.offered_gbps, (LEAST_GBPS, line_rate_gbps))?;
@@ -119,9 +122,12 @@ impl SourcePlan {
         }
     }
 
-    /// A remark for the result on the input: a capture that is cut short, or packets out of order.
+    /// A remark for the result on the input: a capture that is cut short or deviates from its format, packets
+    /// out of order, or idle times that are left out.
     pub(super) fn note(&self) -> Option<String> {
-        let Self::Replay(Recording { capture, cut_in }, _) = self else { return None };
+        let Self::Replay(Recording { capture, cut_in, oddities, paced }, _) = self else {
+            return None;
+        };
         let (reordered, all) = (capture.reordered(), capture.packet_count());
         let cut = cut_in.map(|position| {
             format!(
@@ -134,30 +140,41 @@ impl SourcePlan {
                  they are replayed in the order of their times"
             )
         });
-        let notes: Vec<String> = cut.into_iter().chain(reordered).collect();
+        let odd = (!oddities.is_empty()).then(|| oddities.to_string());
+        let idle = (paced.shortened > 0).then(|| {
+            format!(
+                "{} idle times of more than ten minutes are replayed as ten minutes",
+                paced.shortened
+            )
+        });
+        let notes: Vec<String> = [cut, reordered, odd, idle].into_iter().flatten().collect();
         (!notes.is_empty()).then(|| notes.join(". "))
     }
 }
 
-/// Reads the capture at `path`, which `file`, the scenario, names. With `cut_short`, the last record of the
-/// capture need not be whole.
+/// Reads the capture at `path`, which `file`, the scenario, names, as the keys of its traffic say.
 ///
 /// # Errors
 /// If the capture cannot be read, or has a packet larger than a buffer.
 fn capture(
     file: &str,
     path: &str,
-    cut_short: bool,
+    traffic: &TrafficKeys,
     card: &Card<'_>,
 ) -> Result<Recording, InputError> {
-    let allowed = if cut_short { CutShort::Read } else { CutShort::Refused };
+    let cut_short = traffic.cut_short;
+    let options = CaptureOptions {
+        cut_short: if cut_short { CutShort::Read } else { CutShort::Refused },
+        scale_to_gbps: traffic.scale_to_gbps,
+        ..CaptureOptions::default()
+    };
     let refused = |fault: CaptureError| {
         let is_way = fault.fault.is_cut_short() && !cut_short;
         let hint = if is_way { CUT_SHORT_HINT } else { "" };
         InputError::Capture { file: file.into(), fault, hint }
     };
     let recording =
-        recordings::capture::read(files::beside(file, path), allowed).map_err(refused)?;
+        recordings::capture::read(files::beside(file, path), &options).map_err(refused)?;
     let largest = recording.capture.largest_frame_bytes().0;
     let fits = card.buffer_bytes;
     if largest > fits {

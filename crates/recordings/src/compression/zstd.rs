@@ -9,7 +9,8 @@ use std::io::{self, BufRead, Read};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-use super::compression::WINDOW_LIMIT_BYTES;
+use super::WINDOW_LIMIT_BYTES;
+use super::streams::skip_zeros;
 
 /// Reads the content of all frames.
 pub(super) struct ZstdReader<R> {
@@ -27,7 +28,8 @@ impl<R: BufRead> ZstdReader<R> {
 
     /// Moves to the next frame with content; returns false at the end of the file.
     fn start_frame(&mut self) -> io::Result<bool> {
-        while !self.compressed.fill_buf()?.is_empty() {
+        // No frame starts with a zero: zeros are padding.
+        while !skip_zeros(&mut self.compressed)? {
             match self.decoder.reset(&mut self.compressed) {
                 Ok(()) => {
                     self.within_frame = true;

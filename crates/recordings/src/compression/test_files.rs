@@ -1,0 +1,28 @@
+//! Compressed content for the tests of this crate.
+
+use std::io::Write as _;
+
+use bzip2::write::BzEncoder;
+use flate2::write::GzEncoder;
+use lzma_rust2::{XzOptions, XzWriter};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+use super::Compression;
+
+/// `content` packed with this compression.
+pub(crate) fn packed(compression: Compression, content: &[u8]) -> Vec<u8> {
+    let packed = match compression {
+        Compression::Gzip => {
+            let mut file = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            file.write_all(content).and_then(|()| file.finish())
+        }
+        Compression::Xz => XzWriter::new(Vec::new(), XzOptions::with_preset(0))
+            .and_then(|mut file| file.write_all(content).and_then(|()| file.finish())),
+        Compression::Zstd => Ok(compress_to_vec(content, CompressionLevel::Fastest)),
+        Compression::Bzip2 => {
+            let mut file = BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+            file.write_all(content).and_then(|()| file.finish())
+        }
+    };
+    packed.expect("a vector takes everything")
+}
