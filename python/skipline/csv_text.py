@@ -1,14 +1,42 @@
-"""Tables as CSV: a line of names, and a line for each row."""
+"""Tables as CSV: a line of names, and a line for each row.
+
+Tables that people bring may come from a spreadsheet: with a byte order mark, and with semicolons or
+tabs between cells.
+"""
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+_BYTE_ORDER_MARK = "\ufeff"
+_DELIMITERS = ",;\t"
 
 
-def from_rows(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+def rows(text: str) -> Iterator[list[str]]:
+    """Return the rows of a table; its first line shows what is between cells: `,`, `;` or tab."""
+    return csv.reader(_lines(text), delimiter=_delimiter(text))
+
+
+def records(text: str) -> "csv.DictReader[str]":
+    """Return the rows of a table by the names in its first line, as `rows` divides them."""
+    return csv.DictReader(_lines(text), delimiter=_delimiter(text))
+
+
+def _lines(text: str) -> io.StringIO:
+    return io.StringIO(text.removeprefix(_BYTE_ORDER_MARK), newline="")
+
+
+def _delimiter(text: str) -> str:
+    names = next(iter(text.splitlines()), "")
+    outside_quotes = "".join(names.split('"')[::2])
+    # Of delimiters that are equally frequent the first is taken: a comma if there is none.
+    return max(_DELIMITERS, key=outside_quotes.count)
+
+
+def from_rows(columns: Iterable[str], table: Iterable[Iterable[object]]) -> str:
     """Write rows below the names of their columns."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(rows)
+    writer.writerows(table)
     return text.getvalue()

@@ -1,11 +1,9 @@
 """The table of claims: what each source says, as one row each."""
 
-import csv
-import io
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from skipline import resources
+from skipline import csv_text, resources
 from skipline._core import InputError
 from skipline.experiment.catalogue import Entry
 from skipline.nearest import did_you_mean
@@ -46,7 +44,7 @@ class ClaimRow(NamedTuple):
 
 def read(path: str) -> list[ClaimRow]:
     """Return the rows of a claims table; wrong columns or a claim twice are refused."""
-    rows = csv.DictReader(io.StringIO(resources.read_text(path)))
+    rows = csv_text.records(resources.read_text(path))
     columns = rows.fieldnames or []
     wanted = ClaimRow._fields
     if missing := [name for name in wanted if name not in columns]:

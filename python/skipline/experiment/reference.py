@@ -1,12 +1,10 @@
 """Published numbers of an experiment, looked up by point and metric."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping
 
 from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
-from skipline import resources
+from skipline import csv_text, resources
 from skipline._core import InputError
 from skipline.experiment.definition import Experiment, Stated, Value
 from skipline.nearest import did_you_mean
@@ -115,7 +113,7 @@ class ReferenceTable:
         self._path = path
         self._axes = [axis for axis in experiment.axis if axis.reference is not None]
         where = experiment.reference.where if experiment.reference else {}
-        rows = csv.DictReader(io.StringIO(resources.read_text(path)))
+        rows = csv_text.records(resources.read_text(path))
         columns = rows.fieldnames or []
         used = [axis.reference for axis in self._axes if axis.reference is not None]
         needed = {*where, *used, "metric", *Measured.model_fields}

@@ -1,13 +1,11 @@
 """Chooses the combinations of the axes that become points: all of them, or a sample."""
 
-import csv
-import io
 import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from skipline import resources
+from skipline import csv_text, resources
 from skipline._core import InputError
 from skipline.sweeps.axis import Axis
 
@@ -98,7 +96,7 @@ def from_table(path: str) -> Axis:
 
     An empty cell leaves the key as the scenario has it.
     """
-    rows = list(csv.reader(io.StringIO(resources.read_text(path))))
+    rows = list(csv_text.rows(resources.read_text(path)))
     rows = [[cell.strip() for cell in row] for row in rows if any(cell.strip() for cell in row)]
     if len(rows) <= 1:
         raise InputError(
