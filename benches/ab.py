@@ -49,9 +49,9 @@ if kind == "run":
 else:
     result = json.loads(_core.trace(subject, how))
 rate = result["line_ops"] / result["wall_s"]
-for key in ("wall_s", "line_ops_per_s", "real_time_factor"):
+# Neither time on the wall nor sentences for people and names of metrics are results of the simulation.
+for key in ("wall_s", "line_ops_per_s", "real_time_factor", "answer", "notes"):
     result.pop(key, None)
-# What a metric is called is no result of the simulation.
 for metric in result.get("metrics", {}).values():
     for key in ("group", "label", "headline"):
         metric.pop(key, None)
