@@ -10,9 +10,8 @@ CRATES = (REPOSITORY / "crates" / "facts", REPOSITORY / "crates" / "scenario")
 
 def built_in_folders(crate: Path) -> list[str]:
     """Folders of the repository that a crate names with `include_dir!`."""
-    (file,) = crate.rglob("src/**/builtin.rs")
-    source = file.read_text()
-    included = re.findall(r'include_dir!\("(.*)"\)', source)
+    sources = (file.read_text() for file in sorted(crate.rglob("src/**/*.rs")))
+    included = [path for text in sources for path in re.findall(r'include_dir!\("(.*)"\)', text)]
     prefix = "$CARGO_MANIFEST_DIR/../../"
     assert included
     assert all(path.startswith(prefix) for path in included)
