@@ -49,7 +49,7 @@ if kind == "run":
 else:
     result = json.loads(_core.trace(subject, how))
 rate = result["line_ops"] / result["wall_s"]
-# Neither time on the wall nor sentences for people and names of metrics are results of the simulation.
+# Time on the wall, sentences for people and names of metrics are no results of the simulation.
 for key in ("wall_s", "line_ops_per_s", "real_time_factor", "answer", "notes"):
     result.pop(key, None)
 for metric in result.get("metrics", {}).values():
