@@ -13,7 +13,7 @@ _BURST_TRANSFERS = 8
 
 
 class Item(NamedTuple):
-    """A time, and the parts that add up to it."""
+    """One time of a budget in ns: its name, and how it is computed."""
 
     name: str
     value_ns: float

@@ -31,7 +31,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Demo:
-    """Both runs, and the time budgets of the platform."""
+    """The outcome of the demo: the runs with DDIO off and on, and the platform's time budgets."""
 
     platform: str
     seed: int

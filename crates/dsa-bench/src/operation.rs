@@ -7,7 +7,7 @@ pub struct BenchOperation {
     pub name: &'static str,
     /// The operation's code in descriptors [S 8.1.2].
     pub opcode: u8,
-    /// Transfer sizes have to be multiples of this.
+    /// Number of bytes of which transfer sizes have to be multiples.
     pub multiple_bytes: u64,
     /// Whether the operation writes an operand: the flag "cache control" has no effect on others.
     pub writes: bool,

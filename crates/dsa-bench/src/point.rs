@@ -20,19 +20,19 @@ const ALL_ENTRIES: u32 = 128;
 /// One set of conditions under which a target is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BenchPoint {
-    /// Transfer size of an operation.
+    /// Transfer size of an operation, in bytes.
     pub size_bytes: u64,
     /// Operations of a descriptor; more than 1 is a batch.
     pub batch: u32,
-    /// Descriptors of each thread in flight.
+    /// Number of descriptors of each thread in flight.
     pub depth: u32,
     /// Threads that submit, or do the operations themselves.
     pub threads: u32,
     /// Engines of the group of each queue; `None`: 1, or as many as a device has.
     pub engines: Option<u32>,
-    /// Instances (devices) that threads use in turn.
+    /// Number of instances (devices) that threads use in turn.
     pub instances: u32,
-    /// Queues of each instance.
+    /// Number of queues of each instance.
     pub queues: u32,
     /// Entries of each queue; `None`: a default ([`Self::configured_entries`]), or as many as a device has.
     pub queue_entries: Option<u32>,

@@ -18,13 +18,14 @@ pub struct BenchResult {
     pub cpu_percent: f64,
     /// Median time from the preparation of a descriptor until the thread sees its completion.
     pub latency_p50_ns: Option<f64>,
-    /// The 99th percentile of the same time.
+    /// The 99th percentile of the time from the preparation of a descriptor until the thread sees
+    /// its completion.
     pub latency_p99_ns: Option<f64>,
     /// Time of a thread for an operation, by phase ([`PHASES`]); empty: the target does not measure phases.
     pub phases_ns: BTreeMap<String, f64>,
     /// Further numbers of the target, with the unit in their names.
     pub further: BTreeMap<String, f64>,
-    /// Operations that were carried out.
+    /// Number of operations that were carried out.
     pub operations: u64,
     /// Fitted parameters of a simulated machine, with the data that each was fitted on.
     pub fitted: BTreeMap<String, String>,

@@ -61,7 +61,7 @@ pub struct TuneOptions {
 /// The thresholds of one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationThresholds {
-    /// The operation.
+    /// Operation that the thresholds apply to.
     pub operation: BenchOperation,
     /// The threshold in bytes for each kind of queue: synchronous, asynchronous; `None`: the device pays at
     /// no size.

@@ -34,7 +34,8 @@ pub enum JobWork {
     Raw(RawJob),
 }
 
-/// A job. Its result is kept until the job is given back.
+/// A C caller's job: one operation, a batch or a raw descriptor under way; then its result, kept
+/// until the handle is given back.
 pub struct JobOfC {
     work: Option<JobWork>,
     operations: usize,

@@ -17,13 +17,13 @@ pub struct OffloadBatch {
 }
 
 impl OffloadBatch {
-    /// An empty batch.
+    /// Creates an empty batch.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds an operation.
+    /// Adds an operation to the batch.
     pub fn add(&mut self, operation: OffloadOperation) {
         self.members.push((operation, false));
     }
@@ -33,7 +33,7 @@ impl OffloadBatch {
         self.members.push((operation, true));
     }
 
-    /// Number of operations.
+    /// Number of operations in the batch.
     #[must_use]
     pub fn len(&self) -> usize {
         self.members.len()

@@ -239,7 +239,7 @@ impl OffloadOperation {
         self.with(|it| it.with_flags(it.flags() | flags::CACHE_CONTROL_1))
     }
 
-    /// The operation code.
+    /// Code of the operation in descriptors.
     #[inline]
     #[must_use]
     pub fn opcode(&self) -> Opcode {

@@ -36,11 +36,11 @@ pub enum OffloadAnswer {
 /// The outcome of an operation that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OffloadOutcome {
-    /// The answer.
+    /// Answer of the operation.
     pub answer: OffloadAnswer,
-    /// Bytes that devices processed.
+    /// Number of bytes that devices processed.
     pub device_bytes: u64,
-    /// Bytes that the CPU processed.
+    /// Number of bytes that the CPU processed.
     pub cpu_bytes: u64,
     /// The completion record of the last piece. It has what the answer leaves out, such as the tags of DIF
     /// operations.

@@ -74,7 +74,7 @@ impl QueuePortal {
         Ok(Self { queue, file, page, next: AtomicU32::new(0), under_way: AtomicU32::new(0) })
     }
 
-    /// The queue.
+    /// Queue to which the portal belongs.
     #[must_use]
     pub fn queue(&self) -> &UserQueue {
         &self.queue

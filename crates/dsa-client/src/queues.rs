@@ -22,17 +22,17 @@ pub enum SharingMode {
 /// A work queue that is enabled for user programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserQueue {
-    /// Name, such as `wq0.1`.
+    /// Name of the queue, such as `wq0.1`.
     pub name: String,
     /// Name of the device, such as `dsa0`.
     pub device: String,
-    /// Name that the administrator has given it.
+    /// Name that the administrator has given to the queue.
     pub label: String,
     /// Whether the queue is dedicated or shared.
     pub mode: SharingMode,
-    /// Number of descriptors that it has room for.
+    /// Number of descriptors that the queue has room for.
     pub entries: u32,
-    /// Largest transfer of a descriptor, in bytes.
+    /// Most bytes that a descriptor may transfer.
     pub most_transfer_bytes: u64,
     /// Largest batch, in descriptors; 0 and 1 if it takes no batches.
     pub most_batch: u32,

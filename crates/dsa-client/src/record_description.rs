@@ -8,9 +8,9 @@ use dsa::record::Record;
 /// Limits of a queue, for sentences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest transfer, in bytes.
+    /// Most bytes that a descriptor may transfer.
     pub most_transfer_bytes: u64,
-    /// Largest batch, in descriptors.
+    /// Most descriptors that a batch may have.
     pub most_batch: u32,
 }
 

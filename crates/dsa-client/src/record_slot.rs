@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct RecordSlot([AtomicU64; 8]);
 
 impl RecordSlot {
-    /// The address, for descriptors.
+    /// Address of the record, for descriptors.
     #[must_use]
     pub fn address(&self) -> u64 {
         std::ptr::from_ref(self) as u64
@@ -22,7 +22,7 @@ impl RecordSlot {
         std::ptr::from_ref(self).cast()
     }
 
-    /// The status; 0 until the descriptor has ended.
+    /// Status code in the record; 0 until the descriptor has ended.
     #[inline]
     #[must_use]
     pub fn status(&self) -> u8 {

@@ -11,7 +11,7 @@ use crate::wait::Waiter;
 pub struct FinishedJob<T> {
     /// The tag with which the job was added.
     pub tag: T,
-    /// The outcome, or the error, of the job.
+    /// Outcome of the job, or its error.
     pub result: Result<OffloadOutcome, Error>,
 }
 
@@ -24,13 +24,13 @@ pub struct Set<T> {
 }
 
 impl<T> Set<T> {
-    /// An empty set.
+    /// Creates an empty set of jobs.
     #[must_use]
     pub fn new(client: &OffloadClient) -> Self {
         Self { client: client.clone(), jobs: Vec::new(), next: 0 }
     }
 
-    /// Adds a job.
+    /// Adds a job to the set, with a tag by which its end is recognized.
     pub fn add(&mut self, tag: T, job: OffloadJob) {
         self.jobs.push((tag, job));
     }

@@ -72,7 +72,7 @@ impl Reason {
 pub struct Amount {
     /// Number of operations, or of pieces of them.
     pub count: u64,
-    /// Sum of their bytes.
+    /// Number of bytes of these operations or pieces.
     pub bytes: u64,
 }
 
@@ -94,19 +94,19 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Pieces of an operation that devices executed.
+    /// Number and bytes of the pieces of an operation that devices executed.
     #[must_use]
     pub fn by_device(&self, opcode: Opcode) -> Amount {
         self.device[index(opcode)]
     }
 
-    /// Pieces of an operation that the CPU executed.
+    /// Number and bytes of the pieces of an operation that the CPU executed.
     #[must_use]
     pub fn by_cpu(&self, opcode: Opcode) -> Amount {
         self.cpu[index(opcode)]
     }
 
-    /// Pieces that the CPU executed for a reason.
+    /// Number and bytes of the pieces that the CPU executed for a reason.
     #[must_use]
     pub fn by_reason(&self, reason: Reason) -> Amount {
         self.reasons[reason as usize]

@@ -36,7 +36,7 @@ impl MachineDevices {
 pub struct InUse {
     /// Node of the queue.
     pub queue: BusNode,
-    /// Number of its clients.
+    /// Number of clients of the queue.
     pub clients: u64,
     /// PIDs of the processes; empty if the kernel does not list them.
     pub processes: Vec<u32>,

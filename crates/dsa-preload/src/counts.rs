@@ -94,7 +94,7 @@ pub struct CountedCall {
 }
 
 impl CallCounts {
-    /// Counts a call.
+    /// Counts a call that has ended.
     pub fn add(&self, ended: &CountedCall) {
         let (function, class) = (ended.function as usize, class(ended.bytes));
         let cpu_bytes = ended.bytes - ended.device_bytes;

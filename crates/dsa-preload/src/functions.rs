@@ -20,12 +20,12 @@ impl MemoryFunction {
     /// All functions, in the order of their numbers.
     pub const ALL: [Self; 4] = [Self::Copy, Self::Move, Self::Fill, Self::Compare];
 
-    /// The name in settings and reports.
+    /// Name of the function in settings and reports.
     pub fn name(self) -> &'static str {
         ["memcpy", "memmove", "memset", "memcmp"][self as usize]
     }
 
-    /// The operation of the device.
+    /// Operation by which a device does the work of the function.
     pub fn opcode(self) -> Opcode {
         [Opcode::Move, Opcode::Move, Opcode::Fill, Opcode::Compare][self as usize]
     }

@@ -55,7 +55,7 @@ impl OpenQueue {
         self.under_way.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Descriptors of this process that are under way.
+    /// Number of descriptors of this process that are under way.
     pub fn under_way(&self) -> u32 {
         self.under_way.load(Ordering::Relaxed)
     }

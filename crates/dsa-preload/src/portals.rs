@@ -105,7 +105,7 @@ pub struct QueueEntry {
 }
 
 impl QueueEntry {
-    /// The queue.
+    /// Queue in which the descriptor takes the entry.
     pub fn known(self) -> Option<&'static KnownQueue> {
         known().get(self.number)
     }

@@ -47,7 +47,7 @@ pub struct Identity {
     pub pasid: u32,
     /// Process that opened the file. Only this one may map it.
     pub process: u32,
-    /// Unused.
+    /// Unused words.
     pub reserved: [u32; 2],
 }
 

@@ -33,11 +33,11 @@ const MAGIC: u64 = u64::from_le_bytes(*b"skdsa\0\0\x02");
 
 /// Values of [`DeviceRegisters::state`] and [`QueueRegisters::state`].
 pub mod state {
-    /// Accepts no descriptors.
+    /// State: the device or queue accepts no descriptors.
     pub const DISABLED: u32 = 0;
-    /// Accepts and executes descriptors.
+    /// State: descriptors are accepted and executed.
     pub const ENABLED: u32 = 1;
-    /// Stopped by an error or a reset.
+    /// State: stopped by an error or a reset.
     pub const HALTED: u32 = 2;
 }
 
@@ -51,7 +51,7 @@ pub fn process_namespace() -> u64 {
 #[repr(C)]
 pub struct RunRegisters {
     magic: AtomicU64,
-    /// Number of devices.
+    /// Number of devices of the run.
     pub devices: AtomicU32,
     /// PID of the supervisor.
     pub supervisor: AtomicU32,
@@ -71,7 +71,7 @@ pub struct RunRegisters {
 /// Registers of a device.
 #[repr(C)]
 pub struct DeviceRegisters {
-    /// State, one of [`state`].
+    /// State of the device, one of [`state`].
     pub state: AtomicU32,
     version: AtomicU32,
     gen_cap: AtomicU64,
@@ -97,24 +97,24 @@ pub struct DeviceRegisters {
 pub struct QueueRegisters {
     /// State, one of [`state`]. Submissions test whether it is 1, enabled.
     pub state: AtomicU32,
-    /// Number of configurations until now.
+    /// Number of configurations of the queue until now.
     pub generation: AtomicU32,
-    /// Mode: 1 dedicated, 0 shared.
+    /// Mode of the queue: 1 dedicated, 0 shared.
     pub dedicated: AtomicU32,
-    /// Size in entries.
+    /// Size of the queue, in entries.
     pub size: AtomicU32,
     /// Threshold of a shared queue, in entries.
     pub threshold: AtomicU32,
-    /// Priority, 1 to 15.
+    /// Priority of the queue, 1 to 15.
     pub priority: AtomicU32,
-    /// Number of its group.
+    /// Number of the group to which the queue belongs.
     pub group: AtomicU32,
     /// 1: descriptors may block on faults.
     pub block_on_fault: AtomicU32,
-    /// Largest batch, in descriptors.
+    /// Most descriptors that a batch may have.
     pub most_batch: AtomicU32,
     unused: AtomicU32,
-    /// Largest transfer, in bytes.
+    /// Most bytes that a descriptor may transfer.
     pub most_transfer_bytes: AtomicU64,
     /// Client whose descriptor is in each entry; 0: free.
     pub entries: [AtomicU32; MOST_ENTRIES],
@@ -124,7 +124,7 @@ pub struct QueueRegisters {
     pub processes: [AtomicU32; MOST_CLIENTS],
     /// Client number of each element of `in_flight`.
     pub clients: [AtomicU32; MOST_CLIENTS],
-    /// Counters of events.
+    /// Counters of the queue since the start of the run.
     pub counts: QueueCounters,
 }
 
@@ -133,15 +133,15 @@ pub struct QueueRegisters {
 pub struct QueueCounters {
     /// Descriptors that the queue accepted; a batch counts as one.
     pub accepted: AtomicU64,
-    /// Enqueue commands that were refused ("retry").
+    /// Number of enqueue commands that were refused ("retry").
     pub retried: AtomicU64,
-    /// Posted writes that were lost.
+    /// Number of posted writes that were lost.
     pub lost: AtomicU64,
     /// Descriptors and members of batches that ended, by status code.
     pub ended: [AtomicU64; 64],
     /// Descriptors and members of batches that ended with success, by operation code.
     pub done: [AtomicU64; 64],
-    /// Bytes that successful descriptors transferred.
+    /// Number of bytes that successful descriptors transferred.
     pub bytes: AtomicU64,
 }
 

@@ -18,9 +18,9 @@ use crate::operations::block_bytes;
 /// Limits that a work queue sets for its descriptors, within the capabilities of its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// Largest transfer, in bytes.
+    /// Most bytes that a descriptor may transfer.
     pub most_transfer_bytes: u64,
-    /// Largest batch, in descriptors.
+    /// Most descriptors that a batch may have.
     pub most_batch: u32,
     /// Whether descriptors may ask to block on faults.
     pub block_on_fault: bool,
@@ -56,7 +56,7 @@ impl QueueLimits {
 /// Whether a descriptor was submitted to a queue, or is a member of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Membership {
-    /// Submitted to a work queue.
+    /// The descriptor was submitted to a work queue.
     Queue,
     /// A member of a batch. It has the privilege of the batch.
     Batch {

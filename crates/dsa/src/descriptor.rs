@@ -101,7 +101,7 @@ impl Descriptor {
         Self::default().with_code(opcode as u8)
     }
 
-    /// The flags: 24 bits.
+    /// Flags of the descriptor: 24 bits.
     #[inline]
     #[must_use]
     pub fn flags(&self) -> u32 {

@@ -62,7 +62,7 @@ impl Outcome {
 pub struct EndedDescriptor<'a> {
     /// The descriptor as it was submitted, or read from the list of its batch.
     pub descriptor: &'a Descriptor,
-    /// Number in its batch from 0 on, if it is a member.
+    /// Number of the descriptor in its batch from 0 on, if it is a member.
     pub member: Option<u32>,
     /// Number of the batch among those being executed, if the descriptor is a batch or a member of one.
     pub batch: Option<u8>,
@@ -71,7 +71,7 @@ pub struct EndedDescriptor<'a> {
 }
 
 impl EndedDescriptor<'_> {
-    /// Whether its error goes to the software error register or the event log.
+    /// Whether the error goes to the software error register or the event log.
     #[must_use]
     pub fn is_logged(&self) -> bool {
         matches!(self.outcome, Outcome::Logged(_) | Outcome::Held { .. })

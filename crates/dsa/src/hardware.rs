@@ -140,27 +140,27 @@ impl Opcode {
 
 /// Offsets of a descriptor's fields that several operations share [S 8.1].
 pub mod offset {
-    /// PASID and privilege.
+    /// Offset of PASID and privilege.
     pub const PASID: usize = 0;
-    /// Flags: three bytes.
+    /// Offset of the flags, which are three bytes.
     pub const FLAGS: usize = 4;
-    /// Operation code.
+    /// Offset of the operation code.
     pub const OPCODE: usize = 7;
-    /// Address of the completion record.
+    /// Offset of the address of the completion record.
     pub const RECORD: usize = 8;
-    /// First operand.
+    /// Offset of the first operand.
     pub const FIRST: usize = 16;
-    /// Second operand.
+    /// Offset of the second operand.
     pub const SECOND: usize = 24;
-    /// Bytes to transfer, or number of descriptors.
+    /// Offset of the size: bytes to transfer, or number of descriptors.
     pub const SIZE: usize = 32;
-    /// Handle of the completion interrupt.
+    /// Offset of the handle of the completion interrupt.
     pub const INTERRUPT: usize = 36;
-    /// First byte of the fields that are specific to an operation.
+    /// Offset of the first field that is specific to an operation.
     pub const OWN: usize = 40;
 }
 
-/// Bits between PASID and privilege, in the first word of a descriptor.
+/// Mask of the bits between PASID and privilege, in the first word of a descriptor.
 pub const RESERVED_PASID_BITS: u32 = 0x7ff0_0000;
-/// Privilege, in the first word of a descriptor.
+/// Privilege bit, in the first word of a descriptor.
 pub const PRIVILEGED: u32 = 1 << 31;

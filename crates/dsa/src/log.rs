@@ -113,7 +113,7 @@ impl<W: Write> Log<W> {
 pub struct LogSource<'a> {
     /// Time of the submission in nanoseconds since the start of the log.
     pub time_ns: u64,
-    /// Number of the portal.
+    /// Number of the portal that the descriptor was submitted to.
     pub portal: u32,
     /// Name of the queue, as in `wq0.1`.
     pub queue: &'a str,

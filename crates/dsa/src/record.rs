@@ -42,7 +42,7 @@ impl Record {
         self.0[0]
     }
 
-    /// Result of a comparison or delta, or DIF status.
+    /// Result of a comparison or of the creation of a delta record, or DIF status.
     #[must_use]
     pub fn result(&self) -> u8 {
         self.0[1]
@@ -78,14 +78,14 @@ impl Record {
         self.u64(16)
     }
 
-    /// Sets [`Self::result`].
+    /// Returns the record with this [`Self::result`].
     #[must_use]
     pub fn with_result(mut self, result: u8) -> Self {
         self.0[1] = result;
         self
     }
 
-    /// Sets [`Self::completed`].
+    /// Returns the record with this [`Self::completed`].
     #[must_use]
     pub fn with_completed(self, completed: u32) -> Self {
         self.with_u32(4, completed)

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use host::tune::ChangeStep;
 use rustix::process::{Signal, getpid, kill_process};
 
-/// The variable that names the step.
+/// Environment variable that names the step after which this process is killed.
 pub const VARIABLE: &str = "SKIPLINE_CRASH_AFTER";
 
 /// The function that a change calls after each of its steps; it kills this process after the step that

@@ -40,22 +40,22 @@ pub struct HostFailure {
 }
 
 impl HostFailure {
-    /// Wrong usage or bad input: exit code 2.
+    /// A failure by wrong usage or bad input: exit code 2.
     pub fn bad_input(message: impl Display) -> Self {
         Self { message: Some(message.to_string()), code: Ending::BadInput as u8 }
     }
 
-    /// Something could not be read, written, measured or put back: exit code 1.
+    /// A failure to read, write, measure or put back something: exit code 1.
     pub fn failed(message: impl Display) -> Self {
         Self { message: Some(message.to_string()), code: Ending::Failed as u8 }
     }
 
-    /// This machine lacks the control, or the tool must not use it: exit code 3.
+    /// A refusal: this machine lacks the control, or the tool must not use it (exit code 3).
     pub fn refused(message: impl Display) -> Self {
         Self { message: Some(message.to_string()), code: Ending::Refused as u8 }
     }
 
-    /// Ctrl-C: exit code 130.
+    /// An interruption by Ctrl-C: exit code 130.
     pub fn interrupted(message: impl Display) -> Self {
         Self { message: Some(message.to_string()), code: Ending::Interrupted as u8 }
     }

@@ -61,7 +61,7 @@ impl OutFile {
         Ok(Self { named: named.to_path_buf(), destination })
     }
 
-    /// The name that the user gave.
+    /// Name of the file, as the user gave it.
     pub fn named(&self) -> &Path {
         &self.named
     }

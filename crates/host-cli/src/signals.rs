@@ -41,7 +41,7 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>, HostFailure> {
 pub struct Signals(UnixStream);
 
 impl Signals {
-    /// Catches the signals.
+    /// Catches the [`ending_signals`] from now on.
     pub fn catch() -> Result<Self, HostFailure> {
         let (read, write) = UnixStream::pair().map_err(HostFailure::failed)?;
         for signal in ending_signals() {

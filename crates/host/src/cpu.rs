@@ -25,13 +25,13 @@ const MOST_CPUS: u32 = 8192;
 /// The CPU model, as /proc/cpuinfo describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CpuModel {
-    /// `GenuineIntel` or `AuthenticAMD`.
+    /// Vendor of the CPU: `GenuineIntel` or `AuthenticAMD`.
     pub vendor: String,
-    /// CPUID's display family.
+    /// Display family of the CPU, as CPUID gives it.
     pub family: u32,
-    /// CPUID's display model.
+    /// Display model of the CPU, as CPUID gives it.
     pub model: u32,
-    /// Stepping.
+    /// Stepping of the CPU, as CPUID gives it.
     pub stepping: u32,
     /// Model name, like "Intel(R) Xeon(R) Gold 6140 CPU @ 2.30GHz".
     pub name: String,
@@ -75,14 +75,14 @@ fn first_processor(text: &str) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// A last-level cache.
+/// A last-level cache: its size, its ways and the logical CPUs that share it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LastLevelCache {
     /// The kernel's number of the cache, which resctrl uses as domain.
     pub id: u32,
-    /// Size in bytes.
+    /// Size of the cache, in bytes.
     pub size_bytes: u64,
-    /// Ways of associativity.
+    /// Number of ways of the cache.
     pub ways: u32,
     /// Logical CPUs that share the cache.
     pub cpus: Vec<CpuId>,
@@ -126,7 +126,7 @@ impl From<CpuId> for u32 {
 pub struct CpuSocket {
     /// Number of the package.
     pub id: PackageId,
-    /// Online logical CPUs.
+    /// Online logical CPUs of the socket.
     pub cpus: Vec<CpuId>,
     /// Lowest logical CPU of each core: siblings may have any numbers.
     pub core_cpus: Vec<CpuId>,
@@ -135,7 +135,7 @@ pub struct CpuSocket {
 }
 
 impl CpuSocket {
-    /// Number of cores.
+    /// Number of cores of the socket.
     #[must_use]
     pub fn cores(&self) -> usize {
         self.core_cpus.len()

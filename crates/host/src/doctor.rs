@@ -41,7 +41,7 @@ pub struct Examination {
 pub struct DoctorCheck {
     /// Name of the checked thing, like "registers".
     pub what: &'static str,
-    /// Whether it works here, with a note or the reason.
+    /// Whether the checked thing works here, with a note or the reason.
     #[serde(flatten)]
     pub finding: Finding,
 }

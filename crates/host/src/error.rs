@@ -11,7 +11,7 @@ use rustix::io::Errno;
 pub struct FileError {
     /// The file, with the directory of the tree before it.
     pub path: String,
-    /// The reason.
+    /// Reason why the file could not be read or written.
     pub problem: Problem,
 }
 

@@ -16,17 +16,17 @@ use crate::uncore::{PerfEvents, UncoreCounters};
 pub struct Host {
     /// Files below `/`, or below the tree.
     pub root: Arc<Root>,
-    /// Model-specific registers.
+    /// Access to model-specific registers.
     pub registers: Box<dyn Registers + Send + Sync>,
-    /// PCI configuration space.
+    /// Access to PCI configuration space.
     pub config: Box<dyn PciConfig + Send + Sync>,
-    /// Control files of resctrl: schemata and I/O allocation.
+    /// Access to control files of resctrl: schemata and I/O allocation.
     pub control: Box<dyn ControlFiles + Send + Sync>,
-    /// Counters outside the cores.
+    /// Access to counters outside the cores.
     pub counters: Box<dyn UncoreCounters + Send + Sync>,
-    /// Sizes of the descriptor rings of network interfaces.
+    /// Access to the sizes of the descriptor rings of network interfaces.
     pub rings: Box<dyn RingSizes + Send + Sync>,
-    /// Huge pages that slices are probed with.
+    /// Source of the huge pages that slices are probed with.
     pub memory: Box<dyn MemorySource + Send + Sync>,
 }
 

@@ -8,13 +8,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Address of a PCI function: domain, bus, device and function. Its text form is `0000:17:00.0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bdf {
-    /// Domain (PCI segment).
+    /// Number of the domain (PCI segment).
     pub domain: u32,
-    /// Bus, 0 to 255.
+    /// Number of the bus, 0 to 255.
     pub bus: u8,
-    /// Device, 0 to 31.
+    /// Number of the device on the bus, 0 to 31.
     pub device: u8,
-    /// Function, 0 to 7.
+    /// Number of the function in the device, 0 to 7.
     pub function: u8,
 }
 

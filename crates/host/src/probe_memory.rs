@@ -65,7 +65,7 @@ impl ProbePageSize {
 /// A huge page, identified by its physical address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbePage {
-    /// Physical address of its first byte.
+    /// Physical address of the page's first byte.
     pub start: u64,
     /// Size of the page.
     pub size: ProbePageSize,

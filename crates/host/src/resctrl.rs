@@ -25,7 +25,7 @@ const DEFAULT: &str = "default";
 /// A resource of the last-level cache: `L3`, or `L3CODE` and `L3DATA`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CacheResource {
-    /// Name, as in `info/` and schemata.
+    /// Name of the resource, as in `info/` and schemata.
     pub name: String,
     /// Mask of all ways of the cache.
     #[serde(serialize_with = "crate::hex::value")]
@@ -48,7 +48,7 @@ pub struct CacheResource {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum IoAlloc {
-    /// The CPU does not have it.
+    /// The CPU does not have allocation for I/O.
     NotSupported,
     /// Off: I/O does not allocate in the L3 under a mask.
     Off,
@@ -63,7 +63,7 @@ pub enum IoAlloc {
 /// A control group: its masks, CPUs and occupancy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ControlGroup {
-    /// Name of its directory; empty for the default group.
+    /// Name of the group's directory; empty for the default group.
     pub name: String,
     /// Name in messages.
     #[serde(skip)]
@@ -264,7 +264,7 @@ impl ControlGroup {
         })
     }
 
-    /// Name in messages, which no other group has.
+    /// Name of the group in messages, which no other group has.
     #[must_use]
     pub fn display_name(&self) -> &str {
         &self.display_name

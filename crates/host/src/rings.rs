@@ -33,13 +33,13 @@ const NESTED: bool = true;
 /// Sizes of the descriptor rings of an interface, in descriptors of each queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Rings {
-    /// Receive descriptors, current.
+    /// Current number of receive descriptors.
     pub rx: u32,
-    /// Receive descriptors, maximum.
+    /// Greatest number of receive descriptors that can be set.
     pub most_rx: u32,
-    /// Send descriptors, current.
+    /// Current number of send descriptors.
     pub tx: u32,
-    /// Send descriptors, maximum.
+    /// Greatest number of send descriptors that can be set.
     pub most_tx: u32,
 }
 

@@ -36,7 +36,7 @@ pub enum SteeringOutcome {
 /// Counts and decision of a socket after a window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SteeringStep {
-    /// The socket.
+    /// Socket that is steered.
     pub socket: PackageId,
     /// Lines that devices wrote and that were in the LLC, each second.
     pub write_hits_per_s: f64,
@@ -46,7 +46,7 @@ pub struct SteeringStep {
     pub ways: u32,
     /// Number of ways that the controller wants.
     pub wanted: u32,
-    /// Outcome of the decision.
+    /// Outcome of the controller's decision.
     pub became: SteeringOutcome,
 }
 
@@ -105,7 +105,7 @@ struct SteeredSocket {
 /// Bounds of the ways that a controller may request on a socket, and the current number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WayBounds {
-    /// The socket.
+    /// Socket that is steered.
     pub socket: PackageId,
     /// Least number of ways that the tool sets.
     pub fewest: u32,

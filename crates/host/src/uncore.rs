@@ -37,7 +37,7 @@ pub struct CounterRequest {
 /// Count of one event in a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Count {
-    /// Occurrences, scaled to the whole window if the counter was shared.
+    /// Number of occurrences, scaled to the whole window if the counter was shared.
     pub value: u64,
     /// Share of the window in which the counter ran, 0 to 1; less than 1 if it was shared.
     pub running_share: f64,

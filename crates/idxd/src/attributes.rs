@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 /// An attribute: a file in a node's directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute {
-    /// File name.
+    /// Name of the attribute's file.
     pub name: &'static str,
-    /// Whether programs can write it.
+    /// Whether programs can write the attribute.
     pub writable: bool,
 }
 

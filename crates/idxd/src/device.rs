@@ -10,7 +10,7 @@ pub struct Part {
     pub capabilities: Capabilities,
     /// NUMA node; -1 if the machine does not have NUMA nodes.
     pub numa_node: i32,
-    /// PCI address, as in `0000:6a:01.0`.
+    /// PCI address of the device, as in `0000:6a:01.0`.
     pub pci_address: String,
     /// Whether programs can share their address spaces with the device (an IOMMU in scalable mode).
     pub user_pasid: bool,
@@ -163,7 +163,7 @@ impl IdxdDevice {
         self.read_buffer_limit
     }
 
-    /// Number of entries of its event log.
+    /// Number of entries of the device's event log.
     #[must_use]
     pub fn event_log_size(&self) -> u16 {
         self.event_log_size
@@ -193,7 +193,7 @@ impl IdxdDevice {
         self.generation
     }
 
-    /// Whether software may configure it.
+    /// Whether software may configure the device.
     #[must_use]
     pub fn is_configurable(&self) -> bool {
         self.part.capabilities.has(gencap::CONFIGURABLE)

@@ -22,7 +22,7 @@ pub enum DriverName {
 }
 
 impl DriverName {
-    /// All drivers.
+    /// All drivers of the bus.
     pub const ALL: [Self; 4] = [Self::Idxd, Self::User, Self::Dmaengine, Self::Dsa];
 
     /// Name of the driver, as of its directory.

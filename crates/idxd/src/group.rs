@@ -48,7 +48,7 @@ impl IdxdGroup {
         self.use_read_buffer_limit
     }
 
-    /// Traffic classes A and B; `None` if unset.
+    /// Traffic classes A and B of the group; `None` if unset.
     #[must_use]
     pub fn traffic_classes(&self) -> [Option<u8>; 2] {
         [self.traffic_class_a, self.traffic_class_b].map(|class| u8::try_from(class).ok())

@@ -15,13 +15,13 @@ fn digits(text: &str, radix: u32) -> Result<u64, Errno> {
     u64::from_str_radix(text, radix).map_err(|_| Errno::EINVAL)
 }
 
-/// `kstrtoul(text, 10)`: a sign `+` is allowed.
+/// Parses as `kstrtoul(text, 10)` of the kernel: a sign `+` is allowed.
 pub(crate) fn unsigned(text: &str) -> Result<u64, Errno> {
     let text = line(text);
     digits(text.strip_prefix('+').unwrap_or(text), 10)
 }
 
-/// `kstrtol(text, 10)`.
+/// Parses as `kstrtol(text, 10)` of the kernel.
 pub(crate) fn signed(text: &str) -> Result<i64, Errno> {
     match line(text).strip_prefix('-') {
         Some(rest) => {

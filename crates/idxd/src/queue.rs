@@ -36,11 +36,11 @@ pub(crate) const DEFAULT_SIZE: u16 = 16;
 pub(crate) const DEFAULT_RETRIES: u32 = 32;
 /// Largest number of retries of ENQCMDS [`IDXD_ENQCMDS_MAX_RETRIES`].
 pub(crate) const MOST_RETRIES: u32 = 64;
-/// Longest name of a queue in bytes.
+/// Most bytes of a queue's name.
 pub(crate) const NAME_BYTES: usize = 1024;
-/// Longest name of a driver in bytes.
+/// Most bytes of a driver's name.
 pub(crate) const DRIVER_NAME_BYTES: usize = 128;
-/// Largest priority.
+/// Largest priority of a queue.
 pub(crate) const MOST_PRIORITY: u8 = 15;
 
 /// State of a work queue in the driver: its configuration, binding and file.
@@ -118,7 +118,7 @@ impl IdxdQueue {
         self.mode
     }
 
-    /// Size in entries; 0 while not configured.
+    /// Size of the queue in entries; 0 while not configured.
     #[must_use]
     pub fn size(&self) -> u16 {
         self.size
@@ -148,7 +148,7 @@ impl IdxdQueue {
         self.ats_disable
     }
 
-    /// Whether its page requests are off.
+    /// Whether page requests of the queue are off.
     #[must_use]
     pub fn prs_disable(&self) -> bool {
         self.prs_disable
@@ -172,13 +172,13 @@ impl IdxdQueue {
         &self.driver_name
     }
 
-    /// Largest transfer, in bytes: a power of two.
+    /// Most bytes that a descriptor may transfer: a power of two.
     #[must_use]
     pub fn most_transfer_bytes(&self) -> u64 {
         self.most_transfer_bytes
     }
 
-    /// Largest batch, in descriptors: a power of two.
+    /// Most descriptors that a batch may have: a power of two.
     #[must_use]
     pub fn most_batch(&self) -> u32 {
         self.most_batch

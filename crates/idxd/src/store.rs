@@ -11,7 +11,7 @@ use crate::device::LEAST_EVENT_LOG;
 use crate::{BusNode, CommandStatus, Driver, Errno, HardwareAccess, IdxdDevice, parse};
 use dsa::hardware::capabilities::grpcap;
 
-/// Largest traffic class.
+/// Largest number of a traffic class.
 pub(crate) const MOST_TRAFFIC_CLASS: u8 = 7;
 /// Largest setting of a progress limit: an eighth.
 pub(crate) const MOST_PROGRESS_LIMIT: u8 = 3;

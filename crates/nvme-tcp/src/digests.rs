@@ -52,7 +52,7 @@ fn crc_of(outcome: &OffloadOutcome, seed: u32) -> u32 {
 /// Buffers whose first bytes are covered by a digest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoveredBuffers {
-    /// The buffers.
+    /// Buffers with the covered bytes, in order.
     pub buffers: Vec<Vec<u8>>,
     /// Number of bytes that the digest covers, from the first byte of the first buffer on.
     pub bytes: usize,
@@ -67,14 +67,14 @@ impl CoveredBuffers {
     }
 }
 
-/// A computed digest.
+/// A computed digest, with the buffers that it covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digest {
-    /// The buffers, unchanged.
+    /// Buffers that the digest covers, unchanged.
     pub buffers: Vec<Vec<u8>>,
     /// CRC-32C of the covered bytes.
     pub crc: u32,
-    /// Bytes that a device and the CPU did.
+    /// Numbers of bytes of which a device and the CPU computed the CRC.
     pub bytes: DigestBytes,
 }
 
@@ -83,9 +83,9 @@ pub struct Digest {
 pub struct PduDigests<T> {
     /// The tag that was given to [`DigestQueue::begin`].
     pub tag: T,
-    /// The header digest.
+    /// The header digest of the PDU.
     pub header: Digest,
-    /// The data digest.
+    /// The data digest of the PDU.
     pub data: Digest,
 }
 

@@ -86,7 +86,7 @@ impl PduMessage {
         Self::new(kind, 0, &fields, vec![quoted])
     }
 
-    /// The PDU type.
+    /// Type of the PDU.
     #[must_use]
     pub fn kind(&self) -> PduKind {
         self.kind

@@ -175,13 +175,13 @@ impl fmt::Display for PduKind {
 /// A valid common header: header, data and digests lie in order within the PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The PDU type.
+    /// Type of the PDU.
     pub kind: PduKind,
-    /// FLAGS, see [`flags`].
+    /// Flags of the PDU (FLAGS), see [`flags`].
     pub flags: u8,
     /// PDO: offset of the data in bytes; without data it has no meaning.
     pub data_at: u8,
-    /// PLEN: bytes of the whole PDU.
+    /// Number of bytes of the whole PDU (PLEN).
     pub bytes: u32,
 }
 

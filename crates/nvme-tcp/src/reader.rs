@@ -13,13 +13,13 @@ const PIECE_BYTES: usize = 4096;
 /// A complete PDU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pdu {
-    /// Offset of its first byte in the stream.
+    /// Offset of the PDU's first byte in the stream.
     pub at: u64,
-    /// The common header.
+    /// Common header of the PDU.
     pub header: Header,
     /// The bytes before the data: header, header digest, padding.
     pub front: Vec<u8>,
-    /// The data, in order, in any number of buffers.
+    /// Data of the PDU, in order, in any number of buffers.
     pub data: Vec<Vec<u8>>,
     /// Bytes of the data.
     data_bytes: usize,
@@ -100,13 +100,13 @@ impl PduReader {
         Self { state: ReaderState::Search, ..Self::new(most_bytes) }
     }
 
-    /// Bytes that were skipped: they belong to no PDU.
+    /// Number of bytes that were skipped: they belong to no PDU.
     #[must_use]
     pub fn skipped_bytes(&self) -> u64 {
         self.skipped
     }
 
-    /// Bytes of a PDU that is not complete yet.
+    /// Number of bytes of a PDU that is not complete yet.
     #[must_use]
     pub fn pending_bytes(&self) -> u64 {
         let pending = match &self.state {

@@ -13,14 +13,14 @@ use dsa_client::error::Error;
 pub struct Sealed<T> {
     /// The tag that was given to [`Sealer::begin`].
     pub tag: T,
-    /// The common header.
+    /// Common header of the PDU.
     pub header: Header,
     /// All bytes, in order: header, digest and padding; data; digest.
     pub buffers: Vec<Vec<u8>>,
 }
 
 impl<T> Sealed<T> {
-    /// All bytes as one buffer.
+    /// All bytes of the PDU as one buffer.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         self.buffers.concat()

@@ -2,25 +2,25 @@
 
 use std::ops::AddAssign;
 
-/// Bytes of digests that a device and the CPU did.
+/// Numbers of bytes of which a device and the CPU computed the CRC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DigestBytes {
-    /// Bytes that a device did.
+    /// Number of bytes of which a device computed the CRC.
     pub device_bytes: u64,
-    /// Bytes that the CPU did.
+    /// Number of bytes of which the CPU computed the CRC.
     pub cpu_bytes: u64,
 }
 
 /// Counts of digests, by device and CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DigestTally {
-    /// Digests that a device computed alone.
+    /// Number of digests that a device computed alone.
     pub device: u64,
-    /// Digests that the CPU computed alone.
+    /// Number of digests that the CPU computed alone.
     pub cpu: u64,
     /// Digests that both computed: begun by one and ended by the other, or buffer by buffer.
     pub both: u64,
-    /// Bytes of all digests.
+    /// Numbers of bytes of all digests, by device and CPU.
     pub bytes: DigestBytes,
 }
 

@@ -46,11 +46,11 @@ pub struct PduVerdict<T> {
     pub tag: T,
     /// Offset of the PDU in its stream, in bytes.
     pub at: u64,
-    /// The common header.
+    /// Common header of the PDU.
     pub pdu: Header,
-    /// Check of the header digest.
+    /// Result of the check of the header digest.
     pub header: DigestCheck,
-    /// Check of the data digest.
+    /// Result of the check of the data digest.
     pub data: DigestCheck,
     /// Bytes of the header digest that a device and the CPU did.
     pub header_bytes: DigestBytes,

@@ -6,7 +6,7 @@ use units::narrow::{fit, usize_from};
 /// A line with the key in its first bytes, and the value behind it.
 pub type Item = [u8; usize_from(LINE_BYTES)];
 
-/// Bytes of a value.
+/// Number of bytes of a value.
 pub const VALUE_BYTES: usize = usize_from(LINE_BYTES) - KEY_BYTES;
 const KEY_BYTES: usize = size_of::<u64>();
 
@@ -20,7 +20,7 @@ pub struct ItemStore<'m> {
 }
 
 impl<'m> ItemStore<'m> {
-    /// An empty store for so many keys.
+    /// Creates an empty store with room for this number of keys.
     pub fn with_capacity(keys: usize) -> Self {
         let slots = (2 * keys).next_power_of_two().max(2);
         Self { items: Vec::with_capacity(keys), index: vec![0; slots].into() }

@@ -42,9 +42,9 @@ pub struct Comparison {
     pub agreeing: u32,
     /// Addresses whose slice by the machine is another one.
     pub differing: u32,
-    /// Addresses for which no answer won.
+    /// Number of addresses for which no answer won.
     pub unclear: u32,
-    /// Questions asked in all.
+    /// Number of questions asked in all.
     pub questions: u64,
     /// The machine's number of each of the table's slices, if the functions are the same up to the numbers
     /// of slices. Agreement of addresses is then by these numbers.

@@ -52,7 +52,7 @@ impl Coverage {
         }
     }
 
-    /// Prepares look-ups.
+    /// Prepares look-ups of addresses in the coverage.
     #[must_use]
     pub fn lookup(&self) -> CoverageLookup {
         let (limit, origin, checks) = match self {

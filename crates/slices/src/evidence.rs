@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Evidence for a table that the recovery has accepted: questions, noise, and the result of the hold-out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// Questions asked in all.
+    /// Number of questions asked in all.
     pub questions: u64,
     /// Number of questions without a clear answer.
     pub unclear_answers: u64,
@@ -24,7 +24,7 @@ pub struct Evidence {
     /// Upper bound, at the stated error probability, on the share of addresses in the pages that
     /// do not follow the table and went unnoticed.
     pub most_unfitting_share: f64,
-    /// Huge pages whose addresses were asked about.
+    /// Number of huge pages whose addresses were asked about.
     pub pages: u32,
     /// Pages whose answers were as all others together predicted. Beyond the pages, a table relies on the
     /// slice depending on the higher address bits by XOR; these pages tested that.

@@ -29,7 +29,7 @@ pub enum LatencyKind {
 /// Latencies and their origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyFile {
-    /// The CPU model.
+    /// CPU model that the latencies belong to.
     pub part: String,
     /// Source: author, method and machine of the measurement or model.
     pub source: String,

@@ -27,11 +27,11 @@ pub struct Published {
 pub struct CpuIdentity<'a> {
     /// Vendor; `GenuineIntel` for all CPUs with a published function.
     pub vendor: &'a str,
-    /// Display family.
+    /// Display family of the CPU, as CPUID gives it.
     pub family: u32,
-    /// Display model.
+    /// Display model of the CPU, as CPUID gives it.
     pub model: u32,
-    /// Stepping.
+    /// Stepping of the CPU, as CPUID gives it.
     pub stepping: u32,
 }
 

@@ -59,11 +59,11 @@ const LINE_BIT: u32 = LINE_BYTES.trailing_zeros();
 /// Settings of a recovery.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// CPU model, for the table.
+    /// CPU model that the table is recovered for.
     pub part: String,
     /// Source for the table: author, method and machine of the recovery.
     pub source: String,
-    /// Most questions in all, repeated ones included.
+    /// Most questions that are asked in all, repeated ones included.
     pub most_questions: u64,
     /// Probability of accepting a wrong table, over the whole recovery; 1e-12 to 0.1.
     pub error_probability: f64,

@@ -19,7 +19,7 @@ use units::{LineAddr, SliceId};
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct ShortForm {
-    /// Addresses below this one are covered.
+    /// Limit of the addresses that are covered: all of them are below.
     pub limit: u64,
     /// Mask of address bits: other addresses are covered if these bits equal [`Self::fixed`].
     pub compared: u64,

@@ -40,7 +40,7 @@ pub struct SliceMap {
      pages that include it"
 )]
 pub struct NotCovered {
-    /// The address.
+    /// Physical address that the table does not cover.
     pub physical_address: u64,
 }
 

@@ -63,9 +63,9 @@ pub struct WrittenTable {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}`: {reason}")]
 pub struct WrongKey {
-    /// Name of the key.
+    /// Name of the wrong key.
     pub key: String,
-    /// The fault, and what is allowed.
+    /// Fault of the key's value, and what is allowed.
     pub reason: String,
 }
 

@@ -46,7 +46,7 @@ class Evidence(NamedTuple):
 
     @property
     def effect(self) -> str:
-        """The effect of this value alone, for people."""
+        """The value and how it alone changes the goal or the number, in words for people."""
         if self.percent is None:
             return f"{self.key}={self.value}: breaks a bound"
         if self.number:
@@ -56,7 +56,7 @@ class Evidence(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Whether the numbers here agree with it."""
+        """Whether the numbers of this scenario confirm or contradict the guideline."""
         if self.percent is None:
             return "contradicted here"
         if abs(self.percent) < _LEAST_PERCENT:

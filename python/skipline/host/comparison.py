@@ -37,7 +37,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Size:
-    """A working set."""
+    """A working set of the chase: its measured and simulated latencies, in ns."""
 
     working_set_bytes: int
     role: Role
@@ -60,7 +60,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Stream:
-    """Bandwidths over an array, GB/s: measured and simulated."""
+    """Bandwidths of streams over an array, in GB/s: each measured and simulated."""
 
     array_bytes: int
     read: tuple[float, float]
@@ -70,7 +70,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A host beside its model."""
+    """Measured values of a host beside those of the simulation of its platform."""
 
     platform: str
     measured: str

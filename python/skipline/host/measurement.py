@@ -22,7 +22,7 @@ class _Part(BaseModel):
 
 
 class Processor(_Part):
-    """The processor as it calls itself."""
+    """The processor that was measured: its name, and whether the machine is virtual."""
 
     name: str
     virtual_machine: bool
@@ -38,7 +38,7 @@ class Pages(_Part):
 
 
 class Kernel(_Part):
-    """Shape of the pointer chase."""
+    """Shape of the pointer chase: lines of a pair, bytes of a page, pages of a window."""
 
     pair_lines: Bytes
     page_bytes: Bytes
@@ -46,7 +46,7 @@ class Kernel(_Part):
 
 
 class Chase(_Part):
-    """Latencies of a working set, one of each pass."""
+    """Load latencies of the chase over a working set in ns, one of each pass."""
 
     working_set_bytes: Bytes
     role: Role
@@ -54,7 +54,7 @@ class Chase(_Part):
 
 
 class Bandwidth(_Part):
-    """Streams over an array, one number of each pass."""
+    """Bandwidths of streams over an array in GB/s, one number of each pass."""
 
     array_bytes: Bytes
     read_gbytes_per_s: Values
@@ -63,7 +63,7 @@ class Bandwidth(_Part):
 
 
 class CoreToCore(_Part):
-    """Half of a line's round trip between two cores."""
+    """Half of a line's round trip between two cores in ns, one number of each pass."""
 
     latency_ns: Values
 

@@ -26,7 +26,7 @@ class Unread(_HostModel):
 
 
 class Cpu(_HostModel):
-    """The CPU's model."""
+    """The model of a CPU: vendor, numbers and name, as /proc/cpuinfo has them."""
 
     vendor: str
     family: int
@@ -63,7 +63,7 @@ class IoWays(_HostModel):
 
 
 class Link(_HostModel):
-    """A PCIe link and its transfer sizes."""
+    """The PCIe link of a device: lane speeds in GT/s, numbers of lanes, transfer sizes in bytes."""
 
     port_type: str
     speed_gts: float | None
@@ -75,7 +75,7 @@ class Link(_HostModel):
 
 
 class Rings(_HostModel):
-    """Descriptors of each queue, now and at most."""
+    """Sizes of an interface's rings: descriptors of each queue, at present and at most."""
 
     rx: int
     most_rx: int
@@ -84,7 +84,7 @@ class Rings(_HostModel):
 
 
 class Device(_HostModel):
-    """A NIC or SSD."""
+    """A NIC or storage controller below a port, with its link and its rings."""
 
     bdf: str
     kind: Literal["nic", "ssd", "storage", "bridge", "other"]
@@ -124,7 +124,7 @@ class Socket(_HostModel):
 
 
 class Status(_HostModel):
-    """Everything that could be read, and what could not."""
+    """The output of `status`: everything that could be read on a host, and what could not."""
 
     cpu: Cpu | None
     generation: Generation | None
@@ -137,7 +137,7 @@ class Status(_HostModel):
 
 
 class Change(_HostModel):
-    """A register with its old and new value."""
+    """A planned change of a control, like a register: its old and new value."""
 
     place: str
     old: Register | None
@@ -148,7 +148,7 @@ class Change(_HostModel):
 
 
 class Plan(_HostModel):
-    """The writes of a change."""
+    """The writes by which a command of the user is carried out, with warnings."""
 
     command: str
     changes: list[Change]
@@ -172,7 +172,7 @@ class Applied(_HostModel):
 
 
 class HitRates(_HostModel):
-    """Hit rates of device writes at a socket."""
+    """Hit rate of device writes at a socket: mean in percent, deviation in percentage points."""
 
     socket: int
     writes: int
@@ -193,7 +193,7 @@ class Verification(_HostModel):
 
 
 class Report(_HostModel):
-    """A plan and, where it was written, what became of it."""
+    """The output of a change: its plan and, if it was written, the outcome of each write."""
 
     plan: Plan
     applied: list[Applied] | None
@@ -219,14 +219,14 @@ class RestoreReport(_HostModel):
 
 
 class HitMiss(_HostModel):
-    """Lines of devices that were, and were not, in the LLC."""
+    """Numbers of lines that devices requested and that were, and were not, in the LLC."""
 
     hits: int
     misses: int
 
 
 class SocketSample(_HostModel):
-    """One socket in one window."""
+    """Counts and rates of one socket in one window: hits of devices, bytes of DRAM each second."""
 
     socket: int
     pcie_write: HitMiss | None
@@ -258,7 +258,7 @@ class PortSample(_HostModel):
 
 
 class EngineSample(_HostModel):
-    """One copy engine (DSA) in one window."""
+    """Rates of one copy engine (DSA) in one window: bytes and requests each second."""
 
     device: str
     node: int | None

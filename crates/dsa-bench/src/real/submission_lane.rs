@@ -53,13 +53,13 @@ pub struct SubmissionLane<'a> {
     pub flags: u32,
     /// The operations; those of one descriptor are next to each other.
     pub operations: &'a [OffloadOperation],
-    /// Operations of a descriptor.
+    /// Number of operations of a descriptor.
     pub batch: usize,
     /// The result of each operation; empty: results are not compared.
     pub expected: &'a [OffloadAnswer],
     ready: Vec<Option<Box<DescriptorInFlight>>>,
     under_way: VecDeque<(usize, Box<DescriptorInFlight>)>,
-    /// Submissions that the queue has refused.
+    /// Number of submissions that the queue has refused.
     pub retries: u64,
 }
 

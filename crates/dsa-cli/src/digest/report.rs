@@ -81,7 +81,7 @@ pub struct ConnectionReport {
     bytes: u64,
     header: DigestCounts,
     data: DigestCounts,
-    /// Bytes that the capture does not have.
+    /// Number of bytes that the capture does not have.
     pub lost_bytes: u64,
     /// Bytes that do not belong to any PDU that was found.
     pub skipped_bytes: u64,
@@ -250,7 +250,7 @@ fn counts_json(counts: &DigestCounts, missing: u64) -> Value {
 /// The report on a capture.
 #[derive(Default)]
 pub struct DigestReport {
-    /// The NVMe/TCP connections.
+    /// Reports on the NVMe/TCP connections.
     pub connections: Vec<ConnectionReport>,
     /// Number of other TCP connections.
     pub others: u64,
@@ -261,7 +261,7 @@ pub struct DigestReport {
 }
 
 impl DigestReport {
-    /// Counts a PDU.
+    /// Counts a PDU by the verdict on it.
     pub fn count(&mut self, verdict: &PduVerdict<PduOrigin>) {
         self.connections[verdict.tag.connection].count(verdict);
     }
@@ -300,7 +300,7 @@ impl DigestReport {
         Ok(())
     }
 
-    /// The report as JSON.
+    /// Formats the report as JSON.
     pub fn to_json(&self, statistics: &Statistics) -> Value {
         let why: serde_json::Map<String, Value> = reasons(statistics)
             .map(|(reason, count)| (reason.words().into(), count.into()))

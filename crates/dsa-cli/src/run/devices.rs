@@ -28,7 +28,7 @@ pub struct RunDevices {
 }
 
 impl RunDevices {
-    /// Devices without configuration.
+    /// Creates the devices of a run, without configuration.
     pub fn new(driver: Driver, registers: &'static RunRegisters) -> Self {
         registers.devices.store(units::narrow::fit(driver.devices().len()), Ordering::Release);
         for (device, own) in driver.devices().iter().zip(&registers.device) {
@@ -166,7 +166,7 @@ pub struct RunSupervisor {
 }
 
 impl RunSupervisor {
-    /// Ends the thread.
+    /// Ends the thread that takes care of ended processes and of errors.
     pub fn stop(self) {
         self.stop.store(true, Ordering::Release);
         self.thread.thread().unpark();

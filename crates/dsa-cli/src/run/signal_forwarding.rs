@@ -50,7 +50,7 @@ impl SignalCatcher {
 }
 
 impl SignalForwarding {
-    /// Ends the forwarding.
+    /// Ends the forwarding of signals.
     pub fn end(self) {
         self.handle.close();
         // A panic of the thread was printed already.

@@ -23,13 +23,13 @@ pub enum Mode {
 /// Configuration of a work queue.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueConfig {
-    /// Size in entries.
+    /// Size of the queue, in entries.
     pub size: u16,
-    /// Mode, dedicated or shared.
+    /// Mode of the queue, dedicated or shared.
     pub mode: Mode,
     /// Priority, 1 to 15: descriptors that engines take in a turn of the arbiter.
     pub priority: u8,
-    /// Limits of its descriptors.
+    /// Limits of the descriptors that the queue accepts.
     pub limits: QueueLimits,
     /// Whether its occupied entries are counted for this process alone.
     pub entries: EntryCounting,
@@ -192,11 +192,11 @@ impl QueueConfig {
 /// A limit of a queue that exceeds its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
-    /// Blocking on faults.
+    /// Blocking on faults, which the device does not support.
     BlockOnFault,
-    /// Size of batches.
+    /// Most descriptors of a batch.
     Batch,
-    /// Size of transfers.
+    /// Most bytes of a transfer.
     Transfer,
 }
 

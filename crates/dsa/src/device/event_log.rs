@@ -100,7 +100,7 @@ impl LoggedEvent {
         self.0[0] & MEMBER != 0
     }
 
-    /// The PASID of the descriptor.
+    /// PASID of the descriptor that the entry is about.
     #[must_use]
     pub fn pasid(&self) -> u32 {
         units::narrow::fit((self.0[0] & PASID) >> PASID_SHIFT)
@@ -147,7 +147,7 @@ pub struct EventLogPlace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("an event log has {LEAST_EVENTS} to {MOST_EVENTS} entries, not {asked}")]
 pub struct BadEventLog {
-    /// Entries of the ring.
+    /// Number of entries that the log should have.
     pub asked: usize,
 }
 

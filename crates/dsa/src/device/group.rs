@@ -34,7 +34,7 @@ pub(super) struct TakenDescriptor {
     pub queue: usize,
     pub descriptor: Descriptor,
     pub tag: Tag,
-    /// Its number in the order of its queue, from 0 on.
+    /// Number of the descriptor in the order of its queue, from 0 on.
     pub order: u64,
 }
 
@@ -156,7 +156,7 @@ impl EngineGroup {
         self.lock().queues[queue].set_enabled(enabled);
     }
 
-    /// Drops the entries of a queue. Returns their number.
+    /// Drops all entries of a queue. Returns the number of dropped entries.
     pub fn clear(&self, queue: usize) -> usize {
         let mut state = self.lock();
         let dropped = state.queues[queue].clear();
@@ -207,7 +207,7 @@ impl EngineGroup {
         self.arrived.notify_all();
     }
 
-    /// The number of one of its queues in the device.
+    /// Converts the number of a queue in the group to its number in the device.
     pub fn number_in_device(&self, queue: usize) -> usize {
         self.first_queue + queue
     }

@@ -36,7 +36,7 @@ impl Idle {
         self.asleep += 1;
     }
 
-    /// Whether no engine was called, so that an engine that sleeps goes on sleeping.
+    /// Whether no call is left to be answered: a sleeping engine that wakes up goes back to sleep.
     pub fn sleeps_on(&self) -> bool {
         self.called == 0
     }

@@ -113,7 +113,7 @@ impl Queue {
         self.uncount(1);
     }
 
-    /// Drops the entries. Returns their number.
+    /// Drops all entries of the queue. Returns the number of dropped entries.
     pub fn clear(&mut self) -> usize {
         let dropped = self.entries.len();
         self.entries.clear();

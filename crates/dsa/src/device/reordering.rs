@@ -23,18 +23,18 @@ impl DelayedDescriptors {
         self.0.iter().any(|(work, _)| work.queue == queue)
     }
 
-    /// Takes the first descriptor that has waited for all its others.
+    /// Takes the first delayed descriptor behind which enough others have gone.
     pub fn take_due(&mut self) -> Option<TakenDescriptor> {
         let due = self.0.iter().position(|(_, others)| *others == 0)?;
         self.0.remove(due).map(|(work, _)| work)
     }
 
-    /// Takes the first descriptor, if no other work exists.
+    /// Takes the first delayed descriptor, if no other work exists.
     pub fn take_first(&mut self) -> Option<TakenDescriptor> {
         self.0.pop_front().map(|(work, _)| work)
     }
 
-    /// Counts a descriptor that goes first.
+    /// Counts a descriptor that goes before the delayed ones.
     pub fn pass(&mut self) {
         for (_, others) in &mut self.0 {
             *others = others.saturating_sub(1);

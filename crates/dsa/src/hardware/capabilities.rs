@@ -6,37 +6,37 @@ use super::Opcode;
 
 /// Bits of GENCAP.
 pub mod gencap {
-    /// Descriptors may block on page faults.
+    /// Capability bit: descriptors may block on page faults.
     pub const BLOCK_ON_FAULT: u64 = 1 << 0;
-    /// Source and destination of a move may overlap.
+    /// Capability bit: source and destination of a move may overlap.
     pub const OVERLAP: u64 = 1 << 1;
-    /// Cache control of destination writes.
+    /// Capability bit: cache control of destination writes is supported.
     pub const CACHE_CONTROL: u64 = 1 << 2;
-    /// Cache control of flushes.
+    /// Capability bit: cache control of flushes is supported.
     pub const FLUSH_CONTROL: u64 = 1 << 3;
-    /// Durable writes.
+    /// Capability bit: durable writes are supported.
     pub const DURABLE: u64 = 1 << 5;
-    /// Strides of translation fetches.
+    /// Capability bit: strides of translation fetches are supported.
     pub const FETCH_STRIDE: u64 = 1 << 7;
-    /// Destination readback.
+    /// Capability bit: destination readback is supported.
     pub const READBACK: u64 = 1 << 8;
-    /// Readback addresses of drains.
+    /// Capability bit: readback addresses of drains are supported.
     pub const DRAIN_READBACK: u64 = 1 << 9;
-    /// Fills with patterns of 16 bytes.
+    /// Capability bit: fills with patterns of 16 bytes are supported.
     pub const FILL_16: u64 = 1 << 10;
-    /// CRCs of 64 bits.
+    /// Capability bit: CRCs of 64 bits are supported.
     pub const CRC_64: u64 = 1 << 11;
-    /// Fault information in records.
+    /// Capability bit: completion records have fault information.
     pub const FAULT_INFO: u64 = 1 << 12;
-    /// A batch can be continued behind a fault of its list.
+    /// Capability bit: a batch can be continued behind a fault of its list.
     pub const BATCH_CONTINUATION: u64 = 1 << 15;
-    /// Queues can be configured.
+    /// Capability bit: queues can be configured.
     pub const CONFIGURABLE: u64 = 1 << 31;
-    /// Batches of one descriptor.
+    /// Capability bit: batches of one descriptor are allowed.
     pub const BATCH_OF_ONE: u64 = 1 << 52;
     /// Lowest bit of the field for the size of event log entries: 0: no log, 1 to 3: 64, 128 and 256 bytes.
     pub const EVENT_LOG_SHIFT: u32 = 13;
-    /// A full event log drops entries instead of blocking.
+    /// Capability bit: a full event log drops entries instead of blocking.
     pub const EVENT_LOG_OVERFLOW: u64 = 1 << 32;
     /// Lowest bit of the field for the largest transfer, as a binary logarithm of bytes.
     pub const MOST_TRANSFER_SHIFT: u32 = 16;
@@ -46,40 +46,40 @@ pub mod gencap {
 
 /// Bits of WQCAP: features of queues.
 pub mod wqcap {
-    /// Shared queues.
+    /// Capability bit: queues can be shared.
     pub const SHARED: u64 = 1 << 48;
-    /// Dedicated queues.
+    /// Capability bit: queues can be dedicated.
     pub const DEDICATED: u64 = 1 << 49;
-    /// Address translation services can be switched off for a queue.
+    /// Capability bit: address translation services can be switched off for a queue.
     pub const ATS: u64 = 1 << 50;
-    /// Queues have priorities.
+    /// Capability bit: queues have priorities.
     pub const PRIORITY: u64 = 1 << 51;
-    /// Occupancy can be read.
+    /// Capability bit: the occupancy of a queue can be read.
     pub const OCCUPANCY: u64 = 1 << 52;
-    /// A queue can interrupt at an occupancy.
+    /// Capability bit: a queue can interrupt at an occupancy.
     pub const OCCUPANCY_INTERRUPT: u64 = 1 << 53;
-    /// A queue can be restricted to some operations.
+    /// Capability bit: a queue can be restricted to some operations.
     pub const OPERATIONS: u64 = 1 << 54;
-    /// Page requests can be switched off for a queue.
+    /// Capability bit: page requests can be switched off for a queue.
     pub const PRS: u64 = 1 << 55;
 }
 
 /// Bits of GRPCAP: features of groups.
 pub mod grpcap {
-    /// Read buffers can be reserved and limited.
+    /// Capability bit: read buffers can be reserved and limited.
     pub const BUFFER_CONTROL: u64 = 1 << 16;
-    /// One limit of read buffers for several groups.
+    /// Capability bit: several groups can have one limit of read buffers.
     pub const BUFFER_LIMIT: u64 = 1 << 17;
-    /// Descriptors and batches in progress can be limited.
+    /// Capability bit: descriptors and batches in progress can be limited.
     pub const PROGRESS_LIMIT: u64 = 1 << 18;
 }
 
 /// Capabilities of a device, as its registers show them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Version register: 0x100 or 0x200.
+    /// Value of the version register: 0x100 or 0x200.
     pub version: u32,
-    /// General capabilities.
+    /// General capabilities: the bits of [`gencap`] and other fields of GENCAP.
     pub gen_cap: u64,
     /// Operations of the device: bit n for opcode n.
     pub op_cap: u64,
@@ -97,7 +97,7 @@ pub struct Capabilities {
     pub queue_features: u64,
     /// Features of groups: the bits of [`grpcap`], without the counts in GRPCAP.
     pub group_features: u64,
-    /// DSACAP0 to DSACAP2 (version 3).
+    /// Values of the registers DSACAP0 to DSACAP2 (version 3).
     pub dsa_caps: [u64; 3],
 }
 
@@ -161,13 +161,13 @@ impl Capabilities {
         self.gen_cap >> gencap::EVENT_LOG_SHIFT & 3 != 0
     }
 
-    /// Largest transfer, in bytes.
+    /// Most bytes that a descriptor can transfer.
     #[must_use]
     pub fn most_transfer_bytes(&self) -> u64 {
         1 << (self.gen_cap >> gencap::MOST_TRANSFER_SHIFT & 0x1f)
     }
 
-    /// Largest batch, in descriptors.
+    /// Most descriptors that a batch can have.
     #[must_use]
     pub fn most_batch(&self) -> u32 {
         1 << (self.gen_cap >> gencap::MOST_BATCH_SHIFT & 0xf)

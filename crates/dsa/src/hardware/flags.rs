@@ -47,7 +47,7 @@ pub const CRC_SEED_IN_MEMORY: u32 = 1 << 16;
 pub const CRC_BYPASS_INVERSION: u32 = 1 << 17;
 /// CRC: data is not reflected.
 pub const CRC_BYPASS_REFLECTION: u32 = 1 << 18;
-/// CRC: 64 bits (GENCAP 11).
+/// CRC: the checksum has 64 bits (GENCAP 11).
 pub const CRC_64: u32 = 1 << 19;
 /// Translation fetch: the stride field is valid (GENCAP 7).
 pub const USE_STRIDE: u32 = 1 << 16;

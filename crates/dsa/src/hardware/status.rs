@@ -1,8 +1,8 @@
 //! Status codes [S 5.8], results, and operands of faults.
 
-/// Success.
+/// The operation succeeded.
 pub const SUCCESS: u8 = 0x01;
-/// Success, and the result was not the expected one.
+/// The operation succeeded, and the result was not the expected one.
 pub const FALSE_PREDICATE: u8 = 0x02;
 /// A page fault ended the operation, which is done in part.
 pub const PAGE_FAULT: u8 = 0x03;
@@ -30,7 +30,7 @@ pub const BAD_SIZE: u8 = 0x13;
 pub const BAD_COUNT: u8 = 0x14;
 /// The size of a delta record is too small or too large.
 pub const BAD_DELTA_SIZE: u8 = 0x15;
-/// Ranges overlap.
+/// Ranges of the descriptor overlap that may not.
 pub const OVERLAP: u8 = 0x16;
 /// The destinations of a dualcast differ in bits 11:0.
 pub const DUALCAST_ALIGNMENT: u8 = 0x17;

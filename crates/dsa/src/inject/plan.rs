@@ -36,14 +36,14 @@ use toml::{Table, Value};
 pub struct InjectionPlan {
     /// `seed`: seed of the random numbers. Another seed affects other descriptors.
     pub seed: u64,
-    /// `[page_faults]`: absent pages.
+    /// `[page_faults]`: descriptors that meet absent pages.
     pub page_faults: PageFaults,
     /// `[queue_full] rate`: share of submissions to which the queue appears full. An enqueue command is
     /// refused, a posted write is lost (0x53).
     pub queue_full_rate: f64,
-    /// `[hardware_errors]`: hardware errors.
+    /// `[hardware_errors]`: descriptors that end with a hardware error.
     pub hardware_errors: HardwareErrors,
-    /// `[delays]`: delayed descriptors.
+    /// `[delays]`: descriptors that engines execute after a delay.
     pub delays: Delays,
     /// `[reordering]`: descriptors that others overtake.
     pub reordering: Reordering,

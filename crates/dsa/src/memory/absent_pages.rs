@@ -7,7 +7,7 @@
 use super::PAGE_BYTES;
 use std::cell::{Cell, RefCell};
 
-/// Neighbouring pages.
+/// A range of neighbouring pages that are absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Absent {
     first: u64,

@@ -95,7 +95,7 @@ impl Guard {
     }
 }
 
-/// Blocks whose guards are computed side by side.
+/// Number of blocks whose guards are computed side by side.
 pub(super) const ABREAST: usize = 4;
 
 /// The multipliers that move a register of 128-bit lanes by `bits`: for its upper and its lower halves.

@@ -122,7 +122,7 @@ pub(super) fn engine_line(engine: &EngineSample) -> String {
     )
 }
 
-/// A window as text.
+/// Formats a window as text.
 pub(super) fn text(sample: &MonitorSample, unavailable: &[Unavailable]) -> String {
     let mut text = format!("window of {:.0} ms; — is not measurable here\n", sample.window_ms);
     text += &format!("  {:<10}", "");

@@ -51,13 +51,13 @@ pub struct Paint {
 }
 
 impl Paint {
-    /// Styles if standard output is a terminal and NO_COLOR is not set.
+    /// A value that adds styles if standard output is a terminal and NO_COLOR is not set.
     pub fn for_stdout() -> Self {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self { coloured: io::stdout().is_terminal() && !refused }
     }
 
-    /// Plain text.
+    /// A value that leaves all text plain.
     pub fn none() -> Self {
         Self { coloured: false }
     }
@@ -67,22 +67,22 @@ impl Paint {
         if self.coloured { format!("{mark}{style}{text}{mark}{style:#}") } else { text.to_string() }
     }
 
-    /// A heading, in bold.
+    /// Formats a heading, in bold.
     pub fn heading(self, text: impl Display) -> String {
         self.with(Style::new().bold(), text)
     }
 
-    /// A good state, in green.
+    /// Formats a good state, in green.
     pub fn good(self, text: impl Display) -> String {
         self.with(AnsiColor::Green.on_default(), text)
     }
 
-    /// A state that deserves attention, in yellow.
+    /// Formats a state that deserves attention, in yellow.
     pub fn warning(self, text: impl Display) -> String {
         self.with(AnsiColor::Yellow.on_default(), text)
     }
 
-    /// Secondary text, dimmed.
+    /// Formats secondary text, dimmed.
     pub fn quiet(self, text: impl Display) -> String {
         self.with(Style::new().dimmed(), text)
     }

@@ -45,7 +45,7 @@ struct DiffersBy {
 }
 
 impl TableOrigin {
-    /// The name for messages.
+    /// Name of the table's origin, for messages.
     pub fn name(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
@@ -89,7 +89,7 @@ impl ComparisonReport {
         }
     }
 
-    /// The verdict in a word.
+    /// Verdict of the comparison in a word.
     pub fn word(&self) -> &'static str {
         match self.agrees {
             Some(true) => "agrees",
@@ -98,7 +98,7 @@ impl ComparisonReport {
         }
     }
 
-    /// The lines of the report.
+    /// Formats the lines of the report.
     pub fn text(&self, report: &SlicesReport, paint: Paint) -> String {
         let mut text = line("table", &self.table.name());
         text += &line("questions", &report.questions.to_string());

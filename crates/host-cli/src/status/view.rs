@@ -11,7 +11,7 @@ use crate::output::{Paint, bytes, wrapped};
 /// Columns of the widest line of running text.
 pub(super) const WIDTH: usize = 100;
 
-/// The whole screen.
+/// Formats the whole screen of a machine's status.
 pub fn screen(status: &HostStatus, paint: Paint) -> String {
     let mut lines = head(status, paint);
     for socket in &status.sockets {

@@ -23,7 +23,7 @@ const CAPACITY_STEPS: i32 = 32;
 /// The levels of a curve of latencies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Curve {
-    /// Latencies of L1D, L2, LLC and memory.
+    /// Latencies of L1D, L2, LLC and memory, in ns.
     pub latency_ns: [f64; 4],
     /// Largest working sets of which L1D, L2 and LLC, with the levels before them, contain all lines.
     pub edge_bytes: [f64; 3],
@@ -63,7 +63,7 @@ pub enum Victims {
 pub struct FittedLastLevel {
     /// Working set in bytes at which the last level, with the levels before it, is full.
     pub edge_bytes: f64,
-    /// Victim choice.
+    /// Choice of victims of the last level.
     pub victims: Victims,
 }
 

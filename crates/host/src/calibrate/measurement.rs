@@ -36,7 +36,7 @@ pub struct ChaseKernel {
 pub struct WorkingSetPages {
     /// Kind of pages, as the system reports it.
     pub obtained: PagesObtained,
-    /// Load latency of a chase through L1D over neighbouring lines.
+    /// Load latency of a chase through L1D over neighbouring lines, in ns.
     pub dense_ns: f64,
     /// Load latency of a chase through L1D with a page for each line: more pages than an L1 TLB has
     /// entries for small pages.
@@ -62,11 +62,11 @@ pub struct Chase {
 pub struct Bandwidth {
     /// Bytes of the array.
     pub array_bytes: u64,
-    /// Bandwidth of reading.
+    /// Bandwidth of reading the array in each pass.
     pub read_gbytes_per_s: Vec<f64>,
-    /// Bandwidth of writing.
+    /// Bandwidth of writing the array in each pass.
     pub write_gbytes_per_s: Vec<f64>,
-    /// Bandwidth of copying: bytes read plus bytes written.
+    /// Bandwidth of copying in each pass: bytes read plus bytes written.
     pub copy_gbytes_per_s: Vec<f64>,
 }
 
@@ -84,11 +84,11 @@ pub struct CoreToCore {
 /// All measured values of a host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// Version of this format.
+    /// Version of the format of the measurement's file.
     pub format: u32,
     /// Begin of the measurement, in seconds since 1970.
     pub measured_at_unix_s: u64,
-    /// Duration of the measurement.
+    /// Duration of the measurement, in seconds.
     pub duration_s: f64,
     /// Number of complete passes over all sizes.
     pub passes: u32,
@@ -96,7 +96,7 @@ pub struct Measurement {
     pub processor: Processor,
     /// Logical CPU that measured.
     pub cpu: u32,
-    /// Clock of the core in each pass.
+    /// Clock of the core in each pass, in GHz.
     pub core_ghz: Vec<f64>,
     /// Pages behind the working sets.
     pub pages: WorkingSetPages,
@@ -153,7 +153,7 @@ impl Measurement {
         if all_good { Ok(read) } else { Err(damaged("a number is missing or not above 0".into())) }
     }
 
-    /// The measurement as JSON.
+    /// Formats the measurement as JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
         // Plain numbers and texts: JSON can represent all of them.

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 /// 0x8000001D (AMD).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedCache {
-    /// Level, 1 to 3.
+    /// Level of the cache, 1 to 3.
     pub level: u32,
-    /// Size in bytes.
+    /// Size of the cache, in bytes.
     pub size_bytes: u64,
     /// Number of ways; `None` if not reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,19 +25,19 @@ pub struct ReportedCache {
 /// The processor, as kernel and CPUID describe it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Processor {
-    /// Vendor, like `GenuineIntel`.
+    /// Vendor of the processor, like `GenuineIntel`.
     pub vendor: String,
-    /// CPUID's display family.
+    /// Display family of the processor, as CPUID gives it.
     pub family: u32,
-    /// CPUID's display model.
+    /// Display model of the processor, as CPUID gives it.
     pub model: u32,
-    /// Stepping.
+    /// Stepping of the processor, as CPUID gives it.
     pub stepping: u32,
-    /// Model name.
+    /// Name of the processor's model.
     pub name: String,
     /// Whether this is a virtual machine (CPUID's hypervisor bit).
     pub virtual_machine: bool,
-    /// Cores of the first processor's socket.
+    /// Number of cores of the first processor's socket.
     pub socket_cores: u32,
     /// Data and unified caches, smallest first.
     pub caches: Vec<ReportedCache>,

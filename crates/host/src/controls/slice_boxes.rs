@@ -15,7 +15,7 @@ const SELECT_BITS: u64 = 0xffff_ffff;
 const EXTENDED_UMASK: u64 = 0x3ff_ffff << 32;
 /// Counters of a box, whose event selects lie one after the other.
 const COUNTERS: u32 = 4;
-/// Bits of a counter.
+/// Number of bits of a counter.
 pub(crate) const COUNTER_BITS: u32 = 48;
 
 #[derive(Deserialize)]
@@ -41,7 +41,7 @@ pub struct BoxUnit {
     pub fields: BTreeMap<String, u64>,
     /// Addresses and values of the registers.
     pub registers: BoxRegisters,
-    /// Source of these facts.
+    /// Source of the facts about the unit.
     pub source: String,
     /// Which of the registers were compared with the kernel's source.
     pub checked: String,

@@ -45,11 +45,11 @@ pub struct Generation {
     pub name: String,
     /// Vendor as /proc/cpuinfo has it, like `GenuineIntel`.
     pub vendor: String,
-    /// CPUID's display family.
+    /// Display family of the CPUs, as CPUID gives it.
     pub family: u32,
-    /// First and last display model.
+    /// First and last display model of the CPUs.
     pub models: [u32; 2],
-    /// First and last stepping.
+    /// First and last stepping of the CPUs.
     #[serde(default = "any_stepping")]
     pub steppings: [u32; 2],
     /// Substrings of the model names of its servers: desktop CPUs may have the same model number. Empty
@@ -75,7 +75,7 @@ pub struct Generation {
     pub writes_go_to: WriteDestination,
     /// Description of the path of I/O data, for messages.
     pub io_path: String,
-    /// Source of these facts.
+    /// Source of the facts about the generation.
     pub source: String,
 }
 
@@ -127,9 +127,9 @@ impl Generation {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteDestination {
-    /// The last-level cache.
+    /// Writes go to the last-level cache.
     Llc,
-    /// Memory.
+    /// Writes go to memory.
     Memory,
     /// The last-level cache for writes with a steering tag (TPH), memory for others.
     Steered,
@@ -193,7 +193,7 @@ impl MaskShape {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct WaysRegister {
-    /// MSR address.
+    /// MSR address of the register.
     pub msr: u32,
     /// Number of top ways that are set after power-on; every mask includes them.
     pub default_ways: u32,
@@ -201,11 +201,11 @@ pub struct WaysRegister {
     pub masks: MaskShape,
     /// Source of the trials.
     pub masks_source: String,
-    /// Result of published measurements.
+    /// Result of published measurements of the register.
     pub proof: Proof,
-    /// Kind of source by which it is known.
+    /// Kind of source by which the register is known.
     pub known_by: SourceKind,
-    /// Source of these facts.
+    /// Source of the facts about the register.
     pub source: String,
 }
 
@@ -225,13 +225,13 @@ pub struct PortSwitch {
     pub tph_disable_bit: u32,
     /// Device IDs (vendor 8086) of the root ports that are known to have the switch.
     pub devices: Vec<u16>,
-    /// Result of published measurements.
+    /// Result of published measurements of the switch.
     pub proof: Proof,
-    /// Kind of source by which it is known.
+    /// Kind of source by which the switch is known.
     pub known_by: SourceKind,
     /// Source for the bits that make "DDIO off".
     pub off_source: String,
-    /// Source of these facts.
+    /// Source of the facts about the switch.
     pub source: String,
 }
 

@@ -16,7 +16,7 @@ const PARTS: u8 = 4;
 /// A device behind a port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PortDevice {
-    /// PCI address.
+    /// PCI address of the device.
     pub bdf: Bdf,
     /// Names of the device's interfaces, controllers or disks.
     pub names: Vec<String>,

@@ -26,7 +26,7 @@ const TRIAL: Duration = Duration::from_millis(1);
 pub struct EngineSample {
     /// The device, like `dsa0`.
     pub device: String,
-    /// NUMA node; `None` if the driver does not report it.
+    /// NUMA node of the device; `None` if the driver does not report it.
     pub node: Option<u32>,
     /// Bytes read by the engine, each second.
     pub inbound_bytes_per_s: f64,

@@ -14,9 +14,9 @@ use crate::uncore::{Count, Role, Window};
 /// Hits and misses of one kind of device request, counted at the same times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HitMiss {
-    /// Requests whose line was in the LLC.
+    /// Number of requests whose line was in the LLC.
     pub hits: u64,
-    /// Requests whose line was not in the LLC.
+    /// Number of requests whose line was not in the LLC.
     pub misses: u64,
 }
 
@@ -32,7 +32,7 @@ impl HitMiss {
 /// Counts and rates of a socket in a window. A metric that cannot be counted is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SocketSample {
-    /// The socket.
+    /// Socket that was sampled.
     pub socket: PackageId,
     /// Full-line writes of devices, in lines.
     pub pcie_write: Option<HitMiss>,
@@ -51,7 +51,7 @@ pub struct SocketSample {
 /// Bandwidth of a PCIe port (a part of an I/O stack) in a window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PciePortSample {
-    /// The socket.
+    /// Socket to which the port belongs.
     pub socket: PackageId,
     /// Number of the I/O stack.
     pub stack: u32,
@@ -87,11 +87,11 @@ pub struct MonitorSample {
     pub time_unix_s: f64,
     /// Time in milliseconds in which the counters were enabled.
     pub window_ms: f64,
-    /// Sockets.
+    /// Samples of the sockets.
     pub sockets: Vec<SocketSample>,
-    /// PCIe ports; empty if I/O stacks cannot be counted.
+    /// Samples of the PCIe ports; empty if I/O stacks cannot be counted.
     pub ports: Vec<PciePortSample>,
-    /// Copy engines (DSA); empty if they cannot be counted.
+    /// Samples of the copy engines (DSA); empty if they cannot be counted.
     pub engines: Vec<EngineSample>,
     /// Occupancy of control groups and their monitoring groups; empty without monitoring.
     pub occupancy: Vec<Occupancy>,

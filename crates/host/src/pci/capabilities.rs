@@ -31,9 +31,9 @@ const DESIGNATED_VENDOR_SPECIFIC: u16 = 0x23;
 /// A capability: a range of configuration space whose meaning the specification defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capability {
-    /// Offset of its first byte.
+    /// Offset of the capability's first byte.
     pub offset: u16,
-    /// Upper bound of its length in bytes.
+    /// Upper bound of the capability's length in bytes.
     pub bytes: u16,
     /// Capability ID, as the specification numbers it; 0 for the header of the function.
     pub id: u16,

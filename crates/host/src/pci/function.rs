@@ -30,17 +30,17 @@ pub enum FunctionKind {
 /// A PCI function, as any user may read it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PciFunction {
-    /// PCI address.
+    /// PCI address of the function.
     pub bdf: Bdf,
-    /// Kind, by class code.
+    /// Kind of the function, by class code.
     pub kind: FunctionKind,
-    /// Vendor ID.
+    /// Vendor ID of the function.
     pub vendor: u16,
-    /// Device ID.
+    /// Device ID of the function.
     pub device: u16,
     /// Secondary and subordinate bus (first and last bus below it); `None` if it is not a bridge.
     pub buses_below: Option<(u8, u8)>,
-    /// NUMA node; `None` if the firmware does not name one.
+    /// NUMA node of the function; `None` if the firmware does not name one.
     pub node: Option<u32>,
 }
 

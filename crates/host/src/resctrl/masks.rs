@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct MaskLine {
     /// The resource, like `L3`; empty if the file has only one.
     pub resource: String,
-    /// Pairs of domain and mask.
+    /// Pairs of domain (cache) and mask.
     #[serde(serialize_with = "crate::hex::by_domain")]
     pub masks: Vec<(u32, u64)>,
     /// Number of digits to which the kernel pads masks.

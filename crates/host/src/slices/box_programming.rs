@@ -18,7 +18,7 @@ const COMMAND: &str = "slices map";
 /// Registers to write so that boxes count look-ups, and the addresses of their counters.
 #[derive(Clone, Debug)]
 pub struct BoxPlan {
-    /// Registers with old and new value.
+    /// Plan of the registers to write, with old and new value.
     pub plan: TunePlan,
     /// Address of the counter of each box.
     pub counters: Vec<u32>,

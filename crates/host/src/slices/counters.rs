@@ -15,13 +15,13 @@ use units::narrow::fit;
 /// The socket whose slices are examined, and the processor that accesses lines.
 #[derive(Clone, Debug)]
 pub struct SliceMachine {
-    /// The CPU model.
+    /// CPU model of the machine.
     pub model: CpuModel,
     /// CPU generation; `None` if it is not in the table.
     pub generation: Option<Generation>,
-    /// The socket.
+    /// Socket whose slices are counted.
     pub socket: CpuSocket,
-    /// The processor that accesses lines.
+    /// Processor that accesses the lines.
     pub cpu: CpuId,
     /// The boxes of the slices; `None` if they are not known.
     pub unit: Option<BoxUnit>,

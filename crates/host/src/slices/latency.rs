@@ -22,15 +22,15 @@ pub struct LatencyPlan {
 /// Latency of loads from one processor to one slice, in cycles of the time stamp counter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CoreToSliceLatency {
-    /// The processor.
+    /// Processor that loaded the lines.
     pub cpu: CpuId,
-    /// The slice.
+    /// Slice whose lines were loaded.
     pub slice: u16,
-    /// Median of the loads.
+    /// Median latency of the loads, in cycles.
     pub cycles: f64,
-    /// Lower quartile.
+    /// Lower quartile of the loads' latencies, in cycles.
     pub low_cycles: f64,
-    /// Upper quartile.
+    /// Upper quartile of the loads' latencies, in cycles.
     pub high_cycles: f64,
 }
 

@@ -62,7 +62,7 @@ pub(super) fn nearest(centres: &[Vec<f64>], line: &[f64]) -> Option<(usize, f64)
     distances.min_by(|(_, one), (_, other)| one.total_cmp(other))
 }
 
-/// Euclidean distance.
+/// Euclidean distance of two lines, by their latencies.
 pub(super) fn distance(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| (one - other).powi(2)).sum::<f64>().sqrt()
 }

@@ -20,7 +20,7 @@ const TRIAL: Duration = Duration::from_millis(1);
 /// A backend of controls, and the result of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Backend {
-    /// Name, like "registers".
+    /// Name of the backend, like "registers".
     pub name: &'static str,
     /// Whether the backend works here.
     pub works: bool,

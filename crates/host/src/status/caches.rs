@@ -11,7 +11,7 @@ use crate::unavailable::Unavailable;
 /// A control group, and the ways that it shares with I/O.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupStatus {
-    /// The group.
+    /// Control group, as resctrl reports it.
     #[serde(flatten)]
     pub group: ControlGroup,
     /// Pairs of domain (cache) and mask of the ways that the group shares with I/O, without empty masks.
@@ -24,7 +24,7 @@ pub struct GroupStatus {
 pub struct CacheStatus {
     /// Resources of the last-level cache.
     pub resources: Vec<CacheResource>,
-    /// Control groups.
+    /// Control groups, with the ways that they share with I/O.
     pub groups: Vec<GroupStatus>,
 }
 

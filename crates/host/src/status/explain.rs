@@ -10,7 +10,7 @@ use crate::resctrl::IoAlloc;
 /// A frequent question and its answer for this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
-    /// The question.
+    /// Question, as it is shown to the user.
     pub question: &'static str,
     /// The answer for this machine.
     pub answer: String,

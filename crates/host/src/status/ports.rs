@@ -31,20 +31,20 @@ pub enum DdioState {
 pub struct PortStatus {
     /// Address of the root port; `None` for the root complex.
     pub port: Option<Bdf>,
-    /// NUMA node; `None` if the firmware does not name one.
+    /// NUMA node of the port; `None` if the firmware does not name one.
     pub node: Option<u32>,
-    /// State of its DDIO switch; `None` if the port is not known to have one.
+    /// State of the port's DDIO switch; `None` if the port is not known to have one.
     pub ddio: Option<DdioState>,
     /// Result of published measurements of the switch on this generation.
     pub ddio_proof: Option<Proof>,
-    /// NICs and storage controllers below it.
+    /// NICs and storage controllers below the port.
     pub devices: Vec<DeviceStatus>,
 }
 
 /// A NIC or storage controller.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeviceStatus {
-    /// PCI address.
+    /// PCI address of the device.
     pub bdf: Bdf,
     /// Kind of the device.
     pub kind: FunctionKind,
@@ -52,11 +52,11 @@ pub struct DeviceStatus {
     pub id: String,
     /// Name of the driver; `None` if no driver is bound.
     pub driver: Option<String>,
-    /// Names of the interfaces, controllers or disks.
+    /// Names of the device's interfaces, controllers or disks.
     pub names: Vec<String>,
     /// Bridges between the device and its root port, nearest first.
     pub through: Vec<Bdf>,
-    /// PCIe link and transfer sizes; `None` if they cannot be read.
+    /// PCIe link of the device, with transfer sizes; `None` if they cannot be read.
     pub link: Option<LinkStatus>,
     /// Pairs of interface and sizes of its descriptor rings.
     pub rings: Vec<(String, Rings)>,

@@ -32,22 +32,22 @@ pub struct IoWays {
 pub struct HugePageCounts {
     /// Size of a page in KiB.
     pub size_kib: u64,
-    /// Number of pages.
+    /// Number of huge pages of this size.
     pub pages: u64,
-    /// Number of free pages.
+    /// Number of free huge pages of this size.
     pub free: u64,
 }
 
 /// Status of one socket.
 #[derive(Clone, Debug, Serialize)]
 pub struct SocketStatus {
-    /// Number of the package.
+    /// Number of the socket's package.
     pub id: PackageId,
-    /// Online logical CPUs.
+    /// Online logical CPUs of the socket.
     pub cpus: Vec<CpuId>,
-    /// Number of cores.
+    /// Number of cores of the socket.
     pub cores: usize,
-    /// Last-level caches.
+    /// Last-level caches of the socket.
     pub caches: Vec<LastLevelCache>,
     /// Number of slices of the last-level cache; `None` if the kernel lists no boxes.
     pub slices: Option<usize>,

@@ -63,14 +63,14 @@ impl ChangeOutcome {
 /// A change of a plan, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AppliedChange {
-    /// The control.
+    /// Control that the change concerns.
     pub target: ControlTarget,
     /// Name of the control in messages.
     pub place: String,
-    /// Value before the change.
+    /// Value of the control before the change.
     #[serde(serialize_with = "crate::hex::value")]
     pub old: u64,
-    /// Requested value.
+    /// Value that was requested for the control.
     #[serde(serialize_with = "crate::hex::value")]
     pub asked: u64,
     /// Outcome of the change.

@@ -42,17 +42,17 @@ type NumberedRecord = (usize, ChangeRecord);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeRecord {
-    /// Seconds since 1970.
+    /// Time of the change, in seconds since 1970.
     pub time_unix_s: u64,
     /// The kernel's identifier of the boot in which the change was made.
     pub boot_id: String,
-    /// Command of the user.
+    /// Command of the user that made the change.
     pub command: String,
-    /// The control.
+    /// Control that the change concerns.
     pub target: ControlTarget,
-    /// Value before the change.
+    /// Value of the control before the change.
     pub old: u64,
-    /// Requested value.
+    /// Value that was requested for the control.
     pub asked: u64,
     /// Mask of the bits that the change may touch; all bits in journals of earlier versions.
     #[serde(default = "all_bits")]

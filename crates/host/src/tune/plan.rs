@@ -21,14 +21,14 @@ pub use cache::IoAllocRequest;
 /// A control with its old and new value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PlannedChange {
-    /// The control.
+    /// Control that is to be changed.
     pub target: ControlTarget,
     /// Name of the control in messages.
     pub place: String,
     /// Current value; `None` if it cannot be read before an earlier change of the plan.
     #[serde(serialize_with = "crate::hex::optional_value")]
     pub old: Option<u64>,
-    /// Requested value.
+    /// Value that is requested for the control.
     #[serde(serialize_with = "crate::hex::value")]
     pub asked: u64,
     /// Mask of the bits that the change may touch.
@@ -46,7 +46,7 @@ pub struct PlannedChange {
 /// Changes of controls that carry out a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TunePlan {
-    /// Command of the user.
+    /// Command of the user that the plan carries out.
     pub command: String,
     /// The changes, in the order in which they are written.
     pub changes: Vec<PlannedChange>,
@@ -61,7 +61,7 @@ pub struct TunePlan {
 pub struct OmittedControl {
     /// Name of the control in messages.
     pub place: String,
-    /// The reason.
+    /// Reason why the control cannot be reached.
     pub reason: String,
 }
 

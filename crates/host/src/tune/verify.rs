@@ -26,13 +26,13 @@ const STANDARD_ERRORS: f64 = 4.0;
 /// Hit rates of device writes at one socket.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HitRates {
-    /// The socket.
+    /// Socket at which the writes were counted.
     pub socket: PackageId,
-    /// Full-line writes in all windows.
+    /// Number of full-line writes in all windows.
     pub writes: u64,
-    /// Mean over the windows, in percent.
+    /// Mean hit rate over the windows, in percent.
     pub mean_percent: f64,
-    /// Standard deviation of one window, in percentage points.
+    /// Standard deviation of the hit rate in one window, in percentage points.
     pub sd_points: f64,
 }
 

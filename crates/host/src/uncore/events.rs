@@ -40,9 +40,9 @@ pub struct EventMetric {
     pub name: String,
     /// The unit, without the number of a box.
     pub unit: String,
-    /// Bytes that one count stands for.
+    /// Number of bytes that one count stands for.
     pub bytes: u64,
-    /// The events.
+    /// Events by which the metric is counted.
     pub events: Vec<TableEvent>,
     /// Source of the encoding.
     pub source: String,

@@ -9,11 +9,11 @@ use units::narrow::fit;
 /// perf's configuration words of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventWords {
-    /// First word (`config`).
+    /// First configuration word (`config`).
     pub config: u64,
-    /// Second word (`config1`).
+    /// Second configuration word (`config1`).
     pub config1: u64,
-    /// Third word (`config2`).
+    /// Third configuration word (`config2`).
     pub config2: u64,
 }
 

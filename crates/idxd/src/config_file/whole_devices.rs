@@ -34,7 +34,7 @@ impl fmt::Display for AdjustedValue {
 pub struct AcceptedConfig {
     /// The whole configuration of each device that the file names, without the refused values.
     pub configuration: SavedConfig,
-    /// The refused values.
+    /// Values of the file that are refused.
     pub refusals: Vec<ApplyError>,
     /// The values that the devices change.
     pub changed: Vec<AdjustedValue>,

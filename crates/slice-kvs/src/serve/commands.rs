@@ -205,7 +205,7 @@ fn mget(
     AfterCommand::GoOn
 }
 
-/// Replies OK.
+/// Appends the reply OK to the output.
 pub fn reply_ok(out: &mut Vec<u8>) -> AfterCommand {
     reply::simple(out, "OK");
     AfterCommand::GoOn

@@ -19,11 +19,11 @@ pub(super) struct KeyEntry {
 /// Numbers of look-ups by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct LookUps {
-    /// Keys found in hot lines.
+    /// Number of look-ups that found the key in hot lines.
     pub hot: u64,
-    /// Keys found in cold lines.
+    /// Number of look-ups that found the key in cold lines.
     pub cold: u64,
-    /// Keys not found.
+    /// Number of look-ups that did not find the key.
     pub missed: u64,
 }
 

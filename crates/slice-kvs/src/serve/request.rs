@@ -12,7 +12,7 @@ pub const MOST_BULK_BYTES: usize = 1 << 20;
 /// Most arguments of a request.
 pub const MOST_ARGUMENTS: usize = 1 << 20;
 
-/// Longest request, all arguments together.
+/// Most bytes of a request, all arguments together.
 pub const MOST_REQUEST_BYTES: usize = 16 << 20;
 
 /// Longest inline command, and longest line that states a length.

@@ -5,7 +5,7 @@ use super::lines::Full;
 use super::reply;
 use super::request::RequestArguments;
 
-/// Longest key in bytes.
+/// Most bytes of a key.
 pub const MOST_KEY_BYTES: usize = 4096;
 
 /// Options of SET.

@@ -28,7 +28,7 @@ impl Cluster {
         self.nodes.len() > 1
     }
 
-    /// First and last slot of a node.
+    /// Returns the first and last slot of a node.
     pub fn slots_of(&self, node: usize) -> (u16, u16) {
         (self.first_slot(node), self.first_slot(node + 1) - 1)
     }

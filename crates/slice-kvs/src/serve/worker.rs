@@ -26,7 +26,7 @@ pub struct Worker<'a, 'm> {
     pub stop: &'a AtomicBool,
     /// Most clients at the same time; further ones are refused.
     pub most_clients: usize,
-    /// Commands between two rankings.
+    /// Number of commands between two rankings.
     pub rank_every: u64,
 }
 

@@ -7,7 +7,7 @@ use units::LINE_BYTES;
 /// often than others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DifferencePattern {
-    /// The address bits.
+    /// Numbers of the address bits, one or two.
     pub bits: Vec<u32>,
     /// Share of differing addresses among those with odd parity of the bits, from 0 to 1.
     pub share_odd: f64,

@@ -65,7 +65,7 @@ impl FreeLists {
         (size_of_val(&self.stacks[..]) + size_of_val(&self.ids[..])) as u64
     }
 
-    /// Number of lists.
+    /// Number of free lists.
     pub fn lists(&self) -> usize {
         self.stacks.len()
     }

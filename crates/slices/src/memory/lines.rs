@@ -17,10 +17,10 @@ use std::iter::repeat_n;
 use units::narrow::{fit, usize_from};
 use units::{LINE_BYTES, SliceId};
 
-/// An allocated line.
+/// An allocated line: its virtual address, its slice and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllocatedLine {
-    /// Virtual address of its first byte.
+    /// Virtual address of the line's first byte.
     pub virtual_address: u64,
     /// Slice of the line; `None` if the allocator does not know slices.
     pub slice: Option<SliceId>,

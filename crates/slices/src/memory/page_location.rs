@@ -10,7 +10,7 @@ use units::LINE_BYTES;
 /// A huge page in virtual memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VirtualPage {
-    /// Virtual address of its first byte.
+    /// Virtual address of the page's first byte.
     pub start: u64,
     /// Size of the page.
     pub size: HugePageSize,
@@ -27,7 +27,7 @@ impl VirtualPage {
 /// A huge page with its virtual and its physical address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MappedPage {
-    /// Virtual address of its first byte.
+    /// Virtual address of the page's first byte.
     pub virtual_start: u64,
     /// Size and physical address of the page.
     pub page: HugePage,

@@ -18,7 +18,7 @@ pub struct PagesUnavailable {
     pub free: String,
     /// The node for the message (" on node 1"); empty if none was requested.
     pub of_node: String,
-    /// The kernel's error.
+    /// Answer of the kernel to the request for pages.
     pub answer: KernelAnswer,
     folder: String,
 }

@@ -10,9 +10,9 @@ use units::narrow::fit;
 
 /// Counts of a hold-out that a table has passed.
 pub(super) struct HoldOut {
-    /// Addresses that were compared.
+    /// Number of addresses that were compared.
     pub(super) addresses: u64,
-    /// Addresses of these that were drawn at random.
+    /// Number of these addresses that were drawn at random.
     pub(super) random_addresses: u32,
     /// Random addresses whose first answer contradicted the table.
     pub(super) asked_again: u64,

@@ -25,7 +25,7 @@ const STEPS: f64 = 4.0;
 /// A bound on the share of wrong answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NoiseBound {
-    /// Measured share.
+    /// Share of wrong answers that was measured.
     pub(super) share: f64,
     /// Share that decisions allow for, with a margin for addresses that are noisier than others.
     pub(super) allowed: f64,
@@ -86,7 +86,7 @@ impl NoiseBound {
         (1.0 / self.step_error).ln() / (f64::from(sampled) * (1.0 - self.allowed))
     }
 
-    /// The refusal for this many wrong answers.
+    /// Returns the refusal for this many wrong answers.
     pub(super) fn too_noisy(&self, wrong: u64, answers: u64) -> NotEnoughEvidence {
         let share = wrong as f64 / answers as f64;
         NotEnoughEvidence::TooNoisy { share, bound: share, limit: self.allowed }

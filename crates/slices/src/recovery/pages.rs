@@ -25,10 +25,10 @@ impl HugePageSize {
     }
 }
 
-/// A huge page.
+/// A huge page, by its physical address and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HugePage {
-    /// Physical address of its first byte.
+    /// Physical address of the page's first byte.
     pub start: u64,
     /// Size of the page.
     pub size: HugePageSize,
@@ -102,7 +102,7 @@ impl Pages {
         self.0[0]
     }
 
-    /// All other pages.
+    /// All pages but the reference page.
     pub(super) fn others(&self) -> &[HugePage] {
         &self.0[1..]
     }
@@ -111,7 +111,7 @@ impl Pages {
         fit(self.0.len())
     }
 
-    /// The start of a random line of a random page.
+    /// Returns the physical address of a random line of a random page.
     pub(super) fn random_line(&self, random: &mut impl RngCore) -> u64 {
         let page = self.0[random.next_u32() as usize % self.0.len()];
         page.start | (random.next_u64() & ((1 << page.size.bits()) - 1)) >> LINE_BIT << LINE_BIT

@@ -42,7 +42,7 @@ impl AnswerTally {
         }
     }
 
-    /// The most frequent answer.
+    /// Returns the most frequent answer: the number of a slice.
     pub(super) fn leader(&self) -> u16 {
         self.0[0].0
     }

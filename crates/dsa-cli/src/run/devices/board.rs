@@ -30,7 +30,7 @@ pub struct User {
 }
 
 impl RegisterBoard {
-    /// Registers without clients.
+    /// Creates a board of the registers, without clients.
     pub fn new(registers: &'static RunRegisters) -> Self {
         Self {
             registers,

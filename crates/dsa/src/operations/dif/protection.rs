@@ -103,7 +103,7 @@ impl Tags {
         }
     }
 
-    /// The tags of the block behind.
+    /// Returns the tags of the next block.
     pub fn next(self) -> Self {
         Self {
             reference: self.reference.wrapping_add(u32::from(self.reference_increments)),
