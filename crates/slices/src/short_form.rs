@@ -19,7 +19,7 @@ use units::{LineAddr, SliceId};
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct ShortForm {
-    /// Limit of the addresses that are covered: all of them are below.
+    /// Addresses below this one are covered.
     pub limit: u64,
     /// Mask of address bits: other addresses are covered if these bits equal [`Self::fixed`].
     pub compared: u64,
