@@ -76,7 +76,7 @@ impl AddressMap {
         self.set_function
     }
 
-    /// Slices of the socket.
+    /// Number of slices of the socket.
     #[must_use]
     pub fn slices(&self) -> u32 {
         self.slices
@@ -168,7 +168,7 @@ impl AddressMap {
         SliceId(fit(set.0 >> self.sets_per_slice.trailing_zeros()))
     }
 
-    /// Sets over all slices.
+    /// Number of sets of all slices together.
     #[must_use]
     pub fn total_sets(&self) -> u32 {
         self.slices * self.sets_per_slice

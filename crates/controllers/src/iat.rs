@@ -11,7 +11,7 @@ use crate::{PeriodCounters, WayController, Ways};
 /// Parameters of [`Iat`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct IatConfig {
-    /// Ways of the LLC.
+    /// Number of ways of the LLC.
     pub llc_ways: u32,
     /// Fewest and most ways for devices.
     pub bounds: (u32, u32),

@@ -12,8 +12,8 @@ pub struct TenantClaim {
     pub ways: u32,
     /// Whether it may share ways with devices before others have to.
     pub best_effort: bool,
-    /// Accesses of the tenant to the LLC in the last period: of two tenants alike, the one with fewer shares
-    /// ways with devices first.
+    /// Number of accesses of the tenant to the LLC in the last period: of two tenants alike, the
+    /// one with fewer shares ways with devices first.
     pub references: u64,
 }
 

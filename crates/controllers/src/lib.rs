@@ -20,9 +20,9 @@ use units::WayMask;
 pub struct PeriodCounters {
     /// Length of the period in seconds.
     pub period_s: f64,
-    /// Lines that devices wrote and that were in the LLC.
+    /// Number of lines that devices wrote and that were in the LLC.
     pub io_write_hits: u64,
-    /// Lines that devices wrote and that were not in the LLC.
+    /// Number of lines that devices wrote and that were not in the LLC.
     pub io_write_misses: u64,
     /// Each tenant, in the order in which the controller was told of them; none where nothing counts
     /// them.
@@ -32,9 +32,9 @@ pub struct PeriodCounters {
 /// LLC accesses by the cores of a tenant in a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TenantCounters {
-    /// Accesses to the LLC.
+    /// Number of accesses to the LLC.
     pub llc_references: u64,
-    /// Accesses that missed the LLC.
+    /// Number of accesses that missed the LLC.
     pub llc_misses: u64,
 }
 

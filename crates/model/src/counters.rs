@@ -23,13 +23,13 @@ pub struct Counters {
     pub pcie_read_hits: u64,
     /// DMA reads (PCIRdCur) served by DRAM.
     pub pcie_read_misses: u64,
-    /// Lines that devices allocated in the LLC.
+    /// Number of lines that devices allocated in the LLC.
     pub llc_io_allocations: u64,
     /// Evicted directory entries; each eviction invalidates the cores' copies.
     pub directory_evictions: u64,
-    /// Lines newer than memory that the LLC wrote back.
+    /// Number of lines newer than memory that the LLC wrote back.
     pub llc_writebacks: u64,
-    /// Reads and writes of lines whose home is another socket.
+    /// Number of reads and writes of lines whose home is another socket.
     pub remote_lines: u64,
 }
 
@@ -73,13 +73,13 @@ reading!(Counters {
 /// Full-line writes and reads of the device on one root port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
-    /// Writes that hit the LLC.
+    /// Number of writes that hit the LLC.
     pub write_hits: u64,
-    /// Writes that missed the LLC.
+    /// Number of writes that missed the LLC.
     pub write_misses: u64,
-    /// Reads served by a cache.
+    /// Number of reads served by a cache.
     pub read_hits: u64,
-    /// Reads served by memory.
+    /// Number of reads served by memory.
     pub read_misses: u64,
 }
 
@@ -88,29 +88,29 @@ reading!(PortCounters { write_hits, write_misses, read_hits, read_misses });
 /// Counters of one core's private caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreCounters {
-    /// Demand loads and stores.
+    /// Number of demand loads and stores.
     pub accesses: u64,
-    /// Demand accesses that missed L1D.
+    /// Number of demand accesses that missed L1D.
     pub l1_misses: u64,
-    /// Modified lines that L1D wrote back.
+    /// Number of modified lines that L1D wrote back.
     pub l1_writebacks: u64,
-    /// Instruction fetches.
+    /// Number of instruction fetches.
     pub fetches: u64,
-    /// Instruction fetches that missed L1I.
+    /// Number of instruction fetches that missed L1I.
     pub fetch_misses: u64,
-    /// Demand accesses and fetches that missed L2.
+    /// Number of demand accesses and fetches that missed L2.
     pub l2_misses: u64,
-    /// Loads among these.
+    /// Demand loads that missed L2.
     pub l2_load_misses: u64,
-    /// Write-backs from L1D that missed L2 and allocated there.
+    /// Number of write-backs from L1D that missed L2 and allocated there.
     pub l2_victim_misses: u64,
-    /// Write-backs among these whose line was fetched from memory.
+    /// Number of write-backs among these whose line was fetched from memory.
     pub l2_victims_from_memory: u64,
-    /// Modified lines that L2 wrote back.
+    /// Number of modified lines that L2 wrote back.
     pub l2_writebacks: u64,
-    /// Demand accesses and fetches that missed every cache.
+    /// Number of demand accesses and fetches that missed every cache.
     pub llc_misses: u64,
-    /// Write-backs from L2 that missed the LLC, where levels are independent.
+    /// Number of write-backs from L2 that missed the LLC, where levels are independent.
     pub llc_victim_misses: u64,
     /// Demand loads that missed L1D, L2 and the LLC.
     pub llc_load_misses: u64,
@@ -174,7 +174,7 @@ impl ProbeCounts {
         self.false_positives + self.true_negatives
     }
 
-    /// All probes.
+    /// Number of all probes, whatever their outcome.
     #[must_use]
     pub fn probes(&self) -> u64 {
         self.with_io() + self.without_io()

@@ -19,9 +19,9 @@ const SLOT_BYTES: u64 = 16;
 /// Latencies and bandwidths of a card.
 #[derive(Clone, Debug)]
 pub struct CxlConfig {
-    /// From the request of a line until its data arrives, idle; the whole latency of a load.
+    /// Time from the request of a line until its data arrives, idle; the whole latency of a load.
     pub read_latency: Picos,
-    /// From sending a line until its completion arrives, idle.
+    /// Time from sending a line until its completion arrives, idle.
     pub write_latency: Picos,
     /// Bandwidth of the card's memory with reads only.
     pub read_gbytes_per_s: f64,

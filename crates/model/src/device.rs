@@ -54,11 +54,11 @@ impl Stepped {
 /// device whose software waits for it, such as an SSD, bounds them itself and reports none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Levels {
-    /// Packets that software has handed to the device and whose payload it has not read.
+    /// Number of packets that software has handed to the device and whose payload it has not read.
     pub packets_to_send: usize,
-    /// Packets that the device has delivered and software has not read.
+    /// Number of packets that the device has delivered and software has not read.
     pub packets_unseen: usize,
-    /// Buffers that software has posted and the device has not filled.
+    /// Number of buffers that software has posted and the device has not filled.
     pub buffers_posted: usize,
     /// Receive rings in which an entry has been used.
     pub rings_used: usize,

@@ -5,7 +5,7 @@
 //!
 //! The quotient is exact while (dividend + 1) x divisor stays below 2^64.
 
-/// A fixed divisor.
+/// A divisor that is known in advance, so that division by it needs no divide instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Divisor {
     value: u64,

@@ -27,21 +27,21 @@ use channel::{ChannelTiming, DramChannel};
 use interleave::Interleave;
 use units::{LineAddr, Picos};
 
-/// A socket's memory.
+/// Parameters of a socket's memory: DRAM channels and their controllers.
 #[derive(Clone, Debug)]
 pub struct DramConfig {
-    /// Shape and address interleave.
+    /// Number of channels, ranks, banks and rows, and how addresses are interleaved over them.
     pub geometry: Geometry,
-    /// Timing of the devices.
+    /// Times between commands of the DRAM devices.
     pub timing: Timing,
-    /// When rows are closed.
+    /// When the controller closes open rows.
     pub row_policy: RowPolicy,
     /// Write queue of each channel.
     pub writes: WriteQueueConfig,
     /// Mean idle time of the data bus after each transfer: rank switches, and commands that are not
     /// scheduled one by one.
     pub burst_gap: Picos,
-    /// From a core through caches and mesh to the controller, and back.
+    /// Time from a core through caches and mesh to the controller and back, without DRAM.
     pub path: Picos,
 }
 
@@ -62,21 +62,21 @@ impl DramConfig {
 /// Counters of a memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DramCounters {
-    /// Lines read.
+    /// Number of lines read.
     pub lines_read: u64,
-    /// Lines written, including those that wait in a queue.
+    /// Number of lines written, including those that wait in a queue.
     pub lines_written: u64,
-    /// Transfers that found their row open.
+    /// Number of transfers that found their row open.
     pub row_hits: u64,
-    /// Transfers that found no row open.
+    /// Number of transfers that found no row open.
     pub row_empties: u64,
-    /// Transfers that found another row open.
+    /// Number of transfers that found another row open.
     pub row_conflicts: u64,
-    /// Transfers that a refresh delayed.
+    /// Number of transfers that a refresh delayed.
     pub refresh_waits: u64,
     /// Total delay of transfers by refreshes.
     pub refresh_wait: Picos,
-    /// Batches of writes.
+    /// Number of batches in which queued writes were sent to the devices.
     pub write_batches: u64,
 }
 
@@ -91,7 +91,7 @@ reading!(DramCounters {
     write_batches
 });
 
-/// A socket's memory.
+/// The DRAM channels of a socket with their controllers.
 #[derive(Clone, Debug)]
 pub struct Dram {
     /// Boxed, because serving a line does not need it.

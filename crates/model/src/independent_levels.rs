@@ -32,9 +32,9 @@ pub struct LevelArrivals {
     pub lines: [u64; 2],
     /// References that request at least one line: loads, stores.
     pub references: [u64; 2],
-    /// Lines that a level fetches because a write-back from above missed it.
+    /// Number of lines that a level fetches because a write-back from above missed it.
     pub for_victims: u64,
-    /// Modified lines written back.
+    /// Number of modified lines written back.
     pub written_back: u64,
 }
 

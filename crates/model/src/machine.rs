@@ -34,7 +34,7 @@ enum Agent {
 /// Devices, software and controllers around a fabric.
 #[derive(Debug)]
 pub struct Machine<S, T: Tracer> {
-    /// Caches, links, memory.
+    /// Caches, links and memory of the machine.
     pub fabric: Fabric<T>,
     /// Devices: agents outside the cores.
     pub devices: Vec<Device<S>>,

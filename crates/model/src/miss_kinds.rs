@@ -28,12 +28,12 @@ pub enum MissKind {
     Invalidated,
 }
 
-/// Accesses of one agent.
+/// Hits, and misses of each kind, of one agent's accesses to a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccessCounts {
-    /// Hits, anti-conflict hits included.
+    /// Number of hits, anti-conflict hits included.
     pub hits: u64,
-    /// Hits where the fully associative LRU cache missed.
+    /// Number of hits where the fully associative LRU cache missed.
     pub anti_conflict_hits: u64,
     misses: [u64; 4],
 }
@@ -41,13 +41,13 @@ pub struct AccessCounts {
 crate::reading!(AccessCounts { hits, anti_conflict_hits, misses });
 
 impl AccessCounts {
-    /// Misses of one kind.
+    /// Number of misses of one kind.
     #[must_use]
     pub fn misses(&self, kind: MissKind) -> u64 {
         self.misses[kind as usize]
     }
 
-    /// Misses of all kinds.
+    /// Number of misses of all kinds.
     #[must_use]
     pub fn all_misses(&self) -> u64 {
         self.misses.iter().sum()

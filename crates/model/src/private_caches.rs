@@ -17,13 +17,13 @@ use units::LineAddr;
 /// Sizes and policies of a core's caches.
 #[derive(Clone, Debug)]
 pub struct PrivateCachesConfig {
-    /// L1 data cache.
+    /// Parameters of the L1 data cache.
     pub l1: PrivateCacheConfig,
     /// L1 instruction cache; without one, instructions are not fetched.
     pub l1i: Option<PrivateCacheConfig>,
-    /// L2.
+    /// Parameters of the L2.
     pub l2: PrivateCacheConfig,
-    /// The prefetchers of L2.
+    /// Parameters of the prefetchers of L2.
     pub prefetcher: PrefetcherConfig,
 }
 

@@ -42,13 +42,13 @@ pub struct OffloadTimes {
     pub asleep: Picos,
     /// Time of operations that the core does itself.
     pub work: Picos,
-    /// Submissions that were refused.
+    /// Number of submissions that were refused.
     pub retries: u64,
-    /// Descriptors that ended without success.
+    /// Number of descriptors that ended without success.
     pub failed: u64,
-    /// Page faults of the core on data of operations.
+    /// Number of page faults of the core on data of operations.
     pub page_faults: u64,
-    /// Transfer sizes of all operations done.
+    /// Bytes of all operations done: the sum of their transfer sizes.
     pub bytes: u64,
 }
 
@@ -73,11 +73,11 @@ pub const DESCRIPTOR_PHASES: usize = 6;
 /// Copies that an application consists of, by the core itself or by an engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CopyCounts {
-    /// Copies done.
+    /// Number of copies done.
     pub copies: u64,
     /// Bytes of these copies.
     pub bytes: u64,
-    /// Copies that an engine did.
+    /// Number of copies that an engine did.
     pub offloaded: u64,
     /// Bytes of the copies that an engine did.
     pub offloaded_bytes: u64,
@@ -92,11 +92,12 @@ pub struct SwitchCounts {
     pub working: Picos,
     /// The part of `working` in which the core copies packets.
     pub copying: Picos,
-    /// Packets dropped because the guest had offered no buffer.
+    /// Number of packets dropped because the guest had offered no buffer.
     pub dropped: u64,
-    /// Bursts whose copies ended before those of an earlier burst, which they had to wait for.
+    /// Number of bursts whose copies ended before those of an earlier burst, which they had to wait
+    /// for.
     pub overtaking: u64,
-    /// Packets that a guest received after a later one of the same queue.
+    /// Number of packets that a guest received after a later one of the same queue.
     pub disordered: u64,
 }
 
@@ -105,9 +106,9 @@ reading!(SwitchCounts { working, copying, dropped, overtaking, disordered });
 /// Requests to a store by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreCounts {
-    /// Items read.
+    /// Number of items read.
     pub gets: u64,
-    /// Items written.
+    /// Number of items written.
     pub sets: u64,
 }
 
@@ -116,9 +117,9 @@ reading!(StoreCounts { gets, sets });
 /// Requests of a storage target, and the time of its core by what it does, idle time apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TargetCounts {
-    /// Requests that it has taken from the card.
+    /// Number of requests that the target has taken from the card.
     pub requests: u64,
-    /// Data of the answers that it has handed to the card.
+    /// Bytes of data in the answers that the target has handed to the card.
     pub answered_bytes: u64,
     /// Time of taking requests, handling them and submitting reads, with the looks at all queues.
     pub requesting: Picos,
@@ -135,7 +136,7 @@ reading!(TargetCounts { requests, answered_bytes, requesting, completing, digest
 /// A core's share of one phase of the log that it replays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayedPhase {
-    /// Descriptors done; a batch counts as its members.
+    /// Number of descriptors done; a batch counts as its members.
     pub descriptors: u64,
     /// Transfer sizes of these descriptors, in bytes.
     pub bytes: u64,
@@ -158,11 +159,11 @@ pub struct Account {
     pub work: u64,
     /// Instructions retired; `None` where some of its work is known in cycles only.
     pub instructions: Option<u64>,
-    /// Packets taken from a receive queue and not handed to a send queue.
+    /// Number of packets taken from a receive queue and not handed to a send queue.
     pub packets_in_work: usize,
-    /// Packets handed to a send queue whose buffers have not been freed.
+    /// Number of packets handed to a send queue whose buffers have not been freed.
     pub packets_in_ring: usize,
-    /// Packets that ended here: their buffers returned to the pool without being sent.
+    /// Number of packets that ended here: their buffers returned to the pool without being sent.
     pub packets_consumed: u64,
     /// Free buffers in the pool that all cores of its tenant share.
     pub buffers_free: usize,
@@ -170,17 +171,17 @@ pub struct Account {
     pub probes: ProbeCounts,
     /// Data operations, offloaded or done by the core.
     pub offload: OffloadTimes,
-    /// Copies of the software's data.
+    /// Copies of the software's data, with their bytes.
     pub copies: CopyCounts,
-    /// Events of a virtual switch.
+    /// Times and events of a virtual switch.
     pub switch: SwitchCounts,
-    /// Requests to a store.
+    /// Counts of requests to a store, by kind.
     pub store: StoreCounts,
-    /// Requests to a storage target.
+    /// Requests to a storage target, and the time of its core.
     pub target: TargetCounts,
     /// Data of received messages, in bytes.
     pub message_bytes: u64,
-    /// When the software learnt of its last completion, if it replays a log.
+    /// Time at which the software learnt of its last completion, if it replays a log.
     pub last_completion: Picos,
 }
 

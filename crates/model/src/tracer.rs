@@ -88,7 +88,7 @@ impl Found {
 /// A victim of the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PushedOut {
-    /// The line.
+    /// Line that was pushed out.
     pub line: LineAddr,
     /// The agent that wrote its content.
     pub owner: AgentId,
@@ -101,13 +101,13 @@ pub struct PushedOut {
 /// One operation on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Start of the operation.
+    /// Time at which the operation starts.
     pub time: Picos,
     /// The agent that operates on the line.
     pub agent: AgentId,
-    /// The line.
+    /// Line that the operation concerns.
     pub line: LineAddr,
-    /// The operation.
+    /// Operation that the event records.
     pub operation: LineOperation,
     /// The place where the line was found, or went.
     pub found: Found,

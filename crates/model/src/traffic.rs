@@ -12,9 +12,9 @@ pub const WIRE_OVERHEAD_BYTES: u64 = 4 + 8 + 12;
 /// A frame that has been received completely by a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When the last bit of the frame arrived. Never earlier than the previous arrival.
+    /// Time at which the last bit of the frame arrived. Never earlier than the previous arrival.
     pub time: Picos,
-    /// Size without FCS.
+    /// Size of the packet without FCS.
     pub bytes: Bytes,
     /// RSS hash of the frame's flow (Toeplitz over the flow tuple).
     pub rss_hash: u32,
@@ -27,9 +27,9 @@ pub struct Arrival {
 pub struct Departure {
     /// Time at which the frame's last bit left.
     pub time: Picos,
-    /// When the frame that it answers had arrived.
+    /// Time at which the frame that it answers had arrived.
     pub arrival: Picos,
-    /// Size without FCS.
+    /// Size of the packet without FCS.
     pub bytes: Bytes,
 }
 

@@ -96,11 +96,11 @@ impl Default for CaptureOptions {
 /// The packets of a file.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// The packets.
+    /// Packets of the recording.
     pub capture: Capture,
     /// The record within which the file ends.
     pub cut_in: Option<RecordPosition>,
-    /// Deviations from the format.
+    /// Deviations of the file from its format.
     pub oddities: Oddities,
     /// How the times were changed.
     pub paced: Paced,

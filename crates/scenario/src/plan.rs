@@ -33,20 +33,20 @@ use workload::control::schedule::PolicyChange;
 pub(crate) struct Resolved {
     /// The scenario.
     pub scenario: Scenario,
-    /// Its plan.
+    /// Plan of the scenario: all that a run needs.
     pub plan: Plan,
 }
 
 /// Everything that a machine is built from.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The machine itself.
+    /// Plan of the machine: caches, memory, devices.
     pub(crate) machine: MachinePlan,
     /// Numbers of cores, root ports and devices.
     pub layout: Layout,
     /// Devices, as the machine numbers them.
     pub(crate) devices: Vec<Rc<dyn DevicePlan>>,
-    /// The main tenant first.
+    /// Software and resources of each tenant, the main one first.
     pub(crate) tenants: Vec<TenantPlan>,
     pub(crate) co_runners: Vec<CoRunnerOnCores>,
     /// Policies that root ports change to, at given times.
@@ -60,18 +60,18 @@ pub struct Plan {
 /// A tenant, with numbered cores and devices.
 #[derive(Clone, Debug)]
 pub(crate) struct TenantPlan {
-    /// Software of its cores.
+    /// Software of the tenant's cores.
     pub application: AnyApplication,
-    /// Its cores, devices and memory.
+    /// Cores, devices and memory of the tenant.
     pub resources: TenantResources,
 }
 
 /// A co-runner, with numbered cores.
 #[derive(Clone, Debug)]
 pub(crate) struct CoRunnerOnCores {
-    /// Software of its cores.
+    /// Software of the co-runner's cores.
     pub software: CoRunnerPlan,
-    /// Its cores.
+    /// Cores of the co-runner.
     pub cores: Vec<CoreId>,
     /// The memory node of its working sets.
     pub node: usize,

@@ -65,7 +65,7 @@ pub(crate) type Watcher<'a> = &'a mut dyn FnMut(RunProgress) -> ControlFlow<()>;
 /// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunProgress {
-    /// Packets sent so far, or other units of work of the main tenant.
+    /// Number of packets sent so far, or other units of work of the main tenant.
     pub packets: u64,
     /// Share of the longest possible run that is done, from 0 to 1.
     pub fraction: f64,

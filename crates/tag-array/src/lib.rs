@@ -80,7 +80,7 @@ impl TagArray {
         Self { words, stride, first_note, ways, count, compared, all_ways, wide }
     }
 
-    /// Ways per set.
+    /// Number of ways of a set.
     #[must_use]
     pub fn ways(&self) -> u32 {
         self.ways

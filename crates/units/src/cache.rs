@@ -57,7 +57,7 @@ impl WayMask {
         Self((Self::bottom(count).0).checked_shl(ways - count).unwrap_or(0))
     }
 
-    /// The `count` lowest ways.
+    /// A mask of the `count` lowest ways.
     #[must_use]
     pub fn bottom(count: u32) -> Self {
         Self(low_u32((1u64 << count) - 1))

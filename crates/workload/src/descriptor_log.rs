@@ -46,7 +46,7 @@ pub struct PlacedPages {
 }
 
 impl DescriptorLog {
-    /// Descriptors, batches apart.
+    /// Number of descriptors in the log, batches apart.
     #[must_use]
     pub fn descriptors(&self) -> u64 {
         self.offloads.iter().map(|offload| offload.members.len() as u64).sum()

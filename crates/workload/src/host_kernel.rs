@@ -16,16 +16,17 @@ use rand_core::{RngCore, SeedableRng};
 use units::narrow::usize_from;
 use units::{CoreId, LINE_BYTES, LineAddr, Picos};
 
-/// Order of a chase.
+/// Working set of a pointer chase, and the order in which it visits lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChaseShape {
-    /// Lines of the working set.
+    /// Number of lines of the working set.
     pub lines: u64,
-    /// Neighbouring lines of which one is accessed.
+    /// Number of neighbouring lines of which one is accessed.
     pub pair_lines: u64,
-    /// Lines of a page; the one bits in its number determine which line of each pair it uses.
+    /// Number of lines of a page; the one bits in its number determine which line of each pair it
+    /// uses.
     pub page_lines: u64,
-    /// Pages whose lines are all visited before those of the next pages.
+    /// Number of pages whose lines are all visited before those of the next pages.
     pub window_pages: u64,
 }
 

@@ -67,7 +67,7 @@ impl HostMemory {
         }
     }
 
-    /// Size of a page.
+    /// Size of a page of the memory.
     #[must_use]
     pub fn page(&self) -> Bytes {
         self.page
@@ -161,7 +161,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// An arena over `region`.
+    /// An arena that hands out the memory of `region`.
     #[must_use]
     pub fn new(region: Region) -> Self {
         Self { region, next_line: 0 }

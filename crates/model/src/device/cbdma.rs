@@ -29,11 +29,11 @@ pub const PIECE_LINES: u64 = 4;
 /// Durations of the device's steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CbdmaTiming {
-    /// From one descriptor of a channel to the next.
+    /// Time from one descriptor of a channel to the next.
     pub descriptor_interval: Picos,
-    /// From the arrival of a descriptor to its first request.
+    /// Time from the arrival of a descriptor to its first request.
     pub dispatch: Picos,
-    /// From the last data to the write of the completion.
+    /// Time from the last data to the write of the completion.
     pub finish: Picos,
 }
 
@@ -52,18 +52,18 @@ pub struct CbdmaConfig {
     pub timing: CbdmaTiming,
 }
 
-/// Counters of the device.
+/// Counters of a CBDMA device: descriptors, completions and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CbdmaCounters {
-    /// Doorbells that channels have seen.
+    /// Number of doorbells that channels have seen.
     pub doorbells: u64,
-    /// Descriptors that doorbells have told of.
+    /// Number of descriptors that doorbells have told of.
     pub submitted: u64,
-    /// Descriptors fetched.
+    /// Number of descriptors fetched.
     pub fetched: u64,
-    /// Descriptors completed.
+    /// Number of descriptors completed.
     pub completed: u64,
-    /// Completions written.
+    /// Number of completions written to memory.
     pub completions_written: u64,
     /// Bytes of data read.
     pub bytes_read: u64,

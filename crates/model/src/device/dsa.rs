@@ -52,13 +52,13 @@ pub enum QueueMode {
 pub struct WorkQueueConfig {
     /// How descriptors reach the queue.
     pub mode: QueueMode,
-    /// Number of entries.
+    /// Number of entries: descriptors that the queue holds.
     pub size: u32,
-    /// Descriptors in a round of the arbiter, 1 to 15.
+    /// Most descriptors of the queue in a round of the arbiter, 1 to 15.
     pub priority: u32,
-    /// Members of the longest batch; a longer one, or one of a single member, is refused.
+    /// Most members of a batch; a longer one, or one of a single member, is refused.
     pub max_batch: u32,
-    /// Bytes of the longest transfer; a longer one is refused.
+    /// Most bytes of a transfer; a longer one is refused.
     pub max_transfer_bytes: u64,
     /// Later thresholds of a shared queue, each from a time on: the one part of its configuration that
     /// software may write while the queue is enabled.
@@ -70,39 +70,39 @@ pub struct WorkQueueConfig {
 pub struct GroupConfig {
     /// Work queues of the group.
     pub queues: Vec<WorkQueueConfig>,
-    /// Number of engines.
+    /// Number of engines of the group.
     pub engines: u32,
-    /// Read buffers that no other group takes.
+    /// Number of read buffers that no other group takes.
     pub read_buffers_reserved: u32,
-    /// Read buffers that it may use at a time.
+    /// Most read buffers that the group may use at a time.
     pub read_buffers_allowed: u32,
-    /// Whether it shares the limit of [`DsaConfig::read_buffer_limit`] with others.
+    /// Whether the group shares the limit of [`DsaConfig::read_buffer_limit`] with others.
     pub uses_read_buffer_limit: bool,
 }
 
 /// A portal: the page through which one core writes to one work queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortalConfig {
-    /// Group of the queue.
+    /// Number of the group to which the queue belongs.
     pub group: usize,
     /// Number of the queue in its group.
     pub queue: usize,
 }
 
-/// Times of the device.
+/// Durations of the steps that a DSA takes with a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DsaTiming {
-    /// From one descriptor of an engine to the next.
+    /// Least time from the start of one descriptor of an engine to the start of the next.
     pub descriptor_interval: Picos,
-    /// From the dispatch of a descriptor to its first request.
+    /// Time from the dispatch of a descriptor to its first request.
     pub dispatch: Picos,
-    /// From the last data to the write of the completion record.
+    /// Time from the last data to the write of the completion record.
     pub finish: Picos,
     /// Time of a translation that the engine does not have: to the IOMMU and back, a page walk apart.
     pub translation: Picos,
     /// Time of the operating system's answer to a page request.
     pub page_request: Picos,
-    /// From a core's store to the portal until the device sees it; an answer takes as long.
+    /// Time from a core's store to the portal until the device sees it; an answer takes as long.
     pub portal: Picos,
 }
 
@@ -115,39 +115,39 @@ pub struct DsaConfig {
     pub groups: Vec<GroupConfig>,
     /// Portals: the device's queues as software sees them.
     pub portals: Vec<PortalConfig>,
-    /// Read buffers of all groups together, in lines.
+    /// Number of read buffers of all groups together, each of a line.
     pub read_buffers: u32,
-    /// Read buffers of all groups together that share a limit.
+    /// Most read buffers that the groups which share a limit use together.
     pub read_buffer_limit: Option<u32>,
-    /// Descriptors that an engine processes at a time.
+    /// Most descriptors that an engine processes at a time.
     pub descriptors_per_engine: u32,
-    /// Pages behind the current one for whose translation an operand asks.
+    /// Number of pages behind the current one for whose translation an operand asks.
     pub pages_ahead: u64,
-    /// Lines of a page of its clients' memory.
+    /// Number of lines of a page of the clients' memory.
     pub page_lines: u64,
     /// Durations of the device's steps.
     pub timing: DsaTiming,
 }
 
-/// Counters of an instance.
+/// Counters of a DSA instance: descriptors, members of batches, bytes and waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DsaCounters {
-    /// Descriptors that a work queue has taken; members of batches are not in a queue.
+    /// Number of descriptors that a work queue has taken; members of batches are not in a queue.
     pub accepted: u64,
-    /// ENQCMDs refused at the threshold.
+    /// Number of ENQCMDs refused at the threshold.
     pub refused: u64,
-    /// Posted writes that found their queue full.
+    /// Number of posted writes that found their queue full.
     pub dropped: u64,
-    /// Descriptors of queues whose completion record has been written.
+    /// Number of descriptors of queues whose completion record has been written.
     pub completed: u64,
-    /// Members of batches fetched.
+    /// Number of members of batches that have been fetched.
     pub members_fetched: u64,
-    /// Members of batches that have ended.
+    /// Number of members of batches that have ended.
     pub members_completed: u64,
-    /// Members that were not processed, behind a fence that failed.
+    /// Number of members that were not processed, behind a fence that failed.
     pub members_abandoned: u64,
-    /// Descriptors and members among those completed that were refused: their size or number of members
-    /// is not allowed.
+    /// Number of descriptors and members among those completed that were refused: their size or
+    /// number of members is not allowed.
     pub invalid: u64,
     /// Bytes of operands read.
     pub bytes_read: u64,
@@ -155,11 +155,11 @@ pub struct DsaCounters {
     pub bytes_written: u64,
     /// Bytes of descriptor lists read.
     pub list_bytes: u64,
-    /// Lines flushed.
+    /// Number of lines flushed.
     pub lines_flushed: u64,
-    /// Translations requested, because the engine did not have them.
+    /// Number of translations requested, because the engine did not have them.
     pub translations: u64,
-    /// Pages that were not present.
+    /// Number of pages that were not present.
     pub page_faults: u64,
     /// Engines' time from a request that found no read buffer to the next that did, summed.
     pub buffer_wait: Picos,

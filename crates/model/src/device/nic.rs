@@ -42,7 +42,7 @@ pub struct NicConfig {
     /// When the port sends PAUSE. None: it sends none, and packets wait only for descriptors that are
     /// being fetched.
     pub flow_control: Option<PauseConfig>,
-    /// Entries of the RSS indirection table.
+    /// Number of entries of the RSS indirection table.
     pub rss_indirection_entries: u32,
     /// Least time between packets of a queue, in each direction.
     pub queue_packet_gap: Picos,
@@ -57,7 +57,7 @@ pub struct NicConfig {
     pub bypass_backlog: Option<u32>,
     /// The last line of a packet is padded to a full line.
     pub pads_tail: bool,
-    /// From the end of a frame on the wire until its first DMA write.
+    /// Time from the end of a frame on the wire until its first DMA write.
     pub rx_pipeline: Picos,
     /// Receive descriptors that a queue prefetches to the chip.
     pub rx_descriptors_prefetched: u32,
@@ -74,15 +74,16 @@ pub struct NicConfig {
     pub doorbell: MmioPath,
     /// Latency that the NIC itself adds to a DMA read: scheduling, tags, reassembly.
     pub read_pipeline: Picos,
-    /// From a packet's data in the NIC to the wire.
+    /// Time from a packet's data in the NIC to the wire.
     pub tx_pipeline: Picos,
     /// Largest payload that all send queues together may have requested and not received. None: no
     /// limit.
     pub port_read_bytes: Option<Bytes>,
-    /// Entries of a send queue: a packet takes one, and each of its read requests takes another.
+    /// Number of entries of a send queue: a packet takes one, and each of its read requests takes
+    /// another.
     pub tx_queue_entries: u32,
     /// Bytes of requests on the chip or under way at which a send queue stops fetching more.
     pub tx_request_bytes_ahead: u64,
-    /// Packets per send completion.
+    /// Number of packets per send completion.
     pub tx_packets_per_completion: u32,
 }

@@ -18,13 +18,13 @@ use units::Picos;
 /// Parameters of an SSD.
 #[derive(Clone, Debug)]
 pub struct NvmeConfig {
-    /// From a submission entry in the controller to the first use of the media.
+    /// Time from a submission entry in the controller to the first use of the media.
     pub command: Picos,
-    /// Commands that the controller processes at a time.
+    /// Most commands that the controller processes at a time.
     pub commands: u32,
-    /// Data between link and media, in each direction.
+    /// Bytes of data that the controller can hold between link and media, for each direction.
     pub buffer_bytes: u64,
-    /// DMA reads of 4 KiB that may be under way.
+    /// Most DMA reads of 4 KiB under way at a time.
     pub data_reads: u32,
     /// Parameters of the media.
     pub media: MediaConfig,
@@ -33,9 +33,9 @@ pub struct NvmeConfig {
 /// Counters of an SSD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NvmeCounters {
-    /// Commands fetched.
+    /// Number of commands fetched.
     pub fetched: u64,
-    /// Commands whose completion has been written.
+    /// Number of commands whose completion has been written.
     pub completed: u64,
     /// Bytes of data written into host memory.
     pub bytes_to_host: u64,

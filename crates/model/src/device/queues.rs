@@ -20,7 +20,7 @@ impl Queues {
         DeviceId(device)
     }
 
-    /// Devices that have queues.
+    /// Number of devices that have queues.
     #[must_use]
     pub fn devices(&self) -> usize {
         self.of.len()
@@ -43,9 +43,9 @@ impl Queues {
 /// A queue of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueId {
-    /// The device.
+    /// Device to which the queue belongs.
     pub device: DeviceId,
-    /// Number among its queues.
+    /// Number of the queue among those of the device.
     pub queue: u16,
 }
 

@@ -9,11 +9,11 @@ use units::{LINE_BYTES, LineAddr};
 /// Equal entries in contiguous memory, used in a ring.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring {
-    /// First line.
+    /// First line of the ring.
     pub first: LineAddr,
-    /// Number of entries.
+    /// Number of entries of the ring.
     pub entries: u32,
-    /// Size of an entry.
+    /// Size of an entry in bytes.
     pub entry_bytes: u64,
 }
 

@@ -57,7 +57,7 @@ impl ChannelTiming {
     }
 }
 
-/// One channel.
+/// One channel: its memory devices and its write queue.
 #[derive(Clone, Debug)]
 pub(super) struct DramChannel {
     devices: ChannelDevices,

@@ -35,17 +35,17 @@ pub enum BankHash {
 pub struct Geometry {
     /// Independent data buses: DDR4 channels, or DDR5 subchannels.
     pub channels: u32,
-    /// Ranks on each channel, a power of two.
+    /// Number of ranks on each channel, a power of two.
     pub ranks: u32,
-    /// Bank groups of a rank, a power of two.
+    /// Number of bank groups of a rank, a power of two.
     pub bank_groups: u32,
-    /// Banks of a bank group, a power of two.
+    /// Number of banks of a bank group, a power of two.
     pub banks_per_group: u32,
     /// Bytes of a rank's open row, a power of two.
     pub row_bytes: u32,
     /// Neighbouring lines on one channel, a power of two.
     pub channel_granularity_lines: u32,
-    /// Bank groups over which a channel's neighbouring lines are spread, a power of two.
+    /// Number of bank groups over which a channel's neighbouring lines are spread, a power of two.
     pub neighbouring_bank_groups: u32,
     /// How lines are spread over channels.
     pub channel_hash: ChannelHash,

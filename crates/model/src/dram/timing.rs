@@ -19,9 +19,9 @@ pub struct Timing {
     pub tcwl: Picos,
     /// Activation to read or write command (tRCD).
     pub trcd: Picos,
-    /// Precharge to activation (tRP).
+    /// Least time from the precharge of a bank to its activation (tRP).
     pub trp: Picos,
-    /// Activation to precharge (tRAS).
+    /// Least time from the activation of a bank to its precharge (tRAS).
     pub tras: Picos,
     /// Between two activations in a rank (tRRD_S).
     pub trrd: Picos,

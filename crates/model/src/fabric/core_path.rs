@@ -40,7 +40,7 @@ impl CorePathConfig {
 /// When an access completes, and the level that served it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessOutcome {
-    /// When the data arrives, or the line may be written.
+    /// Time at which the data arrives, or the line may be written.
     pub done: Picos,
     /// The cache or memory that served it.
     pub found: Found,
@@ -67,7 +67,7 @@ impl AccessKind {
 }
 
 impl<T: Tracer> Fabric<T> {
-    /// A demand load.
+    /// `core` loads `line`: a demand load.
     #[inline]
     pub fn core_read(&mut self, core: CoreId, line: LineAddr, now: Picos) -> AccessOutcome {
         self.access(core, line, AccessKind::Load, now)

@@ -19,7 +19,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Lines that it touches.
+    /// Number of lines that the extent touches, in whole or in part.
     #[inline]
     #[must_use]
     pub fn lines(self) -> u64 {

@@ -119,9 +119,9 @@ impl RequestSpans {
 /// Spans of one line of a burst, from its arrival at the root complex.
 #[derive(Clone, Copy)]
 pub(super) struct LineSpans {
-    /// From the arrival of the line until its IIO entry is free again.
+    /// Time from the arrival of the line until its IIO entry is free again.
     pub entry: Picos,
-    /// From the arrival of the line until it is visible to cores.
+    /// Time from the arrival of the line until it is visible to cores.
     pub seen: Picos,
 }
 

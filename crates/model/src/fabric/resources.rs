@@ -77,14 +77,15 @@ impl fmt::Display for Resource {
     }
 }
 
-/// State of a resource.
+/// Use of a resource so far: enough to find the one that limits a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourceState {
-    /// Which resource.
+    /// Resource that is described.
     pub resource: Resource,
-    /// From the present to the first time at which it is free.
+    /// Time from the present to the first at which the resource is free.
     pub ahead: Picos,
-    /// Time since time zero for which it was busy; entries count by the share of them that was in use.
+    /// Time since time zero for which the resource was busy; entries count by the share of them
+    /// that was in use.
     pub busy: Picos,
 }
 

@@ -167,7 +167,7 @@ impl RootPort {
         self.own_iio.as_ref()
     }
 
-    /// The IOMMU before it.
+    /// The IOMMU that translates the addresses of the port's device.
     #[must_use]
     pub fn iommu(&self) -> &Iommu {
         &self.iommu
@@ -179,7 +179,7 @@ impl RootPort {
         self.buffer.as_ref()
     }
 
-    /// Counters of its device.
+    /// Counters of the port's device.
     #[must_use]
     pub fn counters(&self) -> &PortCounters {
         &self.counters

@@ -19,11 +19,11 @@ use units::{ById, CoreId, Id, LineAddr, RootPortId, SetIndex, SocketCore, Socket
 /// Components that the cores and devices of a socket share.
 #[derive(Clone, Debug)]
 pub struct SocketConfig {
-    /// The shared cache.
+    /// Parameters of the LLC.
     pub llc: LlcConfig,
     /// The snoop filter; without one, every core is snooped.
     pub directory: Option<DirectoryConfig>,
-    /// The integrated I/O block.
+    /// Parameters of the integrated I/O block.
     pub iio: IioConfig,
 }
 
@@ -32,7 +32,7 @@ pub struct SocketConfig {
 pub struct DirectoryConfig {
     /// Directory-only ways besides the LLC's tracked ways.
     pub ways: u32,
-    /// Victim choice.
+    /// Replacement policy of the directory.
     pub replacement: Replacement,
 }
 

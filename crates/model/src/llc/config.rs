@@ -12,7 +12,7 @@ use address_map::AddressMap;
 pub struct LlcConfig {
     /// Address to slice and set.
     pub map: AddressMap,
-    /// Data ways per set.
+    /// Number of data ways of each set.
     pub ways: u32,
     /// The relation of lines here to lines in the cores.
     pub inclusion: Inclusion,

@@ -16,7 +16,7 @@ use units::{LineAddr, SetIndex, SocketCore, WayMask};
 pub struct Sharers(u64);
 
 impl Sharers {
-    /// The empty set.
+    /// The set without any core.
     pub const NONE: Self = Self(0);
 
     /// The note of a line that no core holds.
@@ -45,7 +45,7 @@ impl Sharers {
         Self(self.0 & !(1 << core.0))
     }
 
-    /// Whether it is empty.
+    /// Whether the set contains no core.
     #[inline]
     #[must_use]
     pub fn is_empty(self) -> bool {
@@ -71,7 +71,7 @@ impl Sharers {
         }
     }
 
-    /// Whether it contains `core`.
+    /// Whether the set contains `core`.
     #[inline]
     #[must_use]
     pub fn contains(self, core: SocketCore) -> bool {

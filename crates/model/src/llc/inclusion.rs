@@ -146,7 +146,7 @@ impl Inclusion {
         }
     }
 
-    /// L1 evicts a line.
+    /// Destination of a line that L1 evicts.
     #[inline]
     #[must_use]
     pub fn l1_victim(self, modified: bool) -> L1Victim {
@@ -157,7 +157,7 @@ impl Inclusion {
         }
     }
 
-    /// L2 evicts a line.
+    /// Destination of a line that L2 evicts.
     #[inline]
     #[must_use]
     pub fn l2_victim(self) -> L2Victim {

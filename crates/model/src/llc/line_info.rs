@@ -13,7 +13,7 @@ use units::LineAddr;
 pub struct LineInfo {
     /// The agent that wrote the current content.
     pub owner: Owner,
-    /// Newer than memory.
+    /// Whether the line is newer than memory.
     pub dirty: bool,
     /// Used by any agent since the owner wrote it.
     pub consumed: bool,

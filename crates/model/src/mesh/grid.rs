@@ -17,9 +17,9 @@ use units::{Cycles, SliceId};
 /// A tile of the grid; row 0 is at the top, column 0 at the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tile {
-    /// Row.
+    /// Row of the tile on the mesh.
     pub row: u8,
-    /// Column.
+    /// Column of the tile on the mesh.
     pub column: u8,
 }
 
@@ -32,9 +32,9 @@ impl fmt::Display for Tile {
 /// Tiles and hops of a mesh. Hops are there and back, in uncore cycles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshConfig {
-    /// Rows of tiles.
+    /// Number of rows of tiles.
     pub rows: u8,
-    /// Columns of tiles.
+    /// Number of columns of tiles.
     pub columns: u8,
     /// Tile of each slice, by CHA number.
     pub slice_tiles: Vec<Tile>,
@@ -141,13 +141,13 @@ impl Mesh {
         Ok(Self { config })
     }
 
-    /// Slices of the mesh.
+    /// Number of slices of the mesh.
     #[must_use]
     pub fn slices(&self) -> u16 {
         fit(self.config.slice_tiles.len())
     }
 
-    /// Cores of the mesh.
+    /// Number of cores of the mesh.
     #[must_use]
     pub fn cores(&self) -> u16 {
         fit(self.config.core_tiles.len())

@@ -19,7 +19,7 @@ const LATEST: usize = 16;
 pub struct PrefetcherConfig {
     /// Fetch the other line of the pair.
     pub adjacent_line: bool,
-    /// Lines fetched ahead of an ascending sequence; 0 switches the streamer off.
+    /// Number of lines fetched ahead of an ascending sequence; 0 switches the streamer off.
     pub stream_lines: u32,
     /// If set, prefetches take the time of a read, those of the streamer begin this long after the
     /// access that causes them, and the use of a prefetched line continues the stream. None: prefetched
@@ -30,7 +30,7 @@ pub struct PrefetcherConfig {
 /// A line to prefetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefetch {
-    /// The line.
+    /// Line to prefetch.
     pub line: LineAddr,
     /// Delay after the access that causes it.
     pub delay: Picos,
@@ -43,7 +43,7 @@ pub struct PrefetchInFlight {
     pub line: LineAddr,
     /// Time at which the prefetch begins: an earlier access issues its own request.
     pub begins: Picos,
-    /// When the line arrives.
+    /// Time at which the line arrives.
     pub arrives: Picos,
     /// Whether the prefetch missed every cache.
     pub from_memory: bool,

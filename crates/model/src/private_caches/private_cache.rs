@@ -52,9 +52,9 @@ pub enum FillEffect {
 pub struct PrivateCacheConfig {
     /// Number of sets, a power of two.
     pub sets: u32,
-    /// Lines per set.
+    /// Number of lines of a set.
     pub ways: u32,
-    /// Victim choice.
+    /// Replacement policy of the cache.
     pub replacement: Replacement,
 }
 

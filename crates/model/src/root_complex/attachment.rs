@@ -39,7 +39,7 @@ pub struct MeshStopConfig {
     pub write_rate: GbitPerSec,
     /// Read rate of the device.
     pub read_rate: GbitPerSec,
-    /// From the device's logic to the mesh, and back.
+    /// Time from the device's logic to the mesh, and back.
     pub propagation: Picos,
     /// Lines in flight, and their latencies.
     pub iio: IioConfig,

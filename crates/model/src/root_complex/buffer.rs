@@ -45,7 +45,7 @@ use units::{LineAddr, Picos};
 /// A line that the buffer gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferedLine {
-    /// The line.
+    /// Address of the buffered line.
     pub line: LineAddr,
     /// The device that wrote it, or else requested it first.
     pub device: AgentId,
@@ -60,21 +60,21 @@ pub struct BufferAction {
     pub acquire: Acquire,
     /// The victim in the buffer.
     pub victim: Option<BufferedLine>,
-    /// When the access can proceed: at once, or when an earlier fill of the line has arrived. If
-    /// nothing is acquired, the access then completes.
+    /// Time at which the access can proceed: at once, or when an earlier fill of the line has
+    /// arrived. If nothing is acquired, the access then completes.
     pub ready: Picos,
 }
 
 /// Counters of the buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferCounters {
-    /// Accesses of devices that needed no acquisition.
+    /// Number of accesses of devices that needed no acquisition.
     pub hits: u64,
-    /// Copies acquired to read.
+    /// Number of lines acquired to read.
     pub shared_acquired: u64,
-    /// Copies acquired exclusively.
+    /// Number of lines acquired exclusively.
     pub exclusive_acquired: u64,
-    /// Modified lines that were evicted or written back because a core read them.
+    /// Number of modified lines that were evicted or written back because a core read them.
     pub write_backs: u64,
 }
 

@@ -15,16 +15,17 @@ pub struct IioConfig {
     pub write_entries: u32,
     /// Most lines of DMA reads in flight.
     pub read_entries: u32,
-    /// From a write's arrival until the LLC has taken it.
+    /// Time from a write's arrival until the LLC has taken it.
     pub llc_write: Picos,
-    /// From a write's arrival until the memory controller has taken it, idle.
+    /// Time from a write's arrival until the memory controller has taken it, idle.
     pub dram_write: Picos,
-    /// From the arrival of a write to memory until a core's read finds it: the home agent exposes it to
-    /// reads before the controller has confirmed it.
+    /// Time from the arrival of a write to memory until a core's read finds it: the home agent
+    /// exposes it to reads before the controller has confirmed it.
     pub dram_visible: Picos,
-    /// From a read's arrival until LLC data arrives.
+    /// Time from a read's arrival until LLC data arrives.
     pub llc_read: Picos,
-    /// From a read's arrival until the request reaches the memory controller, whose latency is added.
+    /// Time from a read's arrival until the request reaches the memory controller, whose latency is
+    /// added.
     pub dram_read_extra: Picos,
 }
 
@@ -47,11 +48,11 @@ impl IioConfig {
 /// The integrated I/O block of a socket, or the entries of one device on the mesh.
 #[derive(Clone, Debug)]
 pub struct Iio {
-    /// Parameters.
+    /// Limits and latencies of the block.
     pub config: IioConfig,
-    /// Entries of DMA writes.
+    /// Entries that hold lines of DMA writes in flight.
     pub writes: Entries,
-    /// Entries of DMA reads.
+    /// Entries that hold lines of DMA reads in flight.
     pub reads: Entries,
 }
 

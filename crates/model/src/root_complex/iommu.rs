@@ -35,7 +35,7 @@ impl PageSize {
         [Self::Kib4, Self::Mib2, Self::Gib1].into_iter().find(|size| size.bytes() == bytes)
     }
 
-    /// Bytes of a page.
+    /// Size of a page in bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {
         match self {
@@ -45,7 +45,7 @@ impl PageSize {
         }
     }
 
-    /// Lines of a page.
+    /// Number of lines of a page.
     #[must_use]
     pub fn lines(self) -> u64 {
         self.bytes() / LINE_BYTES
@@ -66,9 +66,9 @@ pub struct Mapping {
 /// Parameters of an IOMMU that is on.
 #[derive(Clone, Debug)]
 pub struct IommuConfig {
-    /// Translations that the IOTLB holds.
+    /// Number of translations that the IOTLB holds.
     pub entries: u32,
-    /// Victim choice.
+    /// Replacement policy of the IOTLB.
     pub victims: VictimChoice,
     /// Pages of all memory that `mappings` does not name.
     pub page: PageSize,
@@ -76,20 +76,20 @@ pub struct IommuConfig {
     pub mappings: Vec<Mapping>,
     /// Duration of a page walk, from the miss to the translation.
     pub walk: Picos,
-    /// Page walks that may run at a time.
+    /// Number of page walks that may run at a time.
     pub concurrent_walks: u32,
 }
 
 /// Counters of translations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IommuCounters {
-    /// Requests that hit the IOTLB.
+    /// Number of requests that hit the IOTLB.
     pub hits: u64,
-    /// Requests for a page whose walk, started by an earlier miss, was under way.
+    /// Number of requests for a page whose walk, started by an earlier miss, was under way.
     pub hits_under_walk: u64,
-    /// Requests that started a page walk.
+    /// Number of requests that started a page walk.
     pub misses: u64,
-    /// Page walks whose page was not present.
+    /// Number of page walks whose page was not present.
     pub faults: u64,
 }
 
@@ -98,7 +98,7 @@ pub struct IommuCounters {
 pub struct PageFault {
     /// The first line of the page.
     pub page: LineAddr,
-    /// When the walk ended.
+    /// Time at which the page walk ended.
     pub at: Picos,
 }
 

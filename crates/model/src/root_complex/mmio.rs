@@ -11,7 +11,7 @@ use units::{Cycles, Picos};
 /// Cost of a core's stores to the registers of a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MmioPath {
-    /// From a store until the device sees it, and from its answer until the core receives it.
+    /// Time from a store until the device sees it, and from its answer until the core receives it.
     pub one_way: Picos,
     /// Cycles of an uncached store on the core.
     pub store: Cycles,

@@ -81,7 +81,7 @@ pub struct WatchDescriptor {
     pub phases: BTreeMap<DescriptorPhase, Picos>,
     /// Events of its lines in the order of simulation.
     pub events: Vec<Event>,
-    /// Events that the trace has no room for.
+    /// Number of events that the trace has no room for.
     pub left_out: u64,
 }
 

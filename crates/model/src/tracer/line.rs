@@ -15,7 +15,7 @@ pub struct WatchLine {
 }
 
 impl WatchLine {
-    /// Largest number of events.
+    /// Most events that a trace keeps.
     pub const MOST_EVENTS: usize = 10_000;
 
     /// A trace of `line`.

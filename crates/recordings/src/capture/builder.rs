@@ -18,7 +18,7 @@ struct Timed {
     flow: Option<u32>,
 }
 
-/// The packets so far.
+/// Collects packets and flows of a capture while its file is read.
 #[derive(Default)]
 pub(super) struct CaptureBuilder {
     packets: Vec<Timed>,

@@ -14,9 +14,9 @@ use crate::compression::Compression;
 #[derive(Debug, ThisError)]
 #[error("capture '{}' {fault}", path.display())]
 pub struct CaptureError {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The fault.
+    /// Fault that was found in the file.
     pub fault: CaptureFault,
 }
 

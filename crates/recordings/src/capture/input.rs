@@ -53,7 +53,7 @@ impl<'f> CaptureInput<'f> {
         }
     }
 
-    /// Bytes consumed so far.
+    /// Number of bytes consumed so far.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }

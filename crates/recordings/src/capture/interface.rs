@@ -26,7 +26,7 @@ const PICOS_PER_SECOND: i128 = 1_000_000_000_000;
 pub(super) struct Interface {
     pub(super) link_number: u32,
     pub(super) fcs_bytes: u64,
-    /// Zero: no limit.
+    /// Most bytes captured of a packet; zero: no limit.
     pub(super) snap_length_bytes: u32,
     time_unit: TimeUnit,
     time_offset_seconds: i64,

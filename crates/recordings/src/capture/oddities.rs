@@ -7,13 +7,14 @@ use std::fmt;
 pub struct Oddities {
     /// Options of pcapng blocks that are not as the format says, lists without an end among them.
     pub options: u64,
-    /// Packets with more captured bytes than the snap length.
+    /// Number of packets with more captured bytes than the snap length.
     pub beyond_snap_length: u64,
-    /// Packets with more captured bytes than the packet is said to have had; the larger number counts.
+    /// Number of packets with more captured bytes than the packet is said to have had; the larger
+    /// number counts.
     pub beyond_original_length: u64,
     /// Times whose fraction is a second or more; both parts are added.
     pub long_fractions: u64,
-    /// Packets of interfaces with an unsupported link type; they are left out.
+    /// Number of packets of interfaces with an unsupported link type; they are left out.
     pub left_out: u64,
     /// The number of the first such link type.
     pub unsupported_link: Option<u32>,

@@ -32,7 +32,7 @@ pub(super) trait PacketConsumer {
 pub(super) struct Lengths {
     pub(super) captured_bytes: u64,
     pub(super) original_bytes: u32,
-    /// Zero: no limit.
+    /// Most bytes captured of a packet; zero: no limit.
     pub(super) snap_length_bytes: u32,
 }
 

@@ -41,9 +41,9 @@ pub struct Segment<'a> {
 /// Numbers of packets and TCP segments in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segments {
-    /// Packets of any kind.
+    /// Number of packets of any kind.
     pub packets: u64,
-    /// Packets with a segment of TCP.
+    /// Number of packets with a segment of TCP.
     pub segments: u64,
     /// The record within which the file ends.
     pub cut_in: Option<RecordPosition>,

@@ -9,9 +9,9 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[error("descriptor log '{}' {fault}", path.display())]
 pub struct DescriptorLogError {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The fault.
+    /// Fault that was found in the file.
     pub fault: DescriptorLogFault,
 }
 

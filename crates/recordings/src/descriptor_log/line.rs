@@ -22,11 +22,11 @@ const DELTA_BYTES: u64 = 10;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LogLine {
-    /// When the descriptor was written to its portal.
+    /// Time at which the descriptor was written to its portal.
     pub time_ns: f64,
-    /// The portal.
+    /// Number of the portal to which the descriptor was written.
     pub portal: u32,
-    /// The batch that it is a member of.
+    /// Number of the batch of which the descriptor is a member.
     #[serde(default)]
     pub batch: Option<u64>,
     opcode: u32,

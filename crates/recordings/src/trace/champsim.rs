@@ -11,7 +11,7 @@ use super::error::TraceFault;
 use super::input::TraceInput;
 use workload::trace::{BLOCK_REFERENCES, Reference, ReferenceKind};
 
-/// Size of a record.
+/// Size of a record in bytes.
 pub(super) const RECORD_BYTES: usize = 64;
 /// A fetch, four loads and two stores.
 const MOST_REFERENCES: usize = 7;

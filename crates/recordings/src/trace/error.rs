@@ -14,7 +14,7 @@ use workload::trace::AddressWindowFull;
 pub struct TraceError {
     /// The file, `-` for standard input.
     pub path: PathBuf,
-    /// The fault.
+    /// Fault that was found in the file.
     pub fault: TraceFault,
 }
 

@@ -46,13 +46,13 @@ impl Packets {
 pub(crate) struct LogPhase {
     /// Its offloads, by their numbers in the log.
     pub range: Range<usize>,
-    /// When the first was submitted.
+    /// Time at which the first was submitted.
     pub from: Picos,
-    /// When the last was submitted.
+    /// Time at which the last was submitted.
     pub until: Picos,
     /// Descriptors by operation, as `offload.operation` calls them.
     pub operations: BTreeMap<&'static str, u64>,
-    /// Descriptors without data: the model has no time of a core for them.
+    /// Number of descriptors without data: the model has no time of a core for them.
     pub without_core_cost: u64,
 }
 

@@ -14,13 +14,13 @@ pub(crate) struct ApplicationCores {
 
 /// The cores of an application in a sample.
 pub(crate) struct ApplicationView {
-    /// All cores together.
+    /// Counters of all cores of the application, summed.
     pub account: Account,
-    /// When the last operation so far was completed.
+    /// Time at which the last operation so far was completed.
     pub last_completion: Picos,
-    /// Time of all cores.
+    /// Sum of the measured times of all cores.
     pub core_time: Picos,
-    /// Measured time.
+    /// Length of the measured time.
     pub span: Picos,
 }
 
@@ -39,7 +39,7 @@ impl Subject for ApplicationCores {
 }
 
 impl ApplicationView {
-    /// Rate of a count.
+    /// Events per second of the measured time: `count` by its length.
     pub(crate) fn per_second(&self, count: u64) -> f64 {
         count as f64 / self.span.as_seconds()
     }

@@ -18,12 +18,12 @@ pub(crate) fn wire_gbps(packets: u64, bytes: u64, span: Picos) -> f64 {
     GbitPerSec::from_transfer(Bytes(bytes + packets * WIRE_OVERHEAD_BYTES), span).0
 }
 
-/// Millions per second.
+/// Events in millions per second: `count` by `span` in microseconds.
 pub(crate) fn per_microsecond(count: u64, span: Picos) -> f64 {
     if span == Picos::ZERO { 0.0 } else { count as f64 / (span.as_ns() / 1e3) }
 }
 
-/// GB/s of lines.
+/// Bandwidth in GB/s of `lines` moved in `span`.
 pub(crate) fn gbytes_per_s(lines: u64, span: Picos) -> f64 {
     if span == Picos::ZERO { 0.0 } else { (lines * LINE_BYTES) as f64 / span.as_ns() }
 }

@@ -14,9 +14,9 @@ use workload::host_memory::HostMemory;
 /// Cores, devices and memory of a tenant.
 #[derive(Clone, Debug)]
 pub(crate) struct TenantResources {
-    /// Its cores.
+    /// Cores of the tenant.
     pub cores: Vec<CoreId>,
-    /// Its devices.
+    /// Devices of the tenant.
     pub devices: Vec<DeviceId>,
     /// Root ports of the devices.
     pub ports: Vec<RootPortId>,

@@ -18,11 +18,11 @@ use units::{Cycles, Gigahertz, Picos, SocketId, WayMask};
 
 /// The facts of a platform, and the settings of a run.
 pub(crate) struct Hardware<'p> {
-    /// The facts.
+    /// The platform with its facts.
     pub platform: &'p Platform,
     /// Distances of cores and slices.
     pub topology: &'p Topology,
-    /// Core clock.
+    /// Clock of the cores.
     pub core: Gigahertz,
     /// Clock of mesh and LLC.
     pub uncore: Gigahertz,
@@ -41,9 +41,9 @@ pub(crate) struct Hardware<'p> {
 /// Memory nodes of a run; the local one is always included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Nodes {
-    /// A second socket with its memory.
+    /// Whether the machine has a second socket with its memory.
     pub other_socket: bool,
-    /// The CXL node.
+    /// Whether the machine has a CXL node.
     pub cxl: bool,
 }
 

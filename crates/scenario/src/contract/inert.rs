@@ -5,7 +5,7 @@ use crate::contract::tenant::TenantRef;
 /// A key, or a table with all its keys, that has no effect on a tenant, and why.
 #[derive(Clone, Debug)]
 pub(crate) struct Inert {
-    /// The key.
+    /// Name of the key or table.
     pub key: String,
     /// The reason: the key that decides in its stead, or the part that the tenant lacks.
     pub because: String,

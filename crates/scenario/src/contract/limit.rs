@@ -61,7 +61,7 @@ impl LimitKind {
 /// A limited part of a device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
-    /// Its kind.
+    /// Kind of the resource.
     pub kind: LimitKind,
     /// Its name, with `{}` for that of the device.
     name: &'static str,

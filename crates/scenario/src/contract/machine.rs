@@ -18,7 +18,8 @@ pub(crate) struct MachinePlan {
     pub fabric: FabricConfig,
     /// Clock of the cores.
     pub core_clock: Gigahertz,
-    /// Lines that an LLC holds: a line accessed longer ago than this number of lines is evicted.
+    /// Number of lines that an LLC holds: a line accessed longer ago than this number of lines is
+    /// evicted.
     pub llc_lines: u64,
     /// Seed of the run.
     pub seed: u64,

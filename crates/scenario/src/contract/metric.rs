@@ -37,7 +37,7 @@ pub enum Group {
 pub struct Description {
     /// The group that it is shown with.
     pub group: Group,
-    /// Its name for people.
+    /// Name of the metric for people.
     pub label: &'static str,
     /// Whether it is among the few that are shown first.
     pub headline: bool,
@@ -46,11 +46,11 @@ pub struct Description {
 /// Everything about a metric except its computation.
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration {
-    /// Its name in results.
+    /// Name of the metric in results.
     pub name: &'static str,
-    /// Its unit.
+    /// Unit of the metric.
     pub unit: &'static str,
-    /// Its appearance in tables.
+    /// Appearance of the metric in tables.
     pub description: Description,
     /// Its meaning: a sentence for the reference.
     pub about: &'static str,
@@ -164,7 +164,7 @@ enum Value<S: Subject> {
 
 /// A metric of a kind of subject.
 pub(crate) struct Metric<S: Subject> {
-    /// Its declaration.
+    /// Name, unit and appearance of the metric.
     pub declaration: Declaration,
     /// How batches combine.
     pub kind: Kind,
@@ -215,7 +215,7 @@ impl Numbers {
 pub struct Measured {
     /// Its name in results: a tenant's begins with the tenant's name.
     pub name: String,
-    /// Its declaration.
+    /// Name, unit and appearance of the metric.
     pub declaration: &'static Declaration,
     /// How batches combine.
     pub kind: Kind,
@@ -251,11 +251,11 @@ pub(crate) fn measured<S: Subject + 'static>(
 /// A metric in the reference, with its whole declaration.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Entry {
-    /// Its name in results.
+    /// Name of the metric in results.
     pub name: &'static str,
-    /// Its unit.
+    /// Unit of the metric.
     pub unit: &'static str,
-    /// Its appearance in tables.
+    /// Appearance of the metric in tables.
     #[serde(flatten)]
     pub description: Description,
     /// How batches combine; none for figures of all batches' histograms together.
@@ -264,11 +264,11 @@ pub struct Entry {
     pub by: Option<&'static str>,
     /// Its subject. Names of the metrics of tenants other than the main one begin with `NAME:`.
     pub of: Scope,
-    /// Its meaning.
+    /// Meaning of the metric, as a sentence.
     pub about: &'static str,
 }
 
-/// Subject of a metric.
+/// Subject of a metric: the part of the machine that it describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {

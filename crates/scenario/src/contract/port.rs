@@ -25,20 +25,20 @@ pub(crate) struct PortPlan {
 /// A controller of the DDIO ways of one root port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaysController {
-    /// Its rule.
+    /// Rule by which the controller changes the ways.
     pub threshold: ThresholdConfig,
     /// Time between two readings of the counters.
     pub period: Picos,
-    /// Ways at the start.
+    /// Number of DDIO ways at the start.
     pub io_ways: u32,
 }
 
 /// The place of a device in the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DevicePlace {
-    /// Its number among the devices of its kind.
+    /// Number of the device among those of its kind.
     pub number: usize,
-    /// Its root port.
+    /// Root port of the device.
     pub port: RootPortId,
 }
 

@@ -13,9 +13,9 @@ use units::Picos;
 /// A reading, or the difference of two.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// Simulated time.
+    /// Simulated time of the sample.
     pub span: Picos,
-    /// Work that the run counts as progress.
+    /// Units of work that the run counts as progress.
     pub(crate) progress: u64,
     /// The fabric's counters.
     pub(crate) counters: Counters,
@@ -23,7 +23,7 @@ pub struct Sample {
     pub(crate) cores: Vec<CoreCounters>,
     /// Account of the software of each core.
     pub(crate) software: Vec<Account>,
-    /// Counters of each device.
+    /// Counters of each device, in the machine's order.
     pub(crate) devices: Vec<DeviceSample>,
     /// Counters of each root port.
     pub(crate) ports: Vec<PortSample>,
@@ -35,8 +35,8 @@ pub struct Sample {
     pub(crate) busy: Vec<Picos>,
     /// Evictions: evictor x owner x [unread, read], flattened.
     pub(crate) evictions: Vec<u64>,
-    /// Packets that have been received and have not left: a level, so a difference keeps the later
-    /// reading.
+    /// Number of packets that have been received and have not left: a level, so a difference keeps
+    /// the later reading.
     pub backlog: u64,
     /// Receive rings with a used entry, and those in which every entry has been used; levels too.
     pub(crate) rings_used: (usize, usize),
@@ -189,7 +189,7 @@ impl Reading for DeviceSample {
 /// Counters and DDIO ways of a root port.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PortSample {
-    /// Its counters.
+    /// Counters of the port.
     pub counters: PortCounters,
     /// Ways in which its devices may allocate: a level, so a difference keeps the later reading.
     pub ddio_ways: u32,

@@ -38,7 +38,7 @@ pub(crate) struct TenantKeys {
     /// CAT mask of the cores. All ways by default, also for tenants beside the main one.
     #[schemars(range(min = 1, max = u32::MAX))]
     pub core_way_mask: Option<u32>,
-    /// Pages of driver memory.
+    /// Size of the pages of driver memory.
     pub page_size: PageSize,
     /// Content of the caches before time zero.
     pub initial_content: InitialContent,
@@ -75,7 +75,7 @@ pub(crate) enum MemoryNode {
     Cxl,
 }
 
-/// A page size.
+/// Size of the pages of a tenant's memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) enum PageSize {
     /// 2 MiB huge pages.
@@ -88,7 +88,7 @@ pub(crate) enum PageSize {
 }
 
 impl PageSize {
-    /// Its bytes.
+    /// Bytes of a page.
     #[must_use]
     pub(crate) fn bytes(self) -> u64 {
         match self {

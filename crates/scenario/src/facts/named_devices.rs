@@ -5,8 +5,8 @@ use crate::facts::platform::{NicDevice, SsdDevice};
 /// Devices that a tenant names instead of its platform's, as their files describe them.
 #[derive(Clone, Debug, Default)]
 pub struct NamedDevices {
-    /// Its NIC.
+    /// NIC that the scenario names, if it names one.
     pub nic: Option<NicDevice>,
-    /// Its SSDs are of this kind.
+    /// Kind of SSD that the scenario names, if it names one.
     pub ssd: Option<SsdDevice>,
 }

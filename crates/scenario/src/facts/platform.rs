@@ -50,14 +50,14 @@ use serde::{Deserialize, Serialize};
 pub struct Platform {
     /// Description of the machine.
     pub title: String,
-    /// Processor.
+    /// The processor: cores, clocks, prefetchers.
     pub cpu: Cpu,
     /// L1 data cache of a core.
     pub l1d: PrivateLevel,
     /// L1 instruction cache of a core; without it, traces' instruction fetches are skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l1i: Option<PrivateLevel>,
-    /// L2 of a core.
+    /// L2 cache of a core.
     pub l2: PrivateLevel,
     /// Last-level cache of the socket.
     pub llc: LastLevel,
@@ -70,7 +70,7 @@ pub struct Platform {
     /// A mesh that connects cores and slices. Without either, all slices are equally far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mesh: Option<MeshFacts>,
-    /// Memory of a socket.
+    /// Memory of a socket: DRAM and its controllers.
     pub dram: DramFacts,
     /// Links to a second socket of the same kind; without it, there is one socket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,10 +81,10 @@ pub struct Platform {
     /// I/O allocation in the LLC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ddio: Option<DdioFacts>,
-    /// Integrated I/O block.
+    /// The integrated I/O block, through which devices access memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iio: Option<IioFacts>,
-    /// Address translation of devices.
+    /// Address translation of devices: the IOTLB and its page walks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iommu: Option<IommuFacts>,
     /// A buffer of the root complex before the caches.
@@ -93,7 +93,7 @@ pub struct Platform {
     /// Link between NIC and socket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pcie: Option<PcieFacts>,
-    /// Network interface.
+    /// The NIC of the platform and its driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nic: Option<NicFacts>,
     /// Costs of the packet software on this machine.
@@ -131,7 +131,7 @@ pub struct Platform {
 pub struct FittedParameter {
     /// Path of the key in the file of the platform, or of the scenario.
     pub key: String,
-    /// Its value.
+    /// Value of the parameter.
     pub value: serde_json::Value,
     /// The measurements that chose it.
     pub fitted_on: String,

@@ -36,11 +36,11 @@ pub(crate) struct Kernels {
     pub pair_lines: u64,
     /// Bytes of a page, for the order of accesses.
     pub page_bytes: u64,
-    /// Pages whose lines are all visited before those of the next pages.
+    /// Number of pages whose lines are all visited before those of the next pages.
     pub window_pages: u64,
     /// Contiguous physical memory: ranges of this size are placed at random.
     pub translation_bytes: u64,
-    /// Arrays of the streams.
+    /// Sizes of the arrays of the streams, in bytes.
     pub array_bytes: Vec<u64>,
     /// Whether two cores exchange a line.
     pub core_to_core: bool,
@@ -62,9 +62,9 @@ pub struct KernelResults {
 /// Bandwidth over one array.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct StreamResult {
-    /// Bytes read.
+    /// Bandwidth of reading.
     pub read_gbytes_per_s: f64,
-    /// Bytes written.
+    /// Bandwidth of writing.
     pub write_gbytes_per_s: f64,
     /// Bytes read plus bytes written.
     pub copy_gbytes_per_s: f64,

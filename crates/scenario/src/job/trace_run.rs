@@ -52,14 +52,14 @@ struct Replayed {
 pub struct TraceWanted {
     /// Simulated time, each reference waiting for the one before it.
     pub time: bool,
-    /// Kinds of misses.
+    /// Whether misses are classified by kind.
     pub miss_kinds: bool,
 }
 
 /// Progress of a replay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceProgress {
-    /// References so far.
+    /// Number of references replayed so far.
     pub references: u64,
     /// Share of the file that has been read; none where its size is not known.
     pub fraction: Option<f64>,

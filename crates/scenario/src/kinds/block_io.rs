@@ -42,16 +42,16 @@ pub(crate) struct BlockIoKeys {
     /// SSDs behind one root port, whose link they share.
     #[schemars(range(min = SSDS.0, max = SSDS.1))]
     pub ssds_per_root_port: u32,
-    /// Size of a block.
+    /// Size of a block in bytes.
     #[schemars(range(min = PAGE_BYTES, max = MAX_BLOCK_BYTES), extend("multipleOf" = PAGE_BYTES))]
     pub block_bytes: u64,
     /// I/Os in flight of each job.
     #[schemars(range(min = DEPTH.0, max = DEPTH.1))]
     pub depth: u32,
-    /// Share of reads.
+    /// Share of reads, in percent.
     #[schemars(range(min = 0, max = 100))]
     pub read_percent: u32,
-    /// Order of blocks.
+    /// Order in which blocks are accessed.
     pub order: BlockOrder,
     /// Buffers of each job, used in turn. As many as I/Os in flight by default, as in fio.
     #[schemars(range(min = BUFFERS.0, max = BUFFERS.1))]
@@ -64,7 +64,7 @@ pub(crate) struct BlockIoKeys {
     pub fills_data: bool,
 }
 
-/// Order of blocks.
+/// Order in which a job accesses blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum BlockOrder {

@@ -52,7 +52,7 @@ pub(crate) struct CachelibKeys {
     /// Share of gets; the other requests are sets.
     #[schemars(range(min = 0, max = 100))]
     pub get_percent: u32,
-    /// Items in the cache.
+    /// Number of items in the cache.
     #[schemars(range(min = ITEMS.0, max = ITEMS.1))]
     pub items: u64,
     /// Share of requests, and of items, that are large.

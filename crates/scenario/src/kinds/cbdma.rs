@@ -39,10 +39,10 @@ pub(crate) struct CbdmaKeys {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct CbdmaTable {
-    /// Channels of each core, used in turn. A channel has one client.
+    /// Number of channels of each core, used in turn. A channel has one client.
     #[schemars(range(min = CHANNELS.0, max = CHANNELS.1))]
     pub channels: u32,
-    /// Entries of a channel's ring, a power of two. One of them stays free.
+    /// Number of entries of a channel's ring, a power of two. One of them stays free.
     #[schemars(range(min = RING_ENTRIES.0, max = RING_ENTRIES.1))]
     pub ring_entries: u32,
 }

@@ -25,10 +25,10 @@ const FLOWS: (u32, u32) = (8, 1 << 22);
 pub(crate) struct ChainKeys {
     /// Where packets are filtered.
     pub filtering: Filtering,
-    /// Filter rules.
+    /// Number of filter rules.
     #[schemars(range(min = FILTER_RULES.0, max = FILTER_RULES.1))]
     pub filter_rules: u32,
-    /// Entries of each flow table of a core.
+    /// Number of entries of each flow table of a core.
     #[schemars(range(min = FLOWS.0, max = FLOWS.1))]
     pub flow_table_entries: u32,
 }

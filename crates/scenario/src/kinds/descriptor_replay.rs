@@ -60,7 +60,8 @@ pub(crate) struct DescriptorReplayKeys {
     /// Times at which descriptors are submitted.
     #[serde(default)]
     pub pace: PaceName,
-    /// Descriptors in flight of each core; a dedicated queue takes no more than it has entries.
+    /// Number of descriptors in flight of each core; a dedicated queue takes no more than it has
+    /// entries.
     #[serde(default = "depth")]
     #[schemars(range(min = DEPTH.0, max = DEPTH.1))]
     pub depth: u32,

@@ -48,7 +48,7 @@ const OF_ONE_GROUP: [&str; 6] = [
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct DsaKeys {
-    /// Copy engines.
+    /// Copy engines (DSA) and their queues.
     pub dsa: DsaTable,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct DsaTable {
     /// Instances, each configured like this. Clients use them in turn.
     #[schemars(range(min = INSTANCES.0, max = INSTANCES.1))]
     pub instances: u32,
-    /// Engines of the group.
+    /// Number of engines of the group.
     #[schemars(range(min = 1, max = MOST))]
     pub engines: u32,
     /// Work queues of the group. Clients use them in turn.
@@ -67,7 +67,7 @@ pub(crate) struct DsaTable {
     pub queues: u32,
     /// How descriptors reach the queues.
     pub queue_mode: QueueModeName,
-    /// Entries of each queue.
+    /// Number of entries of each queue.
     #[schemars(range(min = ENTRIES.0, max = ENTRIES.1))]
     pub queue_entries: u32,
     /// Entries in use from which a shared queue refuses descriptors. All of them by default.
@@ -118,20 +118,20 @@ pub(crate) struct GroupTable {
     pub use_read_buffer_limit: bool,
 }
 
-/// A work queue.
+/// Keys of one work queue of the group.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct QueueTable {
     /// How descriptors reach the queue.
     #[serde(default)]
     pub mode: QueueModeName,
-    /// Entries of the queue.
+    /// Number of entries of the queue.
     #[schemars(range(min = ENTRIES.0, max = ENTRIES.1))]
     pub entries: u32,
     /// Entries in use from which the queue refuses descriptors, if it is shared. All of them by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = ENTRIES.0, max = ENTRIES.1))]
     pub threshold: Option<u32>,
-    /// Descriptors that the queue gives in a round of the arbiter. 1 by default.
+    /// Number of descriptors that the queue gives in a round of the arbiter. 1 by default.
     #[serde(default = "default_priority")]
     #[schemars(range(min = PRIORITY.0, max = PRIORITY.1))]
     pub priority: u32,

@@ -38,13 +38,13 @@ const ZIPF: (f64, f64) = (0.0, 0.999);
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct KeyValueKeys {
-    /// Items in the store.
+    /// Number of items in the store.
     #[schemars(range(min = 1, max = MOST_ITEMS))]
     pub items: u64,
-    /// Size of a key.
+    /// Size of a key in bytes.
     #[schemars(range(min = KEY_BYTES.0, max = KEY_BYTES.1))]
     pub key_bytes: u64,
-    /// Size of a value.
+    /// Size of a value in bytes.
     #[schemars(range(min = VALUE_BYTES.0, max = VALUE_BYTES.1))]
     pub value_bytes: u64,
     /// Bytes of a value that an update writes. The whole value by default.

@@ -33,11 +33,11 @@ pub(crate) struct MemoryKernelKeys {
     /// Order of the accesses to the working set.
     #[serde(default)]
     pub pattern: AccessPattern,
-    /// Share of stores.
+    /// Share of accesses that are stores, in percent.
     #[serde(default)]
     #[schemars(range(min = 0, max = 100))]
     pub store_percent: u32,
-    /// Work between two accesses.
+    /// Cycles of work between two accesses.
     #[serde(default = "cycles_per_access")]
     #[schemars(range(min = CYCLES_PER_ACCESS.0, max = CYCLES_PER_ACCESS.1))]
     pub cycles_per_access: f64,

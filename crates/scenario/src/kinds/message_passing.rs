@@ -48,7 +48,7 @@ pub(crate) struct MessagePassingKeys {
     /// Bounce buffers from one rank to another.
     #[schemars(range(min = SEGMENTS.0, max = SEGMENTS.1))]
     pub segments: u32,
-    /// Copies by engines in flight of each rank.
+    /// Number of copies by engines in flight of each rank.
     #[schemars(range(min = DEPTH.0, max = DEPTH.1))]
     pub depth: u32,
 }

@@ -81,16 +81,16 @@ pub(crate) struct NicKeys {
     /// Packets that a send ring holds. The driver's choice by default.
     #[schemars(extend("enum" = schema::or_none(&check::RINGS)))]
     pub tx_descriptors: Option<u32>,
-    /// Packets that may wait before the send ring.
+    /// Number of packets that may wait before the send ring.
     #[schemars(range(min = check::INTERNAL_QUEUE.0, max = check::INTERNAL_QUEUE.1))]
     pub internal_queue: u32,
-    /// Packets per receive and send burst.
+    /// Number of packets per receive and send burst.
     #[schemars(range(min = check::BURST.0, max = check::BURST.1))]
     pub burst: u32,
-    /// Buffers of the pool that all cores share.
+    /// Number of buffers of the pool that all cores share.
     #[schemars(range(min = check::LEAST_POOL_BUFFERS, max = check::MOST_POOL_BUFFERS))]
     pub pool_buffers: u32,
-    /// Buffers that a core keeps in its pool cache.
+    /// Number of buffers that a core keeps in its pool cache.
     #[schemars(range(min = check::POOL_CACHE.0, max = check::POOL_CACHE.1))]
     pub pool_cache: u32,
     /// Posted buffers of each queue whose data lines a core has written before time zero.

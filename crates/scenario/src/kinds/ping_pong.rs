@@ -34,7 +34,7 @@ const HEADER_BYTES: (u64, u64) = (14, 1024);
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct PingPongKeys {
-    /// Size of a message.
+    /// Size of a message in bytes.
     #[schemars(range(min = 0, max = MOST_BUFFER_DATA_BYTES - HEADER_BYTES.0))]
     pub message_bytes: u64,
     /// Headers before it: Ethernet, IPv4 and UDP by default.

@@ -46,17 +46,17 @@ const GUEST_CORES: (u32, u32) = (1, 28);
 pub(crate) struct VhostSwitchKeys {
     /// Copier of packets: the cores of the switch, or copy engines while the cores go on.
     pub by: CopierName,
-    /// Cores that are the guest's; the others are the switch's, each with a queue pair of the NIC and one of
-    /// the guest.
+    /// Number of cores that are the guest's; the others are the switch's, each with a queue pair of
+    /// the NIC and one of the guest.
     #[schemars(range(min = GUEST_CORES.0, max = GUEST_CORES.1))]
     pub guest_cores: u32,
-    /// Entries of each queue of the guest.
+    /// Number of entries of each queue of the guest.
     #[schemars(extend("enum" = GUEST_DESCRIPTORS))]
     pub guest_descriptors: u32,
     /// Queues of copy engines of each core of the switch, used in turn.
     #[schemars(range(min = QUEUES.0, max = QUEUES.1))]
     pub queues: u32,
-    /// Bursts in flight of each of these queues.
+    /// Number of bursts in flight of each of these queues.
     #[schemars(range(min = DEPTH.0, max = DEPTH.1))]
     pub depth: u32,
     /// Whether copies go into the DDIO ways (1) or to memory (0).

@@ -34,7 +34,7 @@ pub(super) enum Stage {
 pub(super) struct Checked<'s> {
     /// The scenario.
     pub scenario: &'s Scenario,
-    /// Its platform.
+    /// Platform of the scenario.
     pub platform: &'s Platform,
     /// Refuses values of the scenario's file.
     pub check: Check<'s>,

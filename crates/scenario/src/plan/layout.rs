@@ -30,34 +30,34 @@ pub struct Layout {
     pub(crate) devices: Vec<DeviceLayout>,
 }
 
-/// Resources of a tenant.
+/// Name, cores and software of a tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TenantLayout {
-    /// Its name.
+    /// Name of the tenant.
     pub name: String,
-    /// Its cores.
+    /// Cores of the tenant.
     pub cores: Vec<CoreId>,
     /// Software of the cores.
     pub application: Application,
-    /// Whether its application moves data by engines or by its cores.
+    /// Whether the tenant's application moves data by engines or by its cores.
     pub moves_data: bool,
 }
 
-/// A root port.
+/// Name and tenant of a root port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RootPort {
-    /// Its name in results: that of its first device.
+    /// Name of the port in results: that of its first device.
     pub name: String,
-    /// Number of the tenant that it belongs to.
+    /// Number of the tenant that the port belongs to.
     pub tenant: usize,
 }
 
-/// A device.
+/// Kind, tenant and place of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DeviceLayout {
-    /// Its kind.
+    /// Kind of the device.
     pub kind: DeviceClass,
-    /// Number of the tenant that it belongs to.
+    /// Number of the tenant that the device belongs to.
     pub tenant: usize,
     /// Its number among the devices of its kind, and its root port.
     pub place: DevicePlace,

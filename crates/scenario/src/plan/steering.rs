@@ -65,7 +65,7 @@ impl SteeringPlan {
         })
     }
 
-    /// The controller itself.
+    /// Creates the controller, as it is at the start of a run.
     pub(crate) fn build(&self) -> SteeringController {
         let ways = self.steered.io_ways;
         let controller: Box<dyn WayController> = match &self.rule {

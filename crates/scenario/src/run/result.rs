@@ -34,7 +34,7 @@ pub struct RunResult {
     pub warmup_ns: f64,
     /// Total number of packets sent.
     pub packets: u64,
-    /// Batches in the metrics.
+    /// Number of batches in the metrics.
     pub batches: usize,
     /// Why the run ended.
     pub stopped_by: StoppedBy,
@@ -104,17 +104,18 @@ pub struct TimelinePoint {
 /// same size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MissKindCounts {
-    /// Hits, anti-conflict hits included.
+    /// Number of hits, anti-conflict hits included.
     pub hits: u64,
-    /// Hits where the fully associative cache missed.
+    /// Number of hits where the fully associative cache missed.
     pub anti_conflict_hits: u64,
-    /// Misses of lines that were never requested before.
+    /// Number of misses of lines that were never requested before.
     pub compulsory: u64,
-    /// Misses that the fully associative cache has too.
+    /// Number of misses that the fully associative cache has too.
     pub capacity: u64,
-    /// Misses where the fully associative cache hits: caused by sets, way masks or the replacement policy.
+    /// Number of misses where the fully associative cache hits: caused by sets, way masks or the
+    /// replacement policy.
     pub conflict: u64,
-    /// Misses of lines that a device write to memory had invalidated.
+    /// Number of misses of lines that a device write to memory had invalidated.
     pub invalidated: u64,
 }
 
@@ -218,7 +219,7 @@ pub struct TracePhase {
 /// One operation on a line of the traced packet, line or descriptor.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TraceEvent {
-    /// Simulated time.
+    /// Simulated time of the event.
     pub time_ns: f64,
     /// Name of the agent that did the operation.
     pub agent: String,

@@ -14,7 +14,7 @@ const SHRINK_BELOW_MISSES_PER_US: f64 = 0.1;
 const SHRINK_AFTER_PERIODS: u32 = 3;
 const STABLE_PERCENT: f64 = 3.0;
 
-/// Which controller.
+/// Rule by which a controller changes the ways of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ControllerKind {
@@ -27,17 +27,17 @@ pub(crate) enum ControllerKind {
 /// A controller of the ways of all devices with DDIO on, as one register of a socket holds them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct ControllerKeys {
-    /// Which controller.
+    /// Rule by which the controller changes the ways.
     pub kind: ControllerKind,
     /// Time between two readings of the counters.
     #[serde(default = "period_us")]
     #[schemars(range(min = PERIOD_US.0, max = PERIOD_US.1))]
     pub period_us: f64,
-    /// Fewest ways of devices.
+    /// Least number of ways of devices.
     #[serde(default = "min_ways")]
     #[schemars(range(min = 1, max = MOST_LLC_WAYS))]
     pub min_ways: u32,
-    /// Most ways of devices.
+    /// Greatest number of ways of devices.
     #[serde(default = "max_ways")]
     #[schemars(range(min = 1, max = MOST_LLC_WAYS))]
     pub max_ways: u32,
@@ -79,7 +79,7 @@ fn grow_above() -> f64 {
 }
 
 impl ControllerKeys {
-    /// The rule of thresholds.
+    /// The keys as parameters of the threshold rule.
     pub(crate) fn threshold(&self) -> ThresholdConfig {
         let below = self.shrink_below_misses_per_us.unwrap_or(SHRINK_BELOW_MISSES_PER_US);
         ThresholdConfig {

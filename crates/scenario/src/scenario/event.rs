@@ -50,7 +50,7 @@ fn main_name() -> String {
 }
 
 impl EventKeys {
-    /// Its time.
+    /// Simulated time of the event.
     pub(crate) fn at(&self) -> Picos {
         Picos::from_ns(self.at_us * 1e3)
     }

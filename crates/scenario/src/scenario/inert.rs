@@ -6,9 +6,9 @@ use crate::contract::inert::Inert;
 /// A key that a tenant states without effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StatedInert {
-    /// The tenant, the main one first.
+    /// Number of the tenant, the main one first.
     pub tenant: usize,
-    /// The key.
+    /// Name of the key or table.
     pub key: String,
     /// Why it has no effect.
     pub because: String,

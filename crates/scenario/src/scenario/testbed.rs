@@ -48,7 +48,7 @@ struct TestbedFile {
 pub struct TestbedSetting {
     /// Dotted key of the scenario.
     pub key: String,
-    /// Its value.
+    /// Value of the setting.
     pub value: serde_json::Value,
     /// Where it was read, or how it was chosen.
     pub source: String,
@@ -87,7 +87,7 @@ pub struct Testbed {
     pub name: String,
     /// Machine and load in one line.
     pub title: String,
-    /// The platform.
+    /// Name of the platform.
     pub platform: String,
     /// The start of `fitted_on` where this testbed's own measurements chose a value.
     pub measurements: Vec<String>,

@@ -5,7 +5,7 @@ use crate::text::error::InputError;
 /// Checks the values of one file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Check<'f> {
-    /// Its name in messages.
+    /// Name of the file in messages.
     pub file: &'f str,
 }
 
@@ -49,7 +49,7 @@ impl Check<'_> {
         self.number(key, value, (0.0, 1e6))
     }
 
-    /// A power of two.
+    /// Checks that `value` is a power of two.
     pub(crate) fn power_of_two(&self, key: &str, value: u32) -> Result<(), InputError> {
         if value.is_power_of_two() && value <= 1 << 16 {
             return Ok(());

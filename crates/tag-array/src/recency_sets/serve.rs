@@ -8,9 +8,9 @@ use std::marker::PhantomData;
 /// Counts of modified lines in a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteBackCounts {
-    /// Write-backs from above that missed.
+    /// Number of write-backs from above that missed.
     pub victims_missed: u64,
-    /// Modified victims.
+    /// Number of modified victims.
     pub write_backs: u64,
 }
 

@@ -25,7 +25,7 @@ const MOST_PRIME_PASSES: u32 = 100;
 pub struct CacheProbeConfig {
     /// Socket whose LLC the probe watches, and on which it runs.
     pub socket: SocketId,
-    /// Ways of that LLC.
+    /// Number of ways of that LLC.
     pub ways: usize,
     /// Sets watched at a time.
     pub watched_sets: usize,

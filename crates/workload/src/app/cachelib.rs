@@ -25,10 +25,10 @@ use std::rc::Rc;
 use units::narrow::usize_from;
 use units::{Cycles, LineAddr, Picos};
 
-/// Requests and their costs.
+/// Mix of a cache's requests, and the cycles that they cost.
 #[derive(Clone, Copy, Debug)]
 pub struct CachelibConfig {
-    /// Share of gets.
+    /// Share of gets, in percent.
     pub get_percent: u32,
     /// Cycles of a get, without its copy.
     pub get: Cycles,

@@ -20,10 +20,10 @@ use model::fabric::Fabric;
 use model::tracer::Tracer;
 use units::LineAddr;
 
-/// Costs of the chain.
+/// Work that each function of the chain does for a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct ChainCosts {
-    /// Routing a packet, without the filter.
+    /// Work to route a packet, without the filter.
     pub router: Work,
     /// Work to translate a packet's address.
     pub napt: Work,

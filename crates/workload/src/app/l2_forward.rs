@@ -18,9 +18,9 @@ use units::Cycles;
 /// An L2 forwarder's work on a packet.
 #[derive(Clone, Debug)]
 pub struct L2Forward {
-    /// Work outside memory stalls.
+    /// Cycles of work per packet, outside memory stalls.
     pub cycles_per_packet: Cycles,
-    /// Lines of the private area that are written.
+    /// Number of lines of the private area that are written.
     pub annotation_lines: u64,
     /// The pool, which gives a buffer's private area.
     pub pool: Rc<RefCell<Mempool>>,

@@ -81,7 +81,7 @@ impl Handler for L3Forward {
 pub struct PacketSink {
     /// Work per packet.
     pub work: Work,
-    /// Access to the payload.
+    /// Whether the core reads the lines of a packet after the first.
     pub payload: Payload,
 }
 

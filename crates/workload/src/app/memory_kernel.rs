@@ -28,19 +28,19 @@ pub enum KernelPattern {
     PointerChase,
 }
 
-/// Parameters of the kernel.
+/// Parameters of a memory kernel: working set, order, stores and work.
 #[derive(Clone, Debug)]
 pub struct MemoryKernelConfig {
-    /// Lines of the working set.
+    /// Number of lines of the working set.
     pub lines: u64,
-    /// Order.
+    /// Order in which the kernel accesses lines.
     pub pattern: KernelPattern,
     /// Share of accesses that are stores, in percent.
     pub store_percent: u32,
     /// Cycles of work between two accesses.
     pub cycles_per_access: Cycles,
-    /// Accesses in flight: the oldest must complete before the next begins. `None`: only the fill
-    /// buffers limit them.
+    /// Most accesses in flight: the oldest must complete before the next begins. `None`: only the
+    /// fill buffers limit them.
     pub in_flight: Option<usize>,
     /// Seed of the random order.
     pub seed: u64,

@@ -46,7 +46,7 @@ pub struct Step {
     pub messages: (u64, u64),
 }
 
-/// Costs of a rank.
+/// Cycles that a rank takes for calls, looks at channels and sums.
 #[derive(Clone, Copy, Debug)]
 pub struct RankConfig {
     /// Cycles of a call to send or to receive.

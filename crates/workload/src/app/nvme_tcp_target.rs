@@ -36,9 +36,9 @@ use units::{Cycles, LINE_BYTES, Picos};
 /// Work of a target and its costs, answers apart.
 #[derive(Clone, Copy, Debug)]
 pub struct NvmeTcpTargetConfig {
-    /// Bursts, and extra work for each request.
+    /// Parameters of the packet loop: bursts, and extra work for each request.
     pub polling: PacketLoopConfig,
-    /// Data of a request.
+    /// Bytes of data of a request.
     pub read_bytes: u64,
     /// Cycles of a round of the reactor: looks at all connections and queues.
     pub round: Cycles,

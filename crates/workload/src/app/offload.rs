@@ -54,7 +54,7 @@ pub enum OnFault {
 pub struct OffloadConfig {
     /// State of the data in the caches before each operation.
     pub data: DataState,
-    /// Handling of absent pages.
+    /// Handling of absent pages: by the engine, by the core, or in advance.
     pub on_fault: OnFault,
     /// Operations that one descriptor carries: a batch, if more than 1.
     pub batch: u32,

@@ -21,7 +21,7 @@ use units::{Bytes, Cycles, LINE_BYTES, Picos};
 /// Parameters of the sender.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketGeneratorConfig {
-    /// Packets per send burst.
+    /// Number of packets of a send burst.
     pub burst: usize,
     /// Size of each packet without FCS.
     pub packet_bytes: u64,

@@ -43,22 +43,22 @@ pub trait Handler: Debug {
 /// Parameters of the loop.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketLoopConfig {
-    /// Packets per receive burst.
+    /// Most packets of a receive burst.
     pub burst: usize,
     /// Cycles of one poll of an empty queue.
     pub poll_cycles: Cycles,
-    /// Extra work per packet.
+    /// Cycles of additional work per packet.
     pub extra_cycles: Cycles,
 }
 
 /// The driver software of a core.
 #[derive(Debug)]
 pub struct Drivers {
-    /// Buffers.
+    /// Pool from which packet buffers come, and to which they return.
     pub pool: Rc<RefCell<Mempool>>,
-    /// Receive side.
+    /// Driver of the receive queue.
     pub rx: RxDriver,
-    /// Send side.
+    /// Driver of the send queue.
     pub tx: TxDriver,
     /// The queue pair of both.
     pub queue: QueueId,

@@ -27,9 +27,9 @@ use units::{Cycles, LINE_BYTES, LineAddr, Picos};
 /// Work between memory accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PingPongWork {
-    /// Cycles of the work.
+    /// Cycles of the work, memory accesses apart.
     pub cycles: Cycles,
-    /// Instructions of the work.
+    /// Number of instructions of the work.
     pub instructions: u64,
 }
 
@@ -48,7 +48,7 @@ pub struct PingPongConfig {
     pub copy: PingPongWork,
     /// From the copied message to the answer in the send queue.
     pub answer: PingPongWork,
-    /// Interrupts of its core.
+    /// Interrupts of the server's core.
     pub interrupts: Interrupts,
     /// Seed of the times of interrupts.
     pub seed: u64,
@@ -61,7 +61,7 @@ pub struct Interrupts {
     pub mean_distance: Picos,
     /// Work of one interrupt.
     pub work: PingPongWork,
-    /// Lines that it reads and that were evicted since the last one.
+    /// Number of lines that it reads and that were evicted since the last one.
     pub cold_lines: u64,
 }
 
@@ -85,7 +85,7 @@ pub struct PingPongMemory {
     pub message: LineAddr,
     /// Memory of the system's cold lines.
     pub system: Region,
-    /// Lines of that memory.
+    /// Number of lines of that memory.
     pub system_lines: u64,
 }
 

@@ -32,7 +32,7 @@ const LINES_PER_TURN: u64 = 16;
 /// Costs of a switch beside its accesses to memory.
 #[derive(Clone, Copy, Debug)]
 pub struct VhostSwitchConfig {
-    /// Polling and bursts.
+    /// Parameters of the packet loop: polling and bursts.
     pub polling: PacketLoopConfig,
     /// Cycles to hand a packet to the guest, without the copy.
     pub enqueue: Cycles,
@@ -42,7 +42,7 @@ pub struct VhostSwitchConfig {
     pub track: Cycles,
     /// Cycles of a call of the core's copy.
     pub copy_call: Cycles,
-    /// Cycles of a line that the core copies.
+    /// Cycles for each line that the core copies.
     pub copy_line: Cycles,
 }
 

@@ -13,7 +13,7 @@ use units::narrow::whole;
 pub struct Work {
     /// Cycles outside memory stalls.
     pub cycles: Cycles,
-    /// Instructions other than those that access memory.
+    /// Number of instructions other than those that access memory.
     pub instructions: u64,
 }
 

@@ -17,7 +17,7 @@ use units::{Picos, RootPortId};
 pub struct PolicyChange {
     /// Time of the change.
     pub at: Picos,
-    /// The root port.
+    /// Root port whose policy changes.
     pub port: RootPortId,
     /// Policy of the root port from then on.
     pub policy: IoPolicy,

@@ -20,7 +20,7 @@ pub struct SteeringControllerConfig {
     pub ports: Vec<RootPortId>,
     /// Cores of each tenant, in the order in which the controller knows them; none if it does not.
     pub tenants: Vec<Vec<CoreId>>,
-    /// Ways of the LLC.
+    /// Number of ways of the LLC.
     pub llc_ways: u32,
     /// Time between two readings.
     pub period: Picos,

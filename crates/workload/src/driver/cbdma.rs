@@ -50,7 +50,7 @@ impl CbdmaClient {
         queues.cbdma_channel(self.queue).next_line()
     }
 
-    /// The line of completions.
+    /// Address of the line to which the channel writes completions.
     pub fn status(&self, queues: &mut Queues) -> LineAddr {
         queues.cbdma_channel(self.queue).status
     }

@@ -36,20 +36,21 @@ pub enum PortalWrite {
 /// Pauses before an ENQCMD is repeated: doubled from one refusal of a descriptor to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BackOff {
-    /// The first pause.
+    /// Cycles of the first pause.
     pub first: Cycles,
-    /// The longest pause.
+    /// Cycles of the longest pause.
     pub most: Cycles,
 }
 
-/// A client's way to its queue.
+/// Parameters of a client: how it writes to its queue's portal, and how many descriptors it may
+/// have there.
 #[derive(Clone, Copy, Debug)]
 pub struct DsaClientConfig {
     /// How the client writes to the portal.
     pub write: PortalWrite,
-    /// The way of its stores to the portal.
+    /// The way of the client's stores to the portal.
     pub path: MmioPath,
-    /// Descriptors that it may have in the device.
+    /// Most descriptors that the client may have in the device.
     pub credits: u32,
 }
 
@@ -91,7 +92,7 @@ pub enum SubmitState {
     Unanswered,
 }
 
-/// State of an ENQCMD.
+/// State of an ENQCMD: taken, refused and repeated, or without an answer yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EnqcmdAnswer {
     /// The queue has taken the descriptor.
@@ -102,7 +103,8 @@ pub enum EnqcmdAnswer {
     Waits(Picos),
 }
 
-/// The client of a portal.
+/// Software that submits descriptors to a DSA queue through its portal: posted writes, or ENQCMD
+/// with back-off.
 #[derive(Debug)]
 pub struct DsaClient {
     config: DsaClientConfig,

@@ -18,29 +18,30 @@ use units::{CoreId, Id, LINE_BYTES, LineAddr, SliceId};
 
 /// Lines of the object header.
 const HEADER_LINES: u64 = 1;
-/// Lines of the mbuf.
+/// Number of lines of an mbuf.
 pub const MBUF_LINES: u64 = 2;
 /// Lines of headroom before packet data.
 const HEADROOM_LINES: u64 = 2;
 /// Pointers to objects per line of a cache or ring.
 const POINTERS_PER_LINE: u64 = LINE_BYTES / 8;
 
-/// Shape of a pool.
+/// Shape of a pool: number of buffers, and the lines of each.
 #[derive(Clone, Copy, Debug)]
 pub struct MempoolConfig {
     /// Number of buffers.
     pub buffers: u32,
-    /// Pointers in a core's cache.
+    /// Number of pointers in a core's cache.
     pub cache: u32,
-    /// Lines of the mbuf that freeing a buffer reads once its packet is sent or dropped, the first ones.
+    /// Number of lines of the mbuf, the first ones, that freeing a buffer reads once its packet is
+    /// sent or dropped.
     pub freed_mbuf_lines: u64,
-    /// Lines of application data between mbuf and headroom.
+    /// Number of lines of application data between mbuf and headroom.
     pub private_lines: u64,
-    /// Bytes for packet data.
+    /// Bytes for packet data in a buffer.
     pub data_bytes: u64,
     /// Largest shift of data beyond the headroom, in lines.
     pub shift_lines: u64,
-    /// Spacing of objects.
+    /// How objects are spaced in memory.
     pub spacing: Spacing,
 }
 

@@ -22,11 +22,11 @@ use units::{LINE_BYTES, LineAddr, Picos};
 /// Shape of a queue pair and cost of its doorbells.
 #[derive(Clone, Copy, Debug)]
 pub struct NvmeDriverConfig {
-    /// Entries of each queue.
+    /// Number of entries of each queue.
     pub entries: u32,
     /// Largest number of commands in flight: fewer than entries.
     pub depth: u32,
-    /// The largest block.
+    /// Size of the largest block in bytes.
     pub block_bytes: u64,
     /// How doorbells reach the controller.
     pub doorbell: MmioPath,

@@ -80,7 +80,7 @@ pub struct OffloaderConfig {
     pub prepare: Cycles,
     /// Cycles to fill in a member of a batch.
     pub prepare_member: Cycles,
-    /// Members of the longest batch; 1: no batches.
+    /// Number of members of the longest batch; 1: no batches.
     pub most_members: u32,
     /// Cycles of a look at a completion record.
     pub look: Cycles,
@@ -99,11 +99,11 @@ pub enum EngineQueue {
 
 /// A core, and what it reaches.
 pub struct OnCore<'a, T: Tracer> {
-    /// The core.
+    /// Core on which the offloader runs.
     pub core: &'a mut Core,
-    /// Caches and memory.
+    /// Caches and memory that the core accesses.
     pub fabric: &'a mut Fabric<T>,
-    /// Queues of devices.
+    /// Queues of devices to which the core submits.
     pub queues: &'a mut Queues,
 }
 
@@ -236,7 +236,7 @@ impl Offloader {
         self.unanswered.is_none() && self.lanes.iter().any(|lane| !lane.free.is_empty())
     }
 
-    /// Offloads in flight.
+    /// Number of offloads in flight.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.lanes.iter().map(|lane| lane.slots.len() - lane.free.len()).sum()

@@ -17,9 +17,9 @@ use units::LINE_BYTES;
 pub struct QueueShape {
     /// Format of the receive queue.
     pub rx_format: RxFormat,
-    /// Receive descriptors.
+    /// Number of receive descriptors of a queue.
     pub rx_descriptors: u32,
-    /// Descriptors without a buffer at which the driver refills.
+    /// Number of descriptors without a buffer at which the driver refills.
     pub refill_at: u32,
     /// Format of the send queue.
     pub tx_format: TxFormat,
@@ -27,7 +27,7 @@ pub struct QueueShape {
     pub tx_completion: TxCompletionPlace,
     /// Packets up to this size are copied into their request.
     pub inline_bytes: u64,
-    /// Packets that the send ring holds.
+    /// Number of packets that the send ring holds.
     pub tx_packets: u32,
 }
 

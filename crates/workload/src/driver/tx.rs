@@ -47,7 +47,7 @@ pub struct TxDriverConfig {
     pub ring_packets: u32,
     /// Largest number of packets that wait for the ring.
     pub internal_queue: u32,
-    /// Packets per request.
+    /// Most packets of a send request.
     pub burst: u32,
     /// How doorbells reach the NIC.
     pub doorbell: MmioPath,

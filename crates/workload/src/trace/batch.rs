@@ -26,7 +26,7 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// The number of references.
+    /// Number of references in the batch.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -35,7 +35,7 @@ impl Batch {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the batch holds no references.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

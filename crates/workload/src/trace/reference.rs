@@ -26,7 +26,7 @@ impl ReferenceKind {
 /// One access of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The first byte.
+    /// Address of the first byte that is accessed.
     pub address: u64,
     /// Number of bytes; at least one is accessed.
     pub bytes: u32,

@@ -42,7 +42,7 @@ impl ServedBy {
 pub struct Counts {
     pub(super) references: [[u64; 4]; 3],
     pub(super) lines: [[u64; 4]; 3],
-    /// Instruction fetches that were skipped because the machine has no L1I.
+    /// Number of instruction fetches that were skipped because the machine has no L1I.
     pub fetches_left_out: u64,
 }
 
@@ -72,19 +72,19 @@ pub(super) fn row(kind: ReferenceKind) -> usize {
 /// All counts of a replay: L1D, L2, LLC and memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Counts of references.
+    /// Counts of references, and of their hits and misses.
     pub counts: Counts,
     /// Fetches for a modified victim from above that hit.
     pub victim_hits: [u64; 3],
     /// Fetches for a modified victim from above that missed, and write-backs that missed.
     pub victim_misses: [u64; 3],
-    /// Modified lines written back.
+    /// Number of modified lines written back from L1D, L2 and LLC.
     pub writebacks: [u64; 3],
-    /// Lines read from memory.
+    /// Number of lines read from memory.
     pub memory_lines_read: u64,
-    /// Lines written to memory.
+    /// Number of lines written to memory.
     pub memory_lines_written: u64,
-    /// Lines of references that reached the caches.
+    /// Number of lines of references that reached the caches.
     pub line_ops: u64,
 }
 
@@ -124,9 +124,9 @@ impl Shadows {
 /// A trace that is replayed on a machine.
 #[derive(Debug)]
 pub struct Replay {
-    /// The machine.
+    /// Caches and memory on which the trace is replayed.
     pub fabric: Fabric<NoTrace>,
-    /// Counts so far.
+    /// Counts of references so far.
     pub counts: Counts,
     /// Kinds of misses, if they were requested.
     pub shadows: Option<Shadows>,
@@ -153,7 +153,7 @@ impl Replay {
         }
     }
 
-    /// Time of the core.
+    /// Simulated time of the core.
     #[must_use]
     pub fn now(&self) -> Picos {
         self.now

@@ -8,7 +8,7 @@
 
 use units::LINE_BYTES;
 
-/// Loads of each trace.
+/// Number of loads of each trace.
 pub const STANDARD_LOADS: u64 = 10_000_000;
 
 /// One of the four standard traces.

@@ -14,7 +14,7 @@ use super::rss::Toeplitz;
 use super::wire::{Wire, picos_per_byte};
 use units::narrow::fit;
 
-/// Speed of the replay.
+/// When the frames of a replay arrive: at the capture's times, or at another rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ReplaySpeed {
     /// With the inter-arrival times of the capture.
@@ -83,7 +83,7 @@ impl CaptureReplay {
         }
     }
 
-    /// Frames of one loop.
+    /// Number of frames in one pass over the capture.
     #[must_use]
     pub fn packets_per_loop(&self) -> u64 {
         self.packets.len() as u64

@@ -18,15 +18,15 @@ use units::{Bytes, GbitPerSec, Picos};
 pub struct InitiatorsConfig {
     /// Connections; each is a flow with this number.
     pub connections: u32,
-    /// Requests that each keeps in flight.
+    /// Number of requests that each connection keeps in flight.
     pub depth: u32,
     /// Size of a request on the wire without FCS.
     pub request_bytes: u64,
-    /// Segments of an answer.
+    /// Number of TCP segments of an answer.
     pub segments: u64,
-    /// From the departure of an answer's last segment to the arrival of the next request.
+    /// Time from the departure of an answer's last segment to the arrival of the next request.
     pub turnaround: Picos,
-    /// Rate at which requests arrive at most.
+    /// Greatest rate at which requests arrive.
     pub line_rate_gbps: f64,
 }
 
@@ -86,7 +86,7 @@ impl Initiators {
         latency_histogram::take(&mut self.latency_ns)
     }
 
-    /// Requests answered.
+    /// Number of requests that have been answered.
     #[must_use]
     pub fn answers(&self) -> u64 {
         self.answers

@@ -17,7 +17,7 @@ use super::sizes::Sizes;
 use super::wire::{Wire, picos_per_byte, wire_bytes};
 use super::zipf::{Zipf, unit};
 
-/// Arrival times of frames.
+/// How the arrival times of frames are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrivalTimes {
     /// Spaced evenly, by their sizes.
@@ -36,9 +36,9 @@ pub enum ArrivalTimes {
 /// Parameters of [`Mix`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixConfig {
-    /// Sizes of frames.
+    /// Distribution of the sizes of frames.
     pub sizes: Sizes,
-    /// Arrival times of frames.
+    /// How the arrival times of frames are spread.
     pub arrivals: ArrivalTimes,
     /// Offered load on the wire, including FCS, preamble and gap.
     pub offered_gbps: f64,
@@ -52,7 +52,7 @@ pub struct MixConfig {
     pub seed: u64,
 }
 
-/// Random frames; endless.
+/// An endless source of frames whose sizes, flows and arrival times follow its parameters.
 #[derive(Clone, Debug)]
 pub struct Mix {
     sizes: Sizes,

@@ -22,13 +22,13 @@ const UNIFORMS: u32 = 12;
 pub struct Delay {
     /// Probability that a round trip is delayed.
     pub probability: f64,
-    /// Least delay.
+    /// Least length of a delay.
     pub least_ns: f64,
-    /// Mean of an exponentially distributed addition.
+    /// Mean of an exponentially distributed addition to that length.
     pub mean_more_ns: f64,
 }
 
-/// Parameters of the client.
+/// Parameters of a ping-pong client: its packets, turnaround and delays.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PingPongClientConfig {
     /// Size of a request on the wire without FCS.
@@ -38,13 +38,13 @@ pub struct PingPongClientConfig {
     pub turnaround_ns: f64,
     /// Standard deviation of the turnaround without delays.
     pub jitter_ns: f64,
-    /// Occasional delays.
+    /// Causes of occasional delays.
     pub delays: Vec<Delay>,
-    /// From the end of a round trip to the beginning of the next.
+    /// Time from the end of a round trip to the beginning of the next.
     pub between_messages_ns: f64,
     /// Time without an answer after which a request is sent again.
     pub resend_after: Picos,
-    /// Seed of the distribution.
+    /// Seed of jitter and delays.
     pub seed: u64,
 }
 
@@ -84,7 +84,7 @@ impl PingPongClient {
         latency_histogram::take(&mut self.one_way_ns)
     }
 
-    /// Round trips completed.
+    /// Number of round trips completed.
     #[must_use]
     pub fn messages(&self) -> u64 {
         self.messages

@@ -44,7 +44,7 @@ pub struct FlowPorts {
     pub destination: u16,
 }
 
-/// Identity of a flow.
+/// Identity of a flow: addresses, protocol and ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowTuple {
     /// Addresses of both ends of the flow.

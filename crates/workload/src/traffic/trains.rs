@@ -21,13 +21,13 @@ pub struct TrainsConfig {
     pub packet_bytes: u64,
     /// Offered load on the wire of all threads together, including FCS, preamble and gap.
     pub offered_gbps: f64,
-    /// Threads of the generator.
+    /// Number of threads of the generator.
     pub threads: usize,
     /// UDP flows of each thread; no two threads share one.
     pub flows_per_thread: usize,
-    /// Frames of one flow that a thread sends in a row.
+    /// Number of frames of one flow that a thread sends in a row.
     pub train_packets: u64,
-    /// Frames that a thread sends before the next thread's turn.
+    /// Number of frames that a thread sends before the next thread's turn.
     pub turn_packets: u64,
     /// Seed of the flows' addresses and ports.
     pub seed: u64,

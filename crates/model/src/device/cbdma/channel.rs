@@ -16,7 +16,7 @@ use units::{LineAddr, Picos};
 pub struct CopyDescriptor {
     /// Identifier of the client, repeated in the completion.
     pub id: u64,
-    /// Transfer size.
+    /// Size of the transfer in bytes.
     pub bytes: u64,
     /// First line of the source; none for a fill.
     pub source: Option<LineAddr>,
@@ -31,7 +31,7 @@ pub struct CopyDescriptor {
 pub struct Doorbell {
     /// Time at which the channel sees the write.
     pub visible: Picos,
-    /// Descriptors written since time zero.
+    /// Number of descriptors written since time zero.
     pub count: u64,
 }
 
@@ -44,7 +44,7 @@ pub struct Channel {
     pub status: LineAddr,
     /// Descriptors that the channel has not fetched, in the order of the ring.
     pub written: VecDeque<CopyDescriptor>,
-    /// Descriptors written since time zero.
+    /// Number of descriptors written since time zero.
     pub count: u64,
     /// Doorbells that the channel has not seen.
     pub doorbells: VecDeque<Doorbell>,

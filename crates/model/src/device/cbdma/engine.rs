@@ -30,23 +30,23 @@ pub(super) enum ChannelEvent {
 /// State of a channel that serves its descriptors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ChannelWork {
-    /// Descriptors that doorbells have told of.
+    /// Number of descriptors that doorbells have told of.
     pub known: u64,
-    /// Descriptors asked for.
+    /// Number of descriptors whose fetch has been asked for.
     pub asked: u64,
     /// When the doorbells of descriptors that are not fetched were seen: up to which number.
     pub seen: VecDeque<(u64, Picos)>,
     /// Descriptors fetched and not completed, the oldest first.
     pub jobs: VecDeque<CopyJob>,
-    /// Descriptors completed.
+    /// Number of descriptors completed.
     pub done: u64,
     /// Number of the descriptor that asks for lines.
     pub issuing: u64,
-    /// When the next descriptor may begin.
+    /// Time at which the next descriptor may begin.
     pub next_begin: Picos,
-    /// Lines asked for and not handed on.
+    /// Number of lines asked for and not handed on.
     pub lines: u64,
-    /// When its last completion is visible: the next one's write is ordered behind it.
+    /// Time at which its last completion is visible: the next one's write is ordered behind it.
     pub recorded: Picos,
     /// Whether the completion of the oldest descriptor is on its way.
     pub is_completing: bool,

@@ -17,9 +17,9 @@ pub(super) struct CopyJob {
     pub entry: LineAddr,
     /// Time from which the copy may ask for its first lines.
     pub ready: Picos,
-    /// Lines asked for.
+    /// Number of lines asked for.
     pub issued: u64,
-    /// Lines handed to their destination.
+    /// Number of lines handed to their destination.
     pub handed: u64,
     pub phases: Phases,
 }

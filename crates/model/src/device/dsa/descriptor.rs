@@ -7,7 +7,7 @@
 
 use units::{LINE_BYTES, LineAddr};
 
-/// Bytes of a descriptor.
+/// Size of a descriptor in bytes.
 pub const DESCRIPTOR_BYTES: u64 = 64;
 /// Bytes of a completion record.
 pub const RECORD_BYTES: u64 = 32;
@@ -88,9 +88,9 @@ pub enum Destination {
 pub struct Descriptor {
     /// Identifier of the client, repeated in the completion.
     pub id: u64,
-    /// The operation.
+    /// Operation that the descriptor asks for.
     pub operation: Operation,
-    /// Transfer size.
+    /// Size of the transfer in bytes.
     pub bytes: u64,
     /// First line of the source, delta record of an apply, or list of a batch.
     pub source: LineAddr,
@@ -100,7 +100,7 @@ pub struct Descriptor {
     pub third: LineAddr,
     /// Line of the completion record.
     pub record: LineAddr,
-    /// Cache control.
+    /// Where written data goes, cache or memory: the descriptor's cache control.
     pub destination: Destination,
     /// Waits for the earlier members of its batch.
     pub fence: bool,

@@ -25,13 +25,13 @@ pub(super) enum StartedWork {
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     pub group: usize,
-    /// Time at which the engine's front takes the next descriptor.
+    /// Earliest time at which the engine's front can take the next descriptor.
     pub front_free: Picos,
-    /// Time at which the engine's batch unit takes the next batch.
+    /// Earliest time at which the engine's batch unit can take the next batch.
     pub batch_unit_free: Picos,
     /// Time until which a page request blocks the engine.
     pub blocked_until: Picos,
-    /// Descriptors in work, batches apart.
+    /// Number of descriptors in work, batches apart.
     pub in_work: u32,
     /// Batches in work, each with members that have not begun; the next in turn first.
     pub batches: VecDeque<JobId>,

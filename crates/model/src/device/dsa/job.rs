@@ -24,7 +24,7 @@ pub(super) enum Origin {
     Batch(JobId),
 }
 
-/// Members of a batch.
+/// Progress of a batch: its members that wait, are in work or have ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Members {
     /// Members that have not begun, in the order of the list.
@@ -46,7 +46,7 @@ pub(super) struct KeptTranslation {
     pub ready: Picos,
 }
 
-/// A descriptor in work.
+/// A descriptor that an engine processes, and how far it has come.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub descriptor: Descriptor,
@@ -56,13 +56,14 @@ pub(super) struct Job {
     pub members: Option<Members>,
     /// Lines of its longest operand.
     all_lines: u64,
-    /// Lines of the longest operand that are moved: fewer than all if a page of them is absent.
+    /// Number of lines of the longest operand that are moved: fewer than all if a page of them is
+    /// absent.
     pub lines: u64,
-    /// Lines that are read, or take a buffer all the same, for each of `lines`.
+    /// Number of lines that are read, or take a buffer all the same, for each of `lines`.
     pub sources: u64,
-    /// Lines asked for.
+    /// Number of lines asked for.
     pub issued: u64,
-    /// Lines handed to their destination.
+    /// Number of lines handed to their destination.
     pub handed: u64,
     /// Lines below this one lie in pages whose translations have arrived.
     pub translated_to: u64,

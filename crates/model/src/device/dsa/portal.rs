@@ -57,7 +57,7 @@ pub struct Completion {
 pub struct Submission {
     /// Time at which the device sees the write of the descriptor.
     pub visible: Picos,
-    /// The descriptor.
+    /// Descriptor, or batch, that is submitted.
     pub work: DsaWork,
 }
 

@@ -8,7 +8,7 @@
 
 use super::GroupConfig;
 
-/// Buffers in use.
+/// Read buffers of an instance: how many each group uses, and may use.
 #[derive(Clone, Debug)]
 pub(super) struct ReadBuffers {
     total: u32,

@@ -8,24 +8,24 @@
 /// Requests of a card and their bytes, without headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DmaCounts {
-    /// Writes.
+    /// Number of DMA writes.
     pub writes: u64,
-    /// Bytes that these write.
+    /// Bytes of these writes.
     pub written_bytes: u64,
-    /// Reads.
+    /// Number of DMA reads.
     pub reads: u64,
-    /// Bytes that these read.
+    /// Bytes of these reads.
     pub read_bytes: u64,
 }
 
 impl DmaCounts {
-    /// Counts a write.
+    /// Counts a DMA write of `bytes`.
     pub(super) fn write(&mut self, bytes: u64) {
         self.writes += 1;
         self.written_bytes += bytes;
     }
 
-    /// Counts a read.
+    /// Counts a DMA read of `bytes`.
     pub(super) fn read(&mut self, bytes: u64) {
         self.reads += 1;
         self.read_bytes += bytes;

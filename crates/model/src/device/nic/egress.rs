@@ -33,11 +33,11 @@ pub struct Egress {
     granted: Picos,
     /// Payload that all send queues have requested.
     pub(crate) reads: SharedReads,
-    /// Packets sent.
+    /// Number of packets sent.
     pub packets: u64,
     /// Bytes sent, without FCS, preamble and gap.
     pub bytes: u64,
-    /// From the end of a packet's arrival to the end of its departure, in ns.
+    /// Time from the end of a packet's arrival to the end of its departure, in ns.
     pub latency_ns: Histogram<u64>,
     /// Frames of which a closed-loop source has not been informed.
     pub(crate) departures: Vec<Departure>,

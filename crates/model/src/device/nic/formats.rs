@@ -50,7 +50,7 @@ impl RxFormat {
         }
     }
 
-    /// Bytes of a completion.
+    /// Size of a completion in bytes.
     #[must_use]
     pub fn completion_bytes(self) -> u64 {
         match self {

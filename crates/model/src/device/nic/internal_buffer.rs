@@ -9,7 +9,7 @@ use crate::traffic::Arrival;
 use std::collections::VecDeque;
 use units::Picos;
 
-/// Packets on the chip.
+/// The receive buffer of a NIC: packets that wait for descriptors or leave for memory.
 #[derive(Debug)]
 pub(super) struct InternalBuffer {
     /// Packets on their way to memory: until when, how many bytes.
@@ -20,7 +20,7 @@ pub(super) struct InternalBuffer {
     next_retry: Picos,
     /// Bytes of the waiting packets.
     pub waiting_bytes: u64,
-    /// Bytes of all packets.
+    /// Bytes of all packets in the buffer, waiting or leaving.
     pub bytes: u64,
 }
 

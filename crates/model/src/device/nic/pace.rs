@@ -19,7 +19,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// No limit.
+    /// A pace without any limit.
     pub const NONE: Self = Self { least: Picos::ZERO, per_packet: Picos::ZERO, ps_per_byte: 0.0 };
 
     /// A pace of `least` for packets of any size.

@@ -20,7 +20,7 @@ pub struct PauseConfig {
     pub xoff_bytes: u64,
     /// Level at which it may resume.
     pub xon_bytes: u64,
-    /// From the decision until the wire falls silent, or carries frames again.
+    /// Time from the decision until the wire falls silent, or carries frames again.
     pub response: Picos,
 }
 

@@ -34,7 +34,7 @@ pub struct Packet {
     pub buffer: Buffer,
     /// Size of the packet without FCS.
     pub bytes: Bytes,
-    /// When its last bit arrived on the wire.
+    /// Time at which its last bit arrived on the wire.
     pub arrival: Picos,
     /// Number of the packet among those that got a descriptor.
     pub sequence: u64,
@@ -47,7 +47,7 @@ pub struct Packet {
 pub struct RxRing {
     /// Format of descriptors and completions.
     pub format: RxFormat,
-    /// Descriptors.
+    /// Ring of receive descriptors in memory.
     pub descriptors: Ring,
     /// Completions, one entry per descriptor: the descriptors themselves if completions overwrite them.
     pub completions: Ring,
@@ -78,13 +78,13 @@ pub struct RxCompletion {
 /// A send queue: requests for the NIC, completions for the driver.
 #[derive(Clone, Debug)]
 pub struct TxRing {
-    /// Format of requests.
+    /// Format of send requests.
     pub format: TxFormat,
     /// Where the NIC writes completions.
     pub completion: TxCompletionPlace,
     /// Packets up to this size are copied into their request.
     pub inline_bytes: u64,
-    /// Work request entries.
+    /// Ring of send requests (work request entries) in memory.
     pub requests: Ring,
     /// Completions: the requests themselves if completions overwrite them; one entry if the completion
     /// is a single word.
@@ -102,7 +102,7 @@ pub struct TxRing {
 pub struct TxRequest {
     /// Time at which the NIC learns of the request.
     pub visible: Picos,
-    /// First entry.
+    /// Number of the request's first entry in the ring.
     pub first_entry: u64,
     /// The packets to send.
     pub packets: Vec<Packet>,
@@ -143,9 +143,9 @@ impl TxRing {
 /// The queues of one core.
 #[derive(Clone, Debug)]
 pub struct QueuePair {
-    /// Receive side.
+    /// Receive ring of the pair.
     pub rx: RxRing,
-    /// Send side.
+    /// Send ring of the pair.
     pub tx: TxRing,
 }
 

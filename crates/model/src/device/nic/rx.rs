@@ -46,7 +46,7 @@ pub struct RxPort<S> {
     since_last: Picos,
     /// The port's counters.
     pub counters: RxCounters,
-    /// Payload that it wrote.
+    /// DMA writes of payload by the port.
     pub(super) payload: DmaCounts,
 }
 
@@ -106,7 +106,7 @@ impl<S: PacketSource> RxPort<S> {
         &mut self.source
     }
 
-    /// The packet source.
+    /// Source of the packets that arrive at the port.
     #[must_use]
     pub fn source(&self) -> &S {
         &self.source

@@ -10,11 +10,11 @@ use units::Picos;
 /// Counters of the receive side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RxCounters {
-    /// Packets that arrived on the wire.
+    /// Number of packets that arrived on the wire.
     pub offered_packets: u64,
     /// Bytes of the offered packets.
     pub offered_bytes: u64,
-    /// Packets written into host memory.
+    /// Number of packets written into host memory.
     pub packets: u64,
     /// Bytes of the packets written.
     pub bytes: u64,

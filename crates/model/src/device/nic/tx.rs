@@ -43,7 +43,7 @@ pub struct TxQueue {
     uncompleted: u32,
     last_read: Picos,
     completion_index: u64,
-    /// Payload that it read.
+    /// DMA reads of payload by the queue.
     pub(super) payload: DmaCounts,
     /// Requests and completions that the queue moved by DMA.
     pub(super) control: DmaCounts,

@@ -17,19 +17,19 @@ use units::{Bytes, GbitPerSec, Picos};
 /// Parameters of the media.
 #[derive(Clone, Debug)]
 pub struct MediaConfig {
-    /// Pages that can be read or written at a time.
+    /// Number of flash units: pages that can be read or written at a time.
     pub units: u32,
     /// Bytes that a unit reads or writes at once: a multiple of 4 KiB.
     pub page_bytes: u64,
     /// Mean time to read a page, or a fraction of one.
     pub read: Picos,
-    /// A read takes up to this much less or more; no more than `read`.
+    /// Most by which a read takes less or more than the mean; no more than `read`.
     pub read_spread: Picos,
     /// Time from a page's arrival at its unit until the write is done.
     pub write: Picos,
-    /// Bus rate of reads.
+    /// Rate of the bus from the flash units for reads.
     pub read_rate: GbitPerSec,
-    /// Bus rate of writes.
+    /// Rate of the bus to the flash units for writes.
     pub write_rate: GbitPerSec,
 }
 
@@ -40,7 +40,7 @@ pub struct PageJob {
     pub slot: u32,
     /// First piece of 4 KiB, counted from the command's start.
     pub first_piece: u32,
-    /// Pieces not yet moved.
+    /// Number of pieces that have not been moved.
     pub pieces: u32,
     /// Whether the page is written.
     pub write: bool,
@@ -62,7 +62,7 @@ pub struct Media {
 }
 
 impl Media {
-    /// Idle media.
+    /// Creates media without work.
     #[must_use]
     pub fn new(config: MediaConfig, seed: u64) -> Self {
         Self {

@@ -19,7 +19,7 @@ pub const SUBMISSION_BYTES: u64 = 64;
 pub const COMPLETION_BYTES: u64 = 16;
 /// Memory that one PRP names; a command's data moves in pieces of this size.
 pub const PAGE_BYTES: u64 = 4096;
-/// Lines of a page.
+/// Number of lines of a page.
 pub const PAGE_LINES: u64 = PAGE_BYTES / LINE_BYTES;
 /// Bytes of a PRP.
 const PRP_BYTES: u64 = 8;
@@ -93,9 +93,9 @@ pub struct NvmeCompletion {
 /// The queues of one core.
 #[derive(Clone, Debug)]
 pub struct NvmeQueuePair {
-    /// Submission entries.
+    /// Ring of submission entries in memory.
     pub submissions: Ring,
-    /// Completion entries.
+    /// Ring of completion entries in memory.
     pub completions: Ring,
     /// Commands that the controller has not fetched.
     pub posted: VecDeque<NvmeSubmission>,

@@ -16,23 +16,24 @@ pub(crate) const MOST_CORES: u32 = 63;
 pub(crate) const MOST_SLICES: u16 = 256;
 pub(crate) const MOST_LLC_WAYS: u32 = 32;
 pub(crate) const MOST_LLC_SETS: u32 = 1 << 20;
-/// A clock.
+/// Least and greatest clock that a platform may have.
 pub(crate) const GHZ: (f64, f64) = (0.1, 10.0);
 
-/// Processor facts.
+/// The processor: cores, clocks, prefetchers.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
-    /// Cores of the socket.
+    /// Number of cores of the socket.
     pub cores: Sourced<u32>,
     /// Core clock unless the scenario says otherwise.
     pub core_ghz: Sourced<f64>,
     /// Clock of mesh and LLC unless the scenario says otherwise.
     pub uncore_ghz: Sourced<f64>,
-    /// Line fill buffers of a core.
+    /// Number of line fill buffers of a core.
     pub fill_buffers: Sourced<u32>,
     /// The L2 prefetcher fetches the other line of a 128-byte pair on an L2 miss.
     pub adjacent_line_prefetch: Sourced<bool>,
-    /// Lines that the L2 streamer fetches ahead of an ascending sequence; 0 switches it off.
+    /// Number of lines that the L2 streamer fetches ahead of an ascending sequence; 0 switches it
+    /// off.
     pub stream_prefetch_lines: Sourced<u32>,
     /// Prefetches take the time of a read, those of the streamer begin this long after the access that
     /// causes them, and the use of a prefetched line continues the stream. By default prefetched lines
@@ -43,34 +44,34 @@ pub struct Cpu {
     pub core_to_core_ns: Sourced<f64>,
 }
 
-/// A private cache level.
+/// A private cache level of a core: shape, latency and policy.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PrivateLevel {
-    /// Sets, a power of two.
+    /// Number of sets, a power of two.
     pub sets: Sourced<u32>,
-    /// Lines per set.
+    /// Number of lines of a set.
     pub ways: Sourced<u32>,
     /// Load-to-use latency in core cycles.
     pub latency_cycles: Sourced<f64>,
-    /// Victim choice.
+    /// Replacement policy of the cache.
     pub replacement: Sourced<ReplacementName>,
 }
 
-/// The last-level cache.
+/// The last-level cache: slices, their shape, latency and policies.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LastLevel {
-    /// Slices.
+    /// Number of slices of the socket.
     pub slices: Sourced<u32>,
-    /// Sets of a slice, a power of two.
+    /// Number of sets of a slice, a power of two.
     pub sets_per_slice: Sourced<u32>,
-    /// Data ways.
+    /// Number of data ways of a set.
     pub ways: Sourced<u32>,
     /// Relation of lines in the LLC to the private caches above it.
     pub inclusion: Sourced<InclusionName>,
     /// Non-inclusive: number of lowest ways whose lines a core may hold too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inclusive_ways: Option<Sourced<u32>>,
-    /// Victim choice.
+    /// Replacement policy of the data ways.
     pub replacement: Sourced<ReplacementName>,
     /// Core-clock cycles of the mean load-to-use latency.
     pub latency_core_cycles: Sourced<f64>,
@@ -88,12 +89,12 @@ pub struct LastLevel {
     pub clean_victims: Sourced<bool>,
 }
 
-/// Directory-only ways.
+/// Ways of the LLC that hold directory entries without data.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DirectoryWays {
-    /// Entries per set beyond those of the inclusive ways.
+    /// Number of entries per set beyond those of the inclusive ways.
     pub ways: Sourced<u32>,
-    /// Victim choice.
+    /// Replacement policy of these ways.
     pub replacement: Sourced<ReplacementName>,
 }
 
@@ -142,7 +143,7 @@ impl JsonSchema for ReplacementName {
     }
 }
 
-/// A set function.
+/// How the set of a line inside its slice is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SetFunctionName {

@@ -20,51 +20,51 @@ pub(crate) const MOST_RING_ENTRIES: u32 = 1 << 16;
 /// The copy engine of a socket. Its requests take the latencies of the platform's IIO.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CbdmaFacts {
-    /// Channels.
+    /// Number of channels.
     pub channels: Sourced<u32>,
-    /// The longest transfer of a descriptor.
+    /// Most bytes of a descriptor's transfer.
     pub max_transfer_bytes: Sourced<u64>,
-    /// The longest ring.
+    /// Most entries of a channel's ring.
     pub max_ring_entries: Sourced<u32>,
-    /// Descriptors that a channel fetches ahead.
+    /// Most descriptors that a channel fetches ahead.
     pub fetched_descriptors: Sourced<u32>,
-    /// Lines that a channel has under way.
+    /// Most lines that a channel has under way.
     pub lines_per_channel: Sourced<u32>,
-    /// Throughput of its stop on the mesh, in each direction.
+    /// Throughput of the engine's stop on the mesh, in each direction.
     pub gbytes_per_s: Sourced<f64>,
-    /// From its logic to the mesh.
+    /// Time from the engine's logic to the mesh.
     pub propagation_ns: Sourced<f64>,
-    /// Lines of its writes in flight.
+    /// Most lines of the engine's writes in flight.
     pub write_entries: Sourced<u32>,
-    /// Lines of its reads in flight.
+    /// Most lines of the engine's reads in flight.
     pub read_entries: Sourced<u32>,
-    /// From one descriptor of a channel to the next.
+    /// Least time from one descriptor of a channel to the next.
     pub descriptor_interval_ns: Sourced<f64>,
-    /// From the arrival of a descriptor to its first request.
+    /// Time from the arrival of a descriptor to its first request.
     pub dispatch_ns: Sourced<f64>,
-    /// From the last data to the write of the completion.
+    /// Time from the last data to the write of the completion.
     pub finish_ns: Sourced<f64>,
-    /// From a core's store to a channel's register until the channel sees it.
+    /// Time from a core's store to a channel's register until the channel sees it.
     pub doorbell_ns: Sourced<f64>,
 }
 
 /// Costs of a program that drives channels.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CbdmaClientFacts {
-    /// Filling in a descriptor.
+    /// Cycles to fill in a descriptor.
     pub prepare_cycles: Sourced<f64>,
-    /// The store to a channel's register.
+    /// Cycles of the store to a channel's register.
     pub doorbell_cycles: Sourced<f64>,
-    /// A look at a channel's completion.
+    /// Cycles of a look at a channel's completion.
     pub look_cycles: Sourced<f64>,
-    /// Handler and wake-up, if by interrupt.
+    /// Cycles of handler and wake-up, if completions are learnt of by interrupt.
     pub interrupt_cycles: Sourced<f64>,
-    /// From a completion in memory to its handler.
+    /// Time from a completion in memory to its handler.
     pub interrupt_delivery_ns: Sourced<f64>,
 }
 
 impl CbdmaFacts {
-    /// Its stop on the mesh.
+    /// The engine's stop on the mesh, as parameters of the model.
     pub(crate) fn attachment(&self, iio: &IioFacts) -> AttachmentConfig {
         let rate = GbitPerSec(8.0 * self.gbytes_per_s.value);
         let ns = |fact: &Sourced<f64>| Picos::from_ns(fact.value);
@@ -84,7 +84,7 @@ impl CbdmaFacts {
         })
     }
 
-    /// Its times.
+    /// Durations of the engine's steps, as parameters of the model.
     pub(crate) fn timing(&self) -> CbdmaTiming {
         let ns = |fact: &Sourced<f64>| Picos::from_ns(fact.value);
         CbdmaTiming {

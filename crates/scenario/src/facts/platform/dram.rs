@@ -13,61 +13,61 @@ use units::Picos;
 /// Memory of the socket: shape, interleave, timing by JEDEC's names, and the controller.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DramFacts {
-    /// Channels of the socket.
+    /// Number of channels of the socket.
     pub channels: Sourced<u32>,
-    /// Independent halves of a channel: 1 for DDR4, 2 for DDR5.
+    /// Number of independent halves of a channel: 1 for DDR4, 2 for DDR5.
     pub subchannels: Sourced<u32>,
     /// Width of the data bus of a channel (DDR4) or subchannel (DDR5) without ECC.
     pub bus_bytes: Sourced<u32>,
-    /// Ranks of each channel.
+    /// Number of ranks of each channel.
     pub ranks: Sourced<u32>,
-    /// Bank groups of a rank.
+    /// Number of bank groups of a rank.
     pub bank_groups: Sourced<u32>,
-    /// Banks of a bank group.
+    /// Number of banks of a bank group.
     pub banks_per_group: Sourced<u32>,
-    /// Open row of a rank's bank.
+    /// Size of the open row of a rank's bank.
     pub row_bytes: Sourced<u32>,
-    /// Neighbouring lines on one channel.
+    /// Number of neighbouring lines on one channel.
     pub channel_granularity_lines: Sourced<u32>,
-    /// Bank groups over which a channel's neighbouring lines are spread.
+    /// Number of bank groups over which a channel's neighbouring lines are spread.
     pub neighbouring_bank_groups: Sourced<u32>,
     /// How lines are spread over channels.
     pub channel_hash: Sourced<ChannelHashName>,
     /// How rows are spread over banks.
     pub bank_hash: Sourced<BankHashName>,
-    /// Data rate.
+    /// Data rate of the bus, in millions of transfers per second.
     pub mega_transfers_per_s: Sourced<f64>,
-    /// Read command to first data.
+    /// Time from a read command to its first data.
     pub tcl_ns: Sourced<f64>,
-    /// Write command to first data.
+    /// Time from a write command to its first data.
     pub tcwl_ns: Sourced<f64>,
-    /// Activation to column command.
+    /// Least time from the activation of a row to a column command.
     pub trcd_ns: Sourced<f64>,
-    /// Precharge to activation.
+    /// Least time from a precharge to the next activation.
     pub trp_ns: Sourced<f64>,
-    /// Activation to precharge.
+    /// Least time from an activation to the precharge.
     pub tras_ns: Sourced<f64>,
-    /// Between activations of a rank.
+    /// Least time between activations of a rank.
     pub trrd_ns: Sourced<f64>,
-    /// Span of at most four activations of a rank.
+    /// Time in which a rank has at most four activations.
     pub tfaw_ns: Sourced<f64>,
-    /// Between column commands of a bank group.
+    /// Least time between column commands of a bank group.
     pub tccd_l_ns: Sourced<f64>,
-    /// Length of a refresh.
+    /// Duration of a refresh.
     pub trfc_ns: Sourced<f64>,
-    /// Between refreshes of a rank.
+    /// Time between refreshes of a rank.
     pub trefi_ns: Sourced<f64>,
-    /// Last written data to precharge.
+    /// Least time from the last written data to the precharge.
     pub twr_ns: Sourced<f64>,
-    /// Last written data to read command.
+    /// Least time from the last written data to a read command.
     pub twtr_ns: Sourced<f64>,
-    /// Read command to precharge.
+    /// Least time from a read command to the precharge.
     pub trtp_ns: Sourced<f64>,
-    /// When rows are closed.
+    /// When the controller closes open rows.
     pub row_policy: Sourced<RowPolicyName>,
     /// Time without use after which `open-for` closes a row; other policies ignore it.
     pub row_idle_ns: Sourced<f64>,
-    /// Entries of a channel's write queue.
+    /// Number of entries of a channel's write queue.
     pub write_queue_entries: Sourced<u32>,
     /// Waiting writes at which a batch begins.
     pub write_high_watermark: Sourced<u32>,
@@ -75,7 +75,7 @@ pub struct DramFacts {
     pub write_low_watermark: Sourced<u32>,
     /// Mean idle time of the data bus after each line.
     pub burst_gap_ns: Sourced<f64>,
-    /// From a core to the controller and back.
+    /// Time from a core to the controller and back.
     pub path_ns: Sourced<f64>,
 }
 

@@ -13,109 +13,110 @@ use units::{GbitPerSec, Picos};
 /// A data streaming accelerator: what each instance has.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DsaFacts {
-    /// Engines.
+    /// Number of engines of an instance.
     pub engines: Sourced<u32>,
-    /// Work queues.
+    /// Number of work queues of an instance.
     pub work_queues: Sourced<u32>,
-    /// Groups.
+    /// Number of groups of an instance.
     pub groups: Sourced<u32>,
-    /// Read buffers of all engines together, in lines.
+    /// Number of read buffers of all engines together, each of a line.
     pub read_buffers: Sourced<u32>,
-    /// Descriptors of a batch.
+    /// Most descriptors of a batch.
     pub max_batch: Sourced<u32>,
-    /// Bytes of a transfer.
+    /// Most bytes of a transfer.
     pub max_transfer_bytes: Sourced<u64>,
-    /// Descriptors that an engine processes at a time.
+    /// Most descriptors that an engine processes at a time.
     pub descriptors_per_engine: Sourced<u32>,
-    /// Pages behind the current one for whose translation an operand asks.
+    /// Number of pages behind the current one for whose translation an operand asks.
     pub pages_ahead: Sourced<u64>,
-    /// Throughput of its stop on the mesh, in each direction.
+    /// Throughput of the instance's stop on the mesh, in each direction.
     pub gbytes_per_s: Sourced<f64>,
-    /// From its logic to the mesh.
+    /// Time from the instance's logic to the mesh.
     pub propagation_ns: Sourced<f64>,
-    /// Lines of its writes in flight.
+    /// Most lines of the instance's writes in flight.
     pub write_entries: Sourced<u32>,
-    /// Lines of its reads in flight.
+    /// Most lines of the instance's reads in flight.
     pub read_entries: Sourced<u32>,
-    /// From a read's arrival on the mesh until LLC data arrives.
+    /// Time from a read's arrival on the mesh until LLC data arrives.
     pub llc_read_ns: Sourced<f64>,
-    /// From a write's arrival on the mesh until the LLC has taken it.
+    /// Time from a write's arrival on the mesh until the LLC has taken it.
     pub llc_write_ns: Sourced<f64>,
-    /// From a write's arrival on the mesh until the memory controller has taken it.
+    /// Time from a write's arrival on the mesh until the memory controller has taken it.
     pub dram_write_ns: Sourced<f64>,
-    /// From one descriptor of an engine to the next.
+    /// Least time from one descriptor of an engine to the next.
     pub descriptor_interval_ns: Sourced<f64>,
-    /// From the dispatch of a descriptor to its first request.
+    /// Time from the dispatch of a descriptor to its first request.
     pub dispatch_ns: Sourced<f64>,
-    /// From the last data to the write of the completion record.
+    /// Time from the last data to the write of the completion record.
     pub finish_ns: Sourced<f64>,
-    /// A translation that an engine does not have, a page walk apart.
+    /// Time of a translation that an engine does not have, a page walk apart.
     pub translation_ns: Sourced<f64>,
-    /// The answer of the operating system to a page request.
+    /// Time until the operating system has answered a page request.
     pub page_request_ns: Sourced<f64>,
-    /// From a core's store to a portal until the device sees it, and back.
+    /// Time from a core's store to a portal until the device sees it; an answer takes as long.
     pub portal_ns: Sourced<f64>,
 }
 
 /// Costs of a program that submits descriptors.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DsaClientFacts {
-    /// Filling in a descriptor.
+    /// Cycles to fill in a descriptor.
     pub prepare_cycles: Sourced<f64>,
-    /// Filling in a member of a batch.
+    /// Cycles to fill in a member of a batch.
     pub prepare_member_cycles: Sourced<f64>,
-    /// A posted write of a descriptor (MOVDIR64B).
+    /// Cycles of a posted write of a descriptor (MOVDIR64B).
     pub post_cycles: Sourced<f64>,
-    /// From one posted write to the next on the same portal address.
+    /// Time from one posted write to the next on the same portal address.
     pub post_interval_ns: Sourced<f64>,
-    /// A write of a descriptor that is answered (ENQCMD), the way of write and answer apart.
+    /// Cycles of a write of a descriptor that is answered (ENQCMD), the way of write and answer
+    /// apart.
     pub enqueue_cycles: Sourced<f64>,
-    /// Pause before an ENQCMD is repeated.
+    /// Cycles of the pause before an ENQCMD is repeated.
     pub pause_cycles: Sourced<f64>,
-    /// The longest pause, if they are doubled.
+    /// Cycles of the longest pause, if pauses are doubled.
     pub back_off_most_cycles: Sourced<f64>,
-    /// An atomic exchange that takes the lock of a queue, beside the way of its line.
+    /// Cycles of an atomic exchange that takes the lock of a queue, beside the way of its line.
     pub lock_cycles: Sourced<f64>,
-    /// A look at a completion record.
+    /// Cycles of a look at a completion record.
     pub look_cycles: Sourced<f64>,
-    /// Waking up from UMWAIT.
+    /// Cycles to wake up from UMWAIT.
     pub umwait_wake_cycles: Sourced<f64>,
-    /// Handler and wake-up, if by interrupt.
+    /// Cycles of handler and wake-up, if completions are learnt of by interrupt.
     pub interrupt_cycles: Sourced<f64>,
-    /// From a completion record in memory to its handler.
+    /// Time from a completion record in memory to its handler.
     pub interrupt_delivery_ns: Sourced<f64>,
 }
 
 /// Cycles of a core's own loops for each line of data, accesses to memory apart.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CoreKernelFacts {
-    /// A call, whatever its size.
+    /// Cycles of a call, whatever its size.
     pub call_cycles: Sourced<f64>,
-    /// Copying.
+    /// Cycles to copy a line.
     pub copy_cycles: Sourced<f64>,
-    /// Writing a pattern.
+    /// Cycles to fill a line with a pattern.
     pub fill_cycles: Sourced<f64>,
-    /// Comparing two ranges.
+    /// Cycles to compare a line of one range with that of another.
     pub compare_cycles: Sourced<f64>,
-    /// Comparing a range with a pattern.
+    /// Cycles to compare a line with a pattern.
     pub compare_pattern_cycles: Sourced<f64>,
-    /// A CRC-32C.
+    /// Cycles of the CRC-32C of a line.
     pub crc_cycles: Sourced<f64>,
-    /// Looking for differences, or applying them.
+    /// Cycles to look for differences in a line, or to apply them.
     pub delta_cycles: Sourced<f64>,
-    /// Protection information.
+    /// Cycles of the protection information of a line.
     pub dif_cycles: Sourced<f64>,
-    /// A cache line flush.
+    /// Cycles to flush a cache line.
     pub flush_cycles: Sourced<f64>,
-    /// Copying or filling by a string instruction.
+    /// Cycles to copy or fill a line by a string instruction.
     pub rep_movsb_cycles: Sourced<f64>,
-    /// The start of a string instruction.
+    /// Cycles of the start of a string instruction.
     pub rep_movsb_start_cycles: Sourced<f64>,
     /// How much longer than the way to memory a non-temporal store takes a fill buffer.
     pub around_ns: Sourced<f64>,
-    /// A page fault: to the handler that finds or clears a page, and back.
+    /// Cycles of a page fault: to the handler that finds or clears a page, and back.
     pub page_fault_cycles: Sourced<f64>,
-    /// An allocation of aligned memory, page faults apart.
+    /// Cycles of an allocation of aligned memory, page faults apart.
     pub allocate_cycles: Sourced<f64>,
 }
 
@@ -140,7 +141,7 @@ impl DsaFacts {
         })
     }
 
-    /// Its times.
+    /// Durations of the device's steps, as parameters of the model.
     pub(crate) fn timing(&self) -> DsaTiming {
         let ns = |fact: &Sourced<f64>| Picos::from_ns(fact.value);
         DsaTiming {

@@ -6,7 +6,7 @@ use crate::text::sourced::Sourced;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// I/O allocation.
+/// Allocation of lines that devices write in the LLC (DDIO).
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DdioFacts {
     /// Number of DDIO ways unless the scenario says otherwise, from the top.
@@ -21,14 +21,14 @@ pub struct DdioFacts {
     pub fills_empty_ways: Option<Sourced<bool>>,
 }
 
-/// Address translation of devices.
+/// Address translation of devices: the IOTLB and its page walks.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct IommuFacts {
-    /// Translations that the IOTLB holds.
+    /// Number of translations that the IOTLB holds.
     pub iotlb_entries: Sourced<u32>,
     /// Duration of a page walk.
     pub walk_ns: Sourced<f64>,
-    /// Page walks that may run at a time.
+    /// Most page walks at a time.
     pub concurrent_walks: Sourced<u32>,
 }
 
@@ -37,7 +37,7 @@ pub struct IommuFacts {
 pub struct RootComplexBufferFacts {
     /// Number of lines; 0: no buffer, as on Xeons.
     pub entries: Sourced<u32>,
-    /// Acquisitions under way at a time.
+    /// Most acquisitions under way at a time.
     pub mshrs: Sourced<u32>,
     /// Models the I/O cache of older gem5 models instead.
     pub separate_io_cache: Sourced<bool>,
@@ -48,21 +48,21 @@ pub struct RootComplexBufferFacts {
 /// Integrated I/O block; latencies at the platform's own uncore clock.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct IioFacts {
-    /// Lines of DMA writes in flight.
+    /// Most lines of DMA writes in flight.
     pub write_entries: Sourced<u32>,
-    /// Lines of DMA reads in flight.
+    /// Most lines of DMA reads in flight.
     pub read_entries: Sourced<u32>,
-    /// From a write's arrival until the LLC has taken it.
+    /// Time from a write's arrival until the LLC has taken it.
     pub llc_write_ns: Sourced<f64>,
-    /// From a write's arrival until the memory controller has taken it.
+    /// Time from a write's arrival until the memory controller has taken it.
     pub dram_write_ns: Sourced<f64>,
-    /// From the arrival of a write to memory until a core's read finds it. By default the time that the
-    /// controller takes.
+    /// Time from the arrival of a write to memory until a core's read finds it. By default the time
+    /// that the controller takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dram_visible_ns: Option<Sourced<f64>>,
-    /// From a read's arrival until LLC data arrives.
+    /// Time from a read's arrival until LLC data arrives.
     pub llc_read_ns: Sourced<f64>,
-    /// Latency of a read from DRAM beyond a core's loaded latency.
+    /// Additional latency of a read from DRAM beyond a core's loaded latency.
     pub dram_read_extra_ns: Sourced<f64>,
     /// Transfers per second and lane of the slots; slower cards run at their own rate. The rate of the
     /// platform's own card by default.
@@ -70,20 +70,20 @@ pub struct IioFacts {
     pub slot_gtransfers_per_s: Option<Sourced<f64>>,
 }
 
-/// A PCIe link.
+/// A PCIe link: width, rate, and sizes of its packets.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PcieFacts {
-    /// Lanes.
+    /// Number of lanes of the link.
     pub lanes: Sourced<u32>,
-    /// Transfers per second and lane.
+    /// Transfers per second and lane, in billions.
     pub gtransfers_per_s: Sourced<f64>,
-    /// Maximum payload size.
+    /// Most payload bytes of a packet on the link (MPS).
     pub max_payload_bytes: Sourced<u64>,
-    /// Maximum read request size.
+    /// Most bytes that a read request asks for (MRRS).
     pub max_read_request_bytes: Sourced<u64>,
     /// Bytes between acknowledgements, and between flow control updates.
     pub data_link_interval_bytes: Sourced<f64>,
-    /// From one end of the link to the logic of the other end.
+    /// Time from one end of the link to the logic of the other end.
     pub propagation_ns: Sourced<f64>,
 }
 

@@ -12,9 +12,9 @@ use units::Picos;
 /// Links between the two sockets of a machine.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct UpiFacts {
-    /// Data per second and direction when memory of the other socket is read.
+    /// Data rate in each direction when memory of the other socket is read.
     pub read_gbytes_per_s: Sourced<f64>,
-    /// Header of each line of data, and size of a message without data.
+    /// Size of the header of each line of data, and of a message without data.
     pub header_bytes: Sourced<u64>,
     /// Additional latency of an idle read of the other socket's memory, compared with a local one.
     pub round_trip_extra_ns: Sourced<f64>,
@@ -42,16 +42,16 @@ impl UpiFacts {
     }
 }
 
-/// A CXL memory card.
+/// A CXL memory card: latencies and bandwidths of its memory and link.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CxlFacts {
-    /// Idle latency of a load.
+    /// Latency of a load, idle.
     pub read_ns: Sourced<f64>,
-    /// From sending a line until its completion, idle.
+    /// Time from sending a line until its completion, idle.
     pub write_ns: Sourced<f64>,
-    /// Bandwidth of its memory with reads only.
+    /// Bandwidth of the card's memory with reads only.
     pub read_gbytes_per_s: Sourced<f64>,
-    /// Bandwidth of its memory with writes only.
+    /// Bandwidth of the card's memory with writes only.
     pub write_gbytes_per_s: Sourced<f64>,
     /// Bandwidth of the link per direction, including headers.
     pub link_gbytes_per_s: Sourced<f64>,

@@ -37,7 +37,7 @@ pub struct NicFacts {
     /// Time of the port for a byte of a packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port_ns_per_byte: Option<Sourced<f64>>,
-    /// Largest number of received bytes that wait for the link or a descriptor.
+    /// Most received bytes that wait for the link or a descriptor.
     pub rx_buffer_bytes: Sourced<u64>,
     /// Bytes among them that may wait for descriptors being fetched, with flow control off. All by
     /// default.
@@ -45,22 +45,22 @@ pub struct NicFacts {
     pub rx_wait_bytes: Option<Sourced<u64>>,
     /// Level of that buffer at which the port sends PAUSE, with flow control on.
     pub pause_xoff_bytes: Sourced<u64>,
-    /// Level at which the sender may resume.
+    /// Level of the buffer at which the sender may resume.
     pub pause_xon_bytes: Sourced<u64>,
-    /// From that decision until the wire is silent, or carries frames again.
+    /// Time from either decision until the wire is silent, or carries frames again.
     pub pause_response_ns: Sourced<f64>,
-    /// Entries of the RSS indirection table.
+    /// Number of entries of the RSS indirection table.
     pub rss_indirection_entries: Sourced<u32>,
-    /// From the end of a frame on the wire to its first DMA write.
+    /// Time from the end of a frame on the wire to its first DMA write.
     pub rx_pipeline_ns: Sourced<f64>,
-    /// Receive descriptors that a queue prefetches to the chip.
+    /// Number of receive descriptors that a queue prefetches to the chip.
     pub rx_descriptors_prefetched: Sourced<u32>,
     /// The card re-reads the doorbell record when at most ring / N known descriptors remain; by default
     /// when it has fetched all that it knows to be posted. Without effect where the driver writes a
     /// register instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rx_doorbell_read_ring_part: Option<Sourced<u32>>,
-    /// Receive descriptors per DMA read.
+    /// Number of receive descriptors per DMA read.
     pub rx_descriptors_per_fetch: Sourced<u32>,
     /// Format of receive descriptors and completions.
     pub rx_format: Sourced<RxFormatName>,
@@ -71,26 +71,26 @@ pub struct NicFacts {
     pub completion_gather_ns: Sourced<f64>,
     /// Whether the last line of a packet is padded to a full line.
     pub pads_tail: Sourced<bool>,
-    /// Descriptors without a buffer at which the driver refills, ...
+    /// Number of descriptors without a buffer at which the driver refills, ...
     pub rx_refill_most: Sourced<u32>,
     /// ... or this fraction (1 / N) of the ring, whichever is less.
     pub rx_refill_ring_part: Sourced<u32>,
-    /// From the doorbell write to the queue's reaction.
+    /// Time from the doorbell write to the queue's reaction.
     pub doorbell_ns: Sourced<f64>,
     /// Latency that the NIC itself adds to a DMA read.
     pub read_pipeline_ns: Sourced<f64>,
-    /// From a packet's data in the NIC to the wire.
+    /// Time from a packet's data in the NIC to the wire.
     pub tx_pipeline_ns: Sourced<f64>,
     /// Rate that the transmitter reaches on the wire. The line rate by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tx_rate_gbps: Option<Sourced<f64>>,
-    /// Bytes on the wire that may be read ahead of the transmitter.
+    /// Most bytes on the wire that are read ahead of the transmitter.
     pub tx_buffer_bytes: Sourced<u64>,
     /// Largest payload that all send queues together may have requested and not received; unlimited by
     /// default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tx_port_read_bytes: Option<Sourced<u64>>,
-    /// Entries of a send queue: one per packet and one per read request.
+    /// Number of entries of a send queue: one per packet and one per read request.
     pub tx_queue_entries: Sourced<u32>,
     /// Bytes of requests on the chip or under way at which a send queue stops fetching more.
     pub tx_request_bytes_ahead: Sourced<u64>,
@@ -98,15 +98,15 @@ pub struct NicFacts {
     pub tx_format: Sourced<TxFormatName>,
     /// Where sent packets are reported.
     pub tx_completion: Sourced<TxCompletionName>,
-    /// Packets per send completion.
+    /// Number of packets that a send completion reports.
     pub tx_packets_per_completion: Sourced<u32>,
     /// The driver copies packets up to this size into their request, ...
     pub tx_inline_bytes: Sourced<u64>,
     /// ... if the port has at least this number of queues.
     pub tx_inline_from_queues: Sourced<u32>,
-    /// Packets that a send ring holds, unless the scenario says otherwise.
+    /// Most packets that a send ring holds, unless the scenario says otherwise.
     pub tx_ring_packets: Sourced<u32>,
-    /// Packets that a send ring holds with more than two queues.
+    /// Most packets that a send ring holds with more than two queues.
     pub tx_ring_packets_many_queues: Sourced<u32>,
 }
 
@@ -153,20 +153,20 @@ pub enum TxCompletionName {
     Head,
 }
 
-/// Costs of packet software.
+/// Costs of packet software: cycles, and shape of its buffers.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SoftwareFacts {
-    /// Work of the L2 forwarder per packet, outside memory stalls.
+    /// Cycles of the L2 forwarder's work per packet, outside memory stalls.
     pub l2_forward_cycles_per_packet: Sourced<f64>,
     /// Cycles of one poll of an empty queue.
     pub poll_cycles: Sourced<f64>,
-    /// One call of std::mt19937.
+    /// Cycles of one call of std::mt19937.
     pub rng_call_cycles: Sourced<f64>,
-    /// Lines of the private area that are written per packet.
+    /// Number of lines of the private area that are written per packet.
     pub annotation_lines: Sourced<u32>,
-    /// Lines of a buffer's mbuf that freeing reads once its packet is sent or dropped.
+    /// Number of lines of a buffer's mbuf that freeing reads once its packet is sent or dropped.
     pub freed_mbuf_lines: Sourced<u32>,
-    /// Lines of the private area of a buffer.
+    /// Number of lines of the private area of a buffer.
     pub private_lines: Sourced<u32>,
     /// Bytes for packet data in a buffer.
     pub buffer_data_bytes: Sourced<u64>,

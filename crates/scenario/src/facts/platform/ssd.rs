@@ -16,43 +16,43 @@ use serde::{Deserialize, Serialize};
 use units::narrow::whole;
 use units::{GbitPerSec, Picos};
 
-/// A file of devices/ssd/.
+/// An SSD with its link and the costs of storage software: a file of devices/ssd/.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SsdDevice {
     /// Description of the device.
     pub title: String,
-    /// The SSD itself.
+    /// Parameters of the SSD.
     pub ssd: SsdFacts,
-    /// Its link.
+    /// PCIe link of the SSD.
     pub pcie: PcieFacts,
     /// Costs of the software that it was measured with.
     pub software: StorageSoftwareFacts,
 }
 
-/// An SSD.
+/// An SSD: its controller and its media.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SsdFacts {
-    /// Capacity.
+    /// Capacity of the SSD.
     pub capacity_gbytes: Sourced<f64>,
-    /// From the doorbell write to the controller's reaction.
+    /// Time from the doorbell write to the controller's reaction.
     pub doorbell_ns: Sourced<f64>,
-    /// From a submission entry in the controller to the first use of the media.
+    /// Time from a submission entry in the controller to the first use of the media.
     pub command_ns: Sourced<f64>,
-    /// Commands that the controller processes at a time.
+    /// Most commands that the controller processes at a time.
     pub commands: Sourced<u32>,
-    /// Data between link and media, in each direction.
+    /// Bytes of data that the controller can hold between link and media, for each direction.
     pub buffer_bytes: Sourced<u64>,
-    /// DMA reads of 4 KiB under way at a time.
+    /// Most DMA reads of 4 KiB under way at a time.
     pub data_reads: Sourced<u32>,
-    /// Pages that can be read or written at a time.
+    /// Number of flash units: pages that can be read or written at a time.
     pub units: Sourced<u32>,
     /// Bytes that a flash unit reads or writes at once.
     pub page_bytes: Sourced<u64>,
     /// Mean time to read a page.
     pub read_ns: Sourced<f64>,
-    /// A read takes up to this much less or more.
+    /// Most by which a read takes less or more than the mean.
     pub read_spread_ns: Sourced<f64>,
-    /// From a page's arrival at its unit until its write counts as done.
+    /// Time from a page's arrival at its unit until its write counts as done.
     pub write_ns: Sourced<f64>,
     /// Throughput of reads.
     pub read_gbytes_per_s: Sourced<f64>,
@@ -63,21 +63,21 @@ pub struct SsdFacts {
 /// Costs of block I/O on a core.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StorageSoftwareFacts {
-    /// System call, block layer and driver per submission.
+    /// Cycles of system call, block layer and driver per submission.
     pub submit_cycles: Sourced<f64>,
-    /// Driver, block layer and system call per completion.
+    /// Cycles of driver, block layer and system call per completion.
     pub complete_cycles: Sourced<f64>,
-    /// The application itself, between two I/Os.
+    /// Cycles of the application itself, between two I/Os.
     pub work_cycles: Sourced<f64>,
-    /// A doorbell write.
+    /// Cycles of a doorbell write.
     pub doorbell_cycles: Sourced<f64>,
     /// Cycles of one poll of an empty completion queue, if polling.
     pub poll_cycles: Sourced<f64>,
-    /// Handler, wake-up and switch of context, if by interrupt.
+    /// Cycles of handler, wake-up and switch of context, if by interrupt.
     pub interrupt_cycles: Sourced<f64>,
-    /// From a completion in memory to its handler.
+    /// Time from a completion in memory to its handler.
     pub interrupt_delivery_ns: Sourced<f64>,
-    /// Entries of a queue.
+    /// Number of entries of a queue.
     pub queue_entries: Sourced<u32>,
 }
 
@@ -147,7 +147,7 @@ impl SsdFacts {
         }
     }
 
-    /// Capacity in bytes.
+    /// Capacity of the SSD in bytes.
     #[must_use]
     pub fn capacity_bytes(&self) -> u64 {
         whole(self.capacity_gbytes.value * 1e9)

@@ -27,9 +27,9 @@ pub struct RingFacts {
 /// A mesh of tiles, each a pair of row and column. Cycles are there and back.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MeshFacts {
-    /// Rows of tiles.
+    /// Number of rows of tiles.
     pub rows: Sourced<u8>,
-    /// Columns of tiles.
+    /// Number of columns of tiles.
     pub columns: Sourced<u8>,
     /// Tiles without a slice; the others carry the slices column by column.
     pub tiles_left_out: Sourced<Vec<(u8, u8)>>,

@@ -12,64 +12,66 @@ use workload::app::work::Work;
 pub struct ApplicationFacts {
     /// Instructions that retire per cycle of such work.
     pub instructions_per_cycle: Sourced<f64>,
-    /// L3 forwarding a packet.
+    /// Cycles to forward a packet by its IP address (L3).
     pub l3_forward_cycles: Sourced<f64>,
-    /// Receiving a packet and dropping it.
+    /// Cycles to receive a packet and drop it.
     pub packet_sink_cycles: Sourced<f64>,
-    /// Building and sending a packet, without its stores.
+    /// Cycles to build and send a packet, without its stores.
     pub packet_source_cycles: Sourced<f64>,
-    /// A step through the filter rules in software.
+    /// Cycles of a step through the filter rules in software.
     pub filter_step_cycles: Sourced<f64>,
-    /// Translating a packet's address and port.
+    /// Cycles to translate a packet's address and port.
     pub napt_cycles: Sourced<f64>,
-    /// Finding a packet's server.
+    /// Cycles to find a packet's server.
     pub load_balancer_cycles: Sourced<f64>,
-    /// Entering a new flow into a flow table.
+    /// Cycles to enter a new flow into a flow table.
     pub new_flow_cycles: Sourced<f64>,
-    /// A request to a key-value store over a kernel-bypass stack.
+    /// Cycles of a request to a key-value store over a kernel-bypass stack.
     pub key_value_bypass_cycles: Sourced<f64>,
-    /// A request to a key-value store that is built for packets.
+    /// Cycles of a request to a key-value store that is built for packets.
     pub key_value_plain_cycles: Sourced<f64>,
-    /// A request to a key-value store over the sockets of the operating system.
+    /// Cycles of a request to a key-value store over the sockets of the operating system.
     pub key_value_socket_cycles: Sourced<f64>,
-    /// Fresh memory that a client on the same machine writes per request to a key-value store.
+    /// Bytes of fresh memory that a client on the same machine writes per request to a key-value
+    /// store.
     pub key_value_client_bytes: Sourced<u64>,
-    /// Handing a packet to a guest, without its copy.
+    /// Cycles to hand a packet to a guest, without its copy.
     pub vhost_enqueue_cycles: Sourced<f64>,
-    /// Taking a packet from a guest, without its copy.
+    /// Cycles to take a packet from a guest, without its copy.
     pub vhost_dequeue_cycles: Sourced<f64>,
-    /// Tracking a packet that a copy engine copies.
+    /// Cycles to track a packet that a copy engine copies.
     pub vhost_track_cycles: Sourced<f64>,
-    /// The guest's work for a packet.
+    /// Cycles of the guest's work for a packet.
     pub vhost_guest_cycles: Sourced<f64>,
-    /// A read of an item of a cache, without its copy.
+    /// Cycles to read an item of a cache, without its copy.
     pub cachelib_get_cycles: Sourced<f64>,
-    /// A write of an item of a cache, without its copy.
+    /// Cycles to write an item of a cache, without its copy.
     pub cachelib_set_cycles: Sourced<f64>,
-    /// A call to send or to receive a message.
+    /// Cycles of a call to send or to receive a message.
     pub message_call_cycles: Sourced<f64>,
-    /// A look at a channel of messages.
+    /// Cycles of a look at a channel of messages.
     pub message_poll_cycles: Sourced<f64>,
-    /// Adding a line of numbers to another.
+    /// Cycles to add a line of numbers to another.
     pub message_sum_cycles: Sourced<f64>,
-    /// A round of the reactor of an NVMe/TCP target: looks at connections and queues.
+    /// Cycles of a round of the reactor of an NVMe/TCP target: looks at connections and queues.
     pub nvme_tcp_round_cycles: Sourced<f64>,
-    /// A request to an NVMe/TCP target, from the network stack to the SSD.
+    /// Cycles of a request to an NVMe/TCP target, from the network stack to the SSD.
     pub nvme_tcp_request_cycles: Sourced<f64>,
-    /// An answer of an NVMe/TCP target, from the completion of the SSD on, without what follows.
+    /// Cycles of an answer of an NVMe/TCP target, from the completion of the SSD on, without what
+    /// follows.
     pub nvme_tcp_answer_cycles: Sourced<f64>,
-    /// The network stack's work for each unit of segmentation offload of an answer.
+    /// Cycles of the network stack for each unit of segmentation offload of an answer.
     pub nvme_tcp_unit_cycles: Sourced<f64>,
-    /// The network stack's work for each page of 4 KiB of an answer that the card reads.
+    /// Cycles of the network stack for each page of 4 KiB of an answer that the card reads.
     pub nvme_tcp_page_cycles: Sourced<f64>,
-    /// A call for the digest of an answer.
+    /// Cycles of a call for the digest of an answer.
     pub nvme_tcp_digest_cycles: Sourced<f64>,
-    /// From an answer to the next request of its connection, outside the target.
+    /// Time from an answer to the next request of its connection, outside the target.
     pub nvme_tcp_initiator_ns: Sourced<f64>,
 }
 
 impl ApplicationFacts {
-    /// Work of `cycles`.
+    /// Work of `cycles`, with the instructions that retire in them.
     #[must_use]
     pub(crate) fn work(&self, cycles: &Sourced<f64>) -> Work {
         Work::of_cycles(cycles.value, self.instructions_per_cycle.value)

@@ -15,27 +15,28 @@ pub struct PingPongFacts {
     pub message_header_bytes: Sourced<u64>,
     /// Cycles of one poll of an empty event queue.
     pub poll_cycles: Sourced<f64>,
-    /// Instructions of one poll of an empty event queue.
+    /// Number of instructions of one poll of an empty event queue.
     pub poll_instructions: Sourced<u64>,
     /// Cycles from the event to the application, outside memory stalls.
     pub receive_cycles: Sourced<f64>,
-    /// Instructions from the event to the application.
+    /// Number of instructions from the event to the application.
     pub receive_instructions: Sourced<u64>,
     /// Cycles to copy a line, without its load and store.
     pub copy_cycles_per_line: Sourced<f64>,
-    /// Instructions to copy a line.
+    /// Number of instructions to copy a line.
     pub copy_instructions_per_line: Sourced<u64>,
     /// Cycles from the copied message to the answer in the send queue, outside memory stalls.
     pub answer_cycles: Sourced<f64>,
-    /// Instructions from the copied message to the answer in the send queue.
+    /// Number of instructions from the copied message to the answer in the send queue.
     pub answer_instructions: Sourced<u64>,
-    /// Interrupts of the server's core by the operating system and its drivers, at random times.
+    /// Rate of interrupts of the server's core by the operating system and its drivers, at random
+    /// times.
     pub interrupt_hz: Sourced<f64>,
     /// Cycles of one interrupt.
     pub interrupt_cycles: Sourced<f64>,
-    /// Instructions of one interrupt.
+    /// Number of instructions of one interrupt.
     pub interrupt_instructions: Sourced<u64>,
-    /// Lines that an interrupt reads and that no cache has kept since the last one.
+    /// Number of lines that an interrupt reads and that no cache has kept since the last one.
     pub interrupt_cold_lines: Sourced<u64>,
     /// Time of a round trip outside the server: client's host, its card, the wire.
     pub client_turnaround_ns: Sourced<f64>,
@@ -44,9 +45,9 @@ pub struct PingPongFacts {
     /// Occasional delays of the client: probability per message, least length in ns, and the mean of an
     /// exponentially distributed addition.
     pub client_delays: Sourced<Vec<(f64, f64, f64)>>,
-    /// From the end of a round trip to the beginning of the next.
+    /// Time from the end of a round trip to the beginning of the next.
     pub client_pause_ns: Sourced<f64>,
-    /// After this time without an answer the client sends its request again.
+    /// Time without an answer after which the client sends its request again.
     pub client_resend_ms: Sourced<f64>,
 }
 

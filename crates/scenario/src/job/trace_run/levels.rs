@@ -11,7 +11,7 @@ use workload::trace::{ReferenceKind, ServedBy, Shadows, Tally};
 pub struct TraceResult {
     /// The trace.
     pub trace: String,
-    /// Its format.
+    /// Format of the trace.
     pub format: String,
     /// The machine.
     pub machine: String,
@@ -19,15 +19,15 @@ pub struct TraceResult {
     pub version: String,
     /// Requested lines; a reference across a line border requests two.
     pub accesses: u64,
-    /// References that were replayed.
+    /// Number of references that were replayed.
     pub references: u64,
-    /// Instruction fetches that were skipped, because the machine has no L1I.
+    /// Number of instruction fetches that were skipped, because the machine has no L1I.
     pub fetches_left_out: u64,
     /// The levels, from the core on.
     pub levels: Vec<LevelResult>,
-    /// Lines read from memory.
+    /// Number of lines read from memory.
     pub memory_lines_read: u64,
-    /// Lines written to memory.
+    /// Number of lines written to memory.
     pub memory_lines_written: u64,
     /// Line operations: one line of one reference.
     pub line_ops: u64,
@@ -43,16 +43,16 @@ pub struct TraceResult {
     pub real_time_factor: Option<f64>,
 }
 
-/// One level.
+/// Hits and misses of one cache level.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LevelResult {
     /// L1I, L1, L2 or L3.
     pub name: String,
-    /// Requests for lines, by references or for victims from above, that hit.
+    /// Number of requests for lines, by references or for victims from above, that hit.
     pub hits: u64,
-    /// Requests for lines, by references or for victims from above, that missed.
+    /// Number of requests for lines, by references or for victims from above, that missed.
     pub misses: u64,
-    /// Modified lines that it wrote back.
+    /// Number of modified lines that it wrote back.
     pub writebacks: u64,
     /// Hits and misses by references: one across a line border misses once if any of its lines misses.
     pub references: BTreeMap<String, HitsAndMisses>,
@@ -64,9 +64,9 @@ pub struct LevelResult {
 /// References of one kind that reached a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HitsAndMisses {
-    /// References that hit there.
+    /// Number of references that hit there.
     pub hits: u64,
-    /// References that missed there.
+    /// Number of references that missed there.
     pub misses: u64,
 }
 

@@ -55,9 +55,9 @@ pub(crate) enum BackOffName {
 pub(crate) struct OffloaderNeeds {
     /// The key by which the scenario asks for engines, for messages.
     pub key: &'static str,
-    /// Descriptors in flight in each queue of a core.
+    /// Number of descriptors in flight in each queue of a core.
     pub depth: u32,
-    /// Members of the longest batch.
+    /// Number of members of the longest batch.
     pub most_members: u32,
     /// The key of the queues that each core uses in turn, and their number.
     pub queues_per_core: (&'static str, u32),

@@ -16,7 +16,7 @@ pub(super) const RINGS: [u32; 13] =
 pub(super) const RNG_CALLS: (u32, u32) = (0, 1_000_000);
 pub(super) const INTERNAL_QUEUE: (u32, u32) = (32, 65_536);
 pub(super) const BURST: (u32, u32) = (1, 64);
-/// DPDK's own limit.
+/// Least and most buffers in a core's cache of a pool; the most is DPDK's own limit.
 pub(super) const POOL_CACHE: (u32, u32) = (32, 512);
 /// Largest pool: the pools of all tenants fit the simulated memory.
 const MOST_POOL_BYTES: u64 = 4 << 30;

@@ -14,7 +14,7 @@ use units::Picos;
 pub(crate) struct NicSample {
     /// The receive port's counters.
     pub rx: RxCounters,
-    /// Packets that left on the wire.
+    /// Number of packets that left on the wire.
     pub tx_packets: u64,
     /// Bytes of the packets that left, without FCS.
     pub tx_bytes: u64,

@@ -31,7 +31,7 @@ const MOST_BUFFER_BYTES: u64 = 16 << 30;
 pub(crate) struct NvmeTcpTargetKeys {
     /// Computation of the data digest of an answer.
     pub digest: DigestName,
-    /// Data of a request.
+    /// Bytes of data of a request.
     #[schemars(range(min = READ_BYTES.0, max = READ_BYTES.1), extend("multipleOf" = PAGE_BYTES))]
     pub read_bytes: u64,
     /// Order of the blocks that are read from each SSD.
@@ -39,7 +39,7 @@ pub(crate) struct NvmeTcpTargetKeys {
     /// Connections, which cores serve in turn: no fewer than cores. By default 4, or one for each core.
     #[schemars(range(min = CONNECTIONS.0, max = CONNECTIONS.1))]
     pub connections: u32,
-    /// Requests in flight of each connection.
+    /// Number of requests in flight of each connection.
     #[schemars(range(min = DEPTH.0, max = DEPTH.1))]
     pub depth: u32,
     /// SSDs, which requests use in turn.
@@ -53,7 +53,7 @@ pub(crate) struct NvmeTcpTargetKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = BUFFERS.0, max = BUFFERS.1))]
     pub buffers: Option<u32>,
-    /// Largest IP packet.
+    /// Size of the largest IP packet (MTU).
     #[schemars(range(min = MTU_BYTES.0, max = MTU_BYTES.1))]
     pub mtu_bytes: u64,
     /// Digests in flight of each core, if engines compute them.

@@ -53,8 +53,8 @@ pub(crate) struct OffloadKeys {
     /// The memory of destinations, and of second sources. That of memory_node by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destination_node: Option<MemoryNode>,
-    /// Descriptors in flight of each core in each of its queues; 1: synchronous. A dedicated queue takes no
-    /// more than it has entries.
+    /// Number of descriptors in flight of each core in each of its queues; 1: synchronous. A
+    /// dedicated queue takes no more than it has entries.
     #[schemars(range(min = DEPTH.0, max = DEPTH.1))]
     pub depth: u32,
     /// Operations of a descriptor; more than 1: batches.

@@ -13,7 +13,7 @@ pub(crate) struct MachineAgents {
 
 /// The machine in a sample.
 pub(crate) struct MachineView<'a> {
-    /// All counters.
+    /// All counters of the machine.
     pub sample: &'a Sample,
     /// Names of agents in the order of their numbers.
     pub agents: &'a [String],

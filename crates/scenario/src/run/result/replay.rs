@@ -13,7 +13,7 @@ pub struct ReplayResult {
     pub core_ghz: f64,
     /// The phases of the log: the submissions between two long pauses.
     pub phases: Vec<ReplayedPhaseResult>,
-    /// All phases together.
+    /// Results of all phases together.
     pub total: ReplayedPhaseResult,
     /// Remarks on the numbers of this log.
     pub notes: Vec<String>,
@@ -30,7 +30,7 @@ pub struct ReplayedPhaseResult {
     pub descriptors: u64,
     /// Sum of the transfer sizes of the descriptors.
     pub bytes: u64,
-    /// Descriptors by operation.
+    /// Number of descriptors by operation.
     pub operations: BTreeMap<String, u64>,
     /// Time in which engines have at least one of them under way, from the first cycle of preparation until
     /// the core has read the record; summed over cores.
@@ -49,7 +49,7 @@ pub struct ReplayedPhaseResult {
     /// operations, less those of preparing, submitting and reading records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freed_cycles: Option<f64>,
-    /// Descriptors that the model has no time of a core for.
+    /// Number of descriptors that the model has no time of a core for.
     pub without_core_cost: u64,
 }
 

@@ -29,16 +29,16 @@ pub enum CompletionMode {
     },
 }
 
-/// Parameters of the job.
+/// Parameters of a block I/O job, as fio has them: blocks, depth, mix, and costs.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockIoConfig {
     /// Size of a block, a multiple of 4 KiB.
     pub block_bytes: u64,
-    /// I/Os in flight.
+    /// Most I/Os in flight.
     pub io_depth: u32,
     /// Share of reads, in percent.
     pub read_percent: u32,
-    /// Order of blocks.
+    /// Order in which blocks are accessed.
     pub pattern: BlockPattern,
     /// Bytes of the device that are used, from its start.
     pub span_bytes: u64,
@@ -50,9 +50,9 @@ pub struct BlockIoConfig {
     pub fills_data: bool,
     /// How the software learns of completions.
     pub completion: CompletionMode,
-    /// Cycles of a submission.
+    /// Cycles of a core for a submission.
     pub submit_cycles: Cycles,
-    /// Cycles of a completion.
+    /// Cycles of a core for a completion.
     pub complete_cycles: Cycles,
     /// Cycles of the application's work between two I/Os.
     pub work_cycles: Cycles,
@@ -61,25 +61,25 @@ pub struct BlockIoConfig {
 }
 
 impl BlockIoConfig {
-    /// Bytes of all buffers.
+    /// Size of all buffers together, in bytes.
     #[must_use]
     pub fn buffer_bytes(&self) -> u64 {
         u64::from(self.buffers) * self.block_bytes
     }
 }
 
-/// Counters of the job.
+/// Counters of a block I/O job: I/Os, bytes and idle time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockIoCounters {
-    /// I/Os started.
+    /// Number of I/Os started.
     pub submitted: u64,
-    /// I/Os completed.
+    /// Number of I/Os completed.
     pub completed: u64,
     /// Bytes of completed reads.
     pub read_bytes: u64,
     /// Bytes of completed writes.
     pub written_bytes: u64,
-    /// Time without work.
+    /// Time in which the core had no work.
     pub idle: Picos,
 }
 

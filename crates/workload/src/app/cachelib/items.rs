@@ -15,7 +15,7 @@ use units::{LINE_BYTES, LineAddr};
 
 /// Sizes of small items: with large ones of 8 KiB to 256 KiB they carry 3.6 % of the bytes.
 pub const SMALL_BYTES: (u64, u64) = (16, 490);
-/// The smallest large item.
+/// Size of the smallest large item in bytes.
 pub const LEAST_LARGE_BYTES: u64 = 8 << 10;
 /// Bytes of the table for each item: a pointer.
 const BUCKET_BYTES: u64 = 8;
@@ -41,13 +41,13 @@ pub struct Items {
 /// Numbers and sizes of items.
 #[derive(Clone, Copy, Debug)]
 pub struct ItemMix {
-    /// Items of both classes.
+    /// Number of items of both classes.
     pub items: u64,
     /// Share of requests for large items.
     pub large_percent: f64,
     /// Size of the largest item in bytes.
     pub most_bytes: u64,
-    /// Exponent of Zipf's law.
+    /// Exponent of Zipf's law for the popularity of items.
     pub zipf: f64,
 }
 
@@ -58,7 +58,7 @@ impl ItemMix {
         whole(share.round()).clamp(1, self.items - 1)
     }
 
-    /// Size of item `number`.
+    /// Size of item `number` in bytes.
     #[must_use]
     pub fn bytes_of(&self, number: u64) -> u64 {
         let small = self.items - self.large();
@@ -91,7 +91,7 @@ impl ItemMix {
         pages * page_bytes
     }
 
-    /// Bytes of the table.
+    /// Size of the hash table in bytes.
     #[must_use]
     pub fn table_bytes(&self) -> u64 {
         self.items * BUCKET_BYTES

@@ -66,7 +66,7 @@ impl FlowTable {
         }
     }
 
-    /// Number of flows.
+    /// Number of flows in the table.
     #[must_use]
     pub fn len(&self) -> usize {
         self.places.len()

@@ -28,9 +28,9 @@ pub struct ThreadMemory {
     pub answer: LineAddr,
     /// Memory that its clients fill from start to end, repeatedly.
     pub clients: Region,
-    /// Lines of the clients' memory.
+    /// Number of lines of the clients' memory.
     pub clients_lines: u64,
-    /// Lines that the clients write per request.
+    /// Number of lines that the clients write per request.
     pub lines_per_request: u64,
 }
 

@@ -40,13 +40,13 @@ pub enum StoreRequest {
 pub struct RequestsConfig {
     /// Items and their popularity.
     pub popularity: Popularity,
-    /// Share of reads.
+    /// Share of reads, in percent.
     pub get_percent: u32,
     /// Operation of the other requests.
     pub writes: Writes,
-    /// Number of the thread.
+    /// Number of the thread that serves the requests.
     pub thread: u64,
-    /// Threads of the store.
+    /// Number of threads of the store.
     pub threads: u64,
     /// Seed of the draws.
     pub seed: u64,
@@ -65,7 +65,7 @@ fn scattered(place: u64, items: u64) -> u64 {
     place * SCATTER % items
 }
 
-/// Draws requests.
+/// Draws the requests to one thread: item, and read or write.
 #[derive(Clone, Debug)]
 pub struct Requests {
     config: RequestsConfig,
@@ -87,7 +87,7 @@ impl Requests {
         Self { random, latest, config }
     }
 
-    /// The next request.
+    /// Draws the next request.
     pub fn next_request(&mut self) -> StoreRequest {
         let percent = (u64::from(self.random.next_u32()) * 100) >> 32;
         if percent < u64::from(self.config.get_percent) {

@@ -25,20 +25,20 @@ const POINTERS_PER_LINE: u64 = LINE_BYTES / 8;
 /// Size and form of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreShape {
-    /// Items.
+    /// Number of items in the store.
     pub items: u64,
-    /// Size of a key.
+    /// Size of a key in bytes.
     pub key_bytes: u64,
-    /// Size of a value.
+    /// Size of a value in bytes.
     pub value_bytes: u64,
     /// Bytes of a value that an update writes.
     pub update_bytes: u64,
-    /// Threads that use it.
+    /// Number of threads that use the store.
     pub threads: u64,
 }
 
 impl StoreShape {
-    /// Lines of an item.
+    /// Number of lines that an item takes.
     #[must_use]
     pub fn item_lines(&self) -> u64 {
         (ITEM_HEADER_BYTES + self.key_bytes + self.value_bytes).div_ceil(LINE_BYTES)

@@ -31,16 +31,16 @@ pub const REQUEST_BYTES: u64 = HEADER_BYTES + CAPSULE_BYTES;
 /// Shape of a target's answers, which are all alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TargetAnswer {
-    /// Data of a read.
+    /// Bytes of data of a read.
     pub read_bytes: u64,
     /// Whether the PDU ends with a digest of the data.
     pub has_digest: bool,
-    /// Largest IP packet.
+    /// Size of the largest IP packet (MTU).
     pub mtu_bytes: u64,
 }
 
 impl TargetAnswer {
-    /// Bytes of the PDU.
+    /// Size of the answer's PDU in bytes: header, data and digest.
     #[must_use]
     pub fn pdu_bytes(&self) -> u64 {
         let digest = if self.has_digest { DIGEST_BYTES } else { 0 };
@@ -52,19 +52,19 @@ impl TargetAnswer {
         self.mtu_bytes - IP_TCP_BYTES
     }
 
-    /// Segments of an answer.
+    /// Number of TCP segments of an answer.
     #[must_use]
     pub fn segments(&self) -> u64 {
         self.pdu_bytes().div_ceil(self.segment_bytes())
     }
 
-    /// Units of segmentation offload of an answer.
+    /// Number of units of segmentation offload of an answer.
     #[must_use]
     pub fn units(&self) -> u64 {
         self.pdu_bytes().div_ceil(UNIT_BYTES)
     }
 
-    /// Pages of its data.
+    /// Number of pages of the answer's data.
     #[must_use]
     pub fn pages(&self) -> u64 {
         self.read_bytes.div_ceil(PAGE_BYTES)

@@ -14,7 +14,7 @@ use units::{LineAddr, Picos};
 pub struct ReadBuffer {
     /// First line of the buffer.
     pub first: LineAddr,
-    /// When the request arrived whose data it holds.
+    /// Time at which the request arrived whose data it holds.
     pub arrival: Picos,
 }
 

@@ -19,14 +19,14 @@ use units::{Cycles, LineAddr, Picos};
 /// Segments that a core hands to the send queue in a turn.
 const SEGMENTS_PER_TURN: u64 = 16;
 
-/// Costs of answers.
+/// Cycles of a core for completions of SSDs and their answers.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplyCosts {
     /// Cycles of a completion of an SSD and its answer, without `unit` and `page`.
     pub answer: Cycles,
-    /// Cycles of a unit of segmentation offload.
+    /// Cycles for each unit of segmentation offload.
     pub unit: Cycles,
-    /// Cycles of a page that the card reads.
+    /// Cycles for each page that the card reads.
     pub page: Cycles,
 }
 
@@ -57,7 +57,7 @@ pub struct Replies {
 }
 
 impl Replies {
-    /// No answers yet.
+    /// Creates the answers of a core; none is ready yet.
     #[must_use]
     pub fn new(answer: TargetAnswer, costs: ReplyCosts) -> Self {
         let (ready, sent) = (VecDeque::new(), VecDeque::new());

@@ -20,13 +20,13 @@ use units::{LineAddr, Picos};
 /// Parameters of the reads from a target's SSDs.
 #[derive(Clone, Copy, Debug)]
 pub struct StorageConfig {
-    /// Size of a read, in pages.
+    /// Bytes of a read, in whole pages.
     pub read_bytes: u64,
     /// Order of blocks on each SSD.
     pub pattern: BlockPattern,
     /// Bytes of each SSD that are read.
     pub span_bytes: u64,
-    /// Seed of the blocks.
+    /// Seed of the random choice of blocks.
     pub seed: u64,
 }
 

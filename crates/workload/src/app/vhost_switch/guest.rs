@@ -28,14 +28,14 @@ pub fn header_line(buffer: Buffer) -> LineAddr {
 pub struct GuestQueues {
     /// Empty buffers for packets to the guest.
     pub receive: Virtqueue<Buffer, Packet>,
-    /// Packets from the guest.
+    /// Packets from the guest; their buffers return to it.
     pub send: Virtqueue<Packet, Buffer>,
 }
 
 /// A pair of queues as the guest sees it.
 #[derive(Debug)]
 pub struct GuestPort {
-    /// Shared with the switch.
+    /// The queues, shared with the switch.
     pub queues: Rc<RefCell<GuestQueues>>,
     /// Buffers that no queue holds: the next to be used is the last.
     pub spare: Vec<Buffer>,
@@ -43,10 +43,10 @@ pub struct GuestPort {
     pub last: Option<u64>,
 }
 
-/// Costs of a guest.
+/// Cycles that a core of a guest takes for packets, and its burst.
 #[derive(Clone, Copy, Debug)]
 pub struct GuestConfig {
-    /// Packets that it takes at a time.
+    /// Most packets that the guest takes at a time.
     pub burst: usize,
     /// Cycles of the guest's work for a packet.
     pub work: Cycles,

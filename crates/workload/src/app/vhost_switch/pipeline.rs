@@ -81,7 +81,7 @@ pub struct Pipeline {
     next_tag: u64,
     /// To the guest, and from it.
     arrays: [ReorderingArray; 2],
-    /// Bursts that ended before an earlier one.
+    /// Number of bursts that ended before an earlier one.
     pub overtaking: u64,
 }
 
