@@ -51,7 +51,7 @@ pub struct Plan {
     pub(crate) co_runners: Vec<CoRunnerOnCores>,
     /// Policies that root ports change to, at given times.
     pub(crate) changes: Vec<PolicyChange>,
-    /// Controllers of LLC ways.
+    /// Controllers that change LLC ways during a run.
     pub(crate) controllers: Vec<SteeringPlan>,
     /// Work that a run counts as progress: that of the main tenant.
     pub(crate) goal: Goal,

@@ -34,17 +34,17 @@ pub(crate) type DeviceQueuesById = BTreeMap<DeviceId, DeviceQueues>;
 
 /// A tenant that is being built, and the parts of the machine that receive it.
 pub(crate) struct Builder<'m, T: Tracer> {
-    /// The machine.
+    /// Plan of the machine that is built.
     pub machine: &'m MachinePlan,
     /// The tenant, its cores and devices numbered.
     pub tenant: &'m TenantResources,
-    /// Memory of its node.
+    /// Memory of the tenant's own node.
     pub memory: &'m mut HostMemory,
     /// Memory of the other nodes, by number; none for its own.
     pub elsewhere: Vec<Option<&'m mut HostMemory>>,
     /// Caches, which hold lines that software accesses before time zero.
     pub caches: &'m mut Filling<T>,
-    /// Receives its software.
+    /// Software of each core; receives that of the tenant.
     pub software: &'m mut SoftwareByCore<T>,
     /// Receives the queues of its devices.
     pub queues: &'m mut DeviceQueuesById,

@@ -25,7 +25,7 @@ pub(crate) struct MachinePlan {
     pub seed: u64,
     /// Fill buffers of a core.
     pub fill_buffers: u32,
-    /// Limit of each core.
+    /// Limit of the memory bandwidth of each core.
     pub bandwidth_limits: Vec<BandwidthLimit>,
     /// Distances of cores and slices; cores are numbered in their socket.
     pub topology: Topology,

@@ -5,8 +5,8 @@ use crate::facts::platform::{NicDevice, SsdDevice};
 /// Devices that a tenant names instead of its platform's, as their files describe them.
 #[derive(Clone, Debug, Default)]
 pub struct NamedDevices {
-    /// NIC that the scenario names, if it names one.
+    /// NIC that the tenant names, if it names one.
     pub nic: Option<NicDevice>,
-    /// Kind of SSD that the scenario names, if it names one.
+    /// Kind of SSD that the tenant names, if it names one.
     pub ssd: Option<SsdDevice>,
 }
