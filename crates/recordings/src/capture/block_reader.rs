@@ -28,7 +28,7 @@ pub(super) struct Framed {
     pub(super) position: RecordPosition,
 }
 
-/// Splits a file into blocks.
+/// Reads the blocks of a pcapng file in order, and checks the frame of each: type and both lengths.
 pub(super) struct BlockReader<'a, 'f> {
     input: &'a mut CaptureInput<'f>,
     endianness: Endianness,

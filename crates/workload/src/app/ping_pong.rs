@@ -85,7 +85,7 @@ pub struct PingPongMemory {
     pub message: LineAddr,
     /// Memory of the system's cold lines.
     pub system: Region,
-    /// Number of lines of that memory.
+    /// Number of lines of [`Self::system`], which interrupts read in turn.
     pub system_lines: u64,
 }
 

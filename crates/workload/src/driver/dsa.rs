@@ -150,7 +150,8 @@ impl DsaClient {
         self.config.credits
     }
 
-    /// Writes a prepared descriptor to the portal. `lock` receives the time of getting the lock.
+    /// Writes a prepared descriptor to the portal. Adds to `lock` the time spent getting the queue's
+    /// lock, if it has one.
     pub fn submit<T: Tracer>(
         &mut self,
         core: &mut Core,

@@ -43,7 +43,8 @@ impl EngineQueue {
         }
     }
 
-    /// Submits a prepared descriptor. `lock` receives the time of getting a lock.
+    /// Submits a prepared descriptor. Adds to `lock` the time spent getting the queue's lock, if it has
+    /// one.
     pub(super) fn submit<T: Tracer>(
         &mut self,
         at: &mut OnCore<'_, T>,
