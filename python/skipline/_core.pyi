@@ -104,7 +104,7 @@ def run(
     trace_line: int | None = None,
     trace_descriptor: int | None = None,
     miss_kinds: bool = False,
-    resolved: Callable[[], None] | None = None,
+    resolved: Callable[[], object] | None = None,
 ) -> str: ...
 def trace(
     trace: str | PathLike[str],
