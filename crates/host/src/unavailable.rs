@@ -13,7 +13,7 @@ pub struct Unavailable {
     pub what: String,
     /// Why the item is unavailable.
     pub reason: String,
-    /// What the user can do about it; `None` if nothing is known to help.
+    /// A remedy for the user to apply; `None` if nothing is known to help.
     pub remedy: Option<String>,
 }
 

@@ -131,7 +131,7 @@ fn from_reader(
     Ok(Recording { capture, cut_in, oddities, paced })
 }
 
-/// What is known of a file when it has been read to its end.
+/// The facts on a file that are known when it has been read to its end.
 struct FileEnd {
     /// The record within which it ends, if it does and that is allowed.
     cut_in: Option<RecordPosition>,
