@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -98,15 +99,24 @@ def main() -> NoReturn:
         _show_usage(error)
         sys.exit(error.exit_code)
     except InputError as error:
-        terminal.complain(str(error))
+        terminal.complain(f"{error}{_directory_hint()}")
         sys.exit(2)
     except RunError as error:
-        terminal.complain(str(error))
+        terminal.complain(f"{error}{_directory_hint()}")
         sys.exit(1)
     except OSError as error:
         terminal.give_up_stdout()
-        terminal.complain(str(error))
-        sys.exit(1)
+        terminal.complain(f"{error}{_directory_hint()}")
+        sys.exit(2 if _directory_hint() else 1)
+
+
+def _directory_hint() -> str:
+    """Explain why no relative path can be found, if that is so."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return "; the current directory has been deleted: change to another one"
+    return ""
 
 
 def _called() -> int:

@@ -20,7 +20,7 @@ _LETTERS = 32
 
 
 class Inputs(NamedTuple):
-    """A resolved scenario and the files on disk that it is read from, with their digests."""
+    """A resolved scenario and the files and pipes that it is read from, with their digests."""
 
     resolved: str
     files: dict[str, str]
@@ -38,11 +38,10 @@ class Files:
         self._known: dict[str, str | None] = {}
 
     def on_disk(self, names: list[str]) -> dict[str, str]:
-        """Return the digests of those that are files on disk."""
+        """Return the digests of those that are files on disk, or pipes that have been read."""
         for name in names:
             if name not in self._known:
-                path = Path(name)
-                self._known[name] = file_digest(path) if path.is_file() else None
+                self._known[name] = _digest_of_input(Path(name), _core.kept_texts().get(name))
         found = {name: self._known[name] for name in names}
         return {name: digest for name, digest in found.items() if digest is not None}
 
@@ -62,10 +61,11 @@ def simulator() -> str:
 
 
 def changed_files(files: dict[str, str]) -> Iterable[str]:
-    """Yield the files that are gone, or have other content than when they were digested."""
+    """Yield the inputs that are gone, or have other content than when they were digested."""
+    texts = _core.kept_texts()
     for name, known in files.items():
         try:
-            if file_digest(Path(name)) != known:
+            if _digest_of_input(Path(name), texts.get(name)) != known:
                 yield name
         except OSError:
             yield name
@@ -75,6 +75,13 @@ def digest(*parts: object) -> str:
     """Return the digest of what JSON can hold."""
     text = json.dumps(parts, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_LETTERS]
+
+
+def _digest_of_input(path: Path, kept: str | None) -> str | None:
+    """Return the digest of the text that a pipe gave, else of a file; None if there is neither."""
+    if kept is not None:
+        return hashlib.sha256(kept.encode()).hexdigest()
+    return file_digest(path) if path.is_file() else None
 
 
 def file_digest(path: Path) -> str:

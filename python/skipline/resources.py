@@ -1,7 +1,7 @@
-"""Finds scenario, experiment and reference files: on disk first, else built into the module.
+"""Reads scenario, experiment, reference and result files: from disk or a pipe, else built in.
 
 Built-in files have the paths that they have in the repository (experiments/ddio-bench/l2fwd.toml),
-so that an installed wheel and a clone take the same names.
+so that an installed wheel and a clone take the same names. A pipe is read once, and its text kept.
 """
 
 import posixpath
@@ -12,28 +12,28 @@ from skipline._core import InputError
 
 
 def read_text(path: str) -> str:
-    """Return the text of the file on disk at `path`, else of the built-in file of that name."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
+    """Return the text of the file or pipe at `path`, else of the built-in file of that name."""
+    text = _core.read_text(path)
+    if text is None:
         text = _core.builtin_file(posixpath.normpath(path))
-        if text is None:
-            raise InputError(f"{path}: no such file, neither on disk nor built in") from None
-        return text
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    if text is None:
+        raise InputError(f"{path}: no such file, neither on disk nor built in")
+    return text
 
 
 def exists(path: str) -> bool:
     """Return whether there is a file on disk at `path`, or a built-in one of that name."""
-    return Path(path).is_file() or _core.builtin_file(posixpath.normpath(path)) is not None
+    return (
+        Path(path).is_file()
+        or _core.is_pipe(path)
+        or _core.builtin_file(posixpath.normpath(path)) is not None
+    )
 
 
 def path_beside(path: str, relative: str) -> str:
-    """Return `relative` seen from the folder of the file `path`."""
-    return posixpath.normpath(posixpath.join(posixpath.dirname(path), relative))
+    """Return `relative` seen from the folder of a file; that of a pipe is the current one."""
+    folder = "" if path.startswith(("/dev/", "/proc/")) else posixpath.dirname(path)
+    return posixpath.normpath(posixpath.join(folder, relative))
 
 
 def names_below(folder: str, suffix: str) -> list[str]:

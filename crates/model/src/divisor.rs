@@ -3,7 +3,8 @@
 //! Models: divisions that every line or request needs: address interleave, slots of time, entries.
 //! Source: Granlund and Montgomery, "Division by invariant integers using multiplication" (PLDI'94).
 //!
-//! The quotient is exact while (dividend + 1) x divisor stays below 2^64.
+//! The quotient is exact while (dividend + 1) x divisor stays below 2^64, which is an hour of slots of 5 ns.
+//! For larger dividends it may be one too small.
 
 /// A divisor that is known in advance, so that division by it needs no divide instruction.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +29,9 @@ impl Divisor {
         self.value
     }
 
-    /// `dividend` / divisor, rounded down.
+    /// `dividend` / divisor, rounded down; one less for some dividends beyond 2^64 / divisor.
     #[inline]
     pub(crate) fn quotient(self, dividend: u64) -> u64 {
-        debug_assert!((dividend + 1).checked_mul(self.value).is_some());
         ((u128::from(dividend + 1) * u128::from(self.reciprocal)) >> 64) as u64
     }
 }
@@ -48,6 +48,17 @@ mod tests {
             dividend in 0u64..(1 << 49),
         ) {
             prop_assert_eq!(Divisor::new(divisor).quotient(dividend), dividend / divisor);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_quotient_of_a_time_after_hours_is_at_most_one_too_small(
+            divisor in 1u64..20_000,
+            dividend in (1u64 << 49)..(u64::MAX - 1),
+        ) {
+            let too_small = dividend / divisor - Divisor::new(divisor).quotient(dividend);
+            prop_assert!(too_small <= 1, "{too_small}");
         }
     }
 

@@ -5,6 +5,7 @@
 mod arguments;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod dsa;
+mod input_files;
 mod slices;
 mod traces;
 mod watch;
@@ -30,7 +31,7 @@ const DEFAULT_SEED: u64 = 1;
 type Overrides = Vec<(TextArgument, TextArgument)>;
 
 fn bad_input(error: &BadInput) -> PyErr {
-    InputError::new_err(error.to_string())
+    input_files::exception(|| error.to_string())
 }
 
 fn as_json(value: &impl serde::Serialize) -> PyResult<String> {
@@ -107,12 +108,16 @@ fn host_kernels(
     })
 }
 
-/// Checks a scenario and returns it with every default filled in, as JSON.
+/// Checks a scenario and returns it with every default filled in, as JSON. Recordings that come through a
+/// pipe are refused: the run would find it empty.
 #[pyfunction]
-fn check_scenario(scenario: TextArgument, overrides: Overrides) -> PyResult<String> {
-    let job = scenario::job(&scenario.0, &arguments::pairs(overrides), DEFAULT_SEED)
-        .map_err(|error| bad_input(&error))?;
-    as_json(job.scenario())
+fn check_scenario(
+    py: Python<'_>,
+    scenario: TextArgument,
+    overrides: Overrides,
+) -> PyResult<String> {
+    let overrides = arguments::pairs(overrides);
+    py.detach(|| as_json(input_files::planned(&scenario.0, &overrides)?.scenario()))
 }
 
 /// Returns a scenario as `check_scenario` does, and the paths of the files that decide its result, as its
@@ -126,8 +131,7 @@ fn resolve_scenario(
 ) -> PyResult<(String, Vec<String>)> {
     let overrides = arguments::pairs(overrides);
     py.detach(|| {
-        let job = scenario::job(&scenario.0, &overrides, DEFAULT_SEED)
-            .map_err(|error| bad_input(&error))?;
+        let job = input_files::planned(&scenario.0, &overrides)?;
         Ok((as_json(job.scenario())?, scenario::input_files(&scenario.0, &job)))
     })
 }
@@ -223,6 +227,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reference_of_metrics, module)?)?;
     module.add_function(wrap_pyfunction!(builtin_file, module)?)?;
     module.add_function(wrap_pyfunction!(builtin_files, module)?)?;
+    module.add_function(wrap_pyfunction!(input_files::read_text, module)?)?;
+    module.add_function(wrap_pyfunction!(input_files::is_pipe, module)?)?;
+    module.add_function(wrap_pyfunction!(input_files::kept_texts, module)?)?;
+    module.add_function(wrap_pyfunction!(input_files::keep_texts, module)?)?;
+    input_files::watch_signals();
     module.add_function(wrap_pyfunction!(half_width_95, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add("DEFAULT_SEED", DEFAULT_SEED)?;

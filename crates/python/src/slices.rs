@@ -18,8 +18,8 @@ fn refused(file: &Path, problem: &impl Display) -> PyErr {
 }
 
 fn read(file: &Path) -> PyResult<String> {
-    std::fs::read_to_string(file)
-        .map_err(|error| refused(file, &format!("cannot be read: {error}")))
+    inputs::texts::read(&file.to_string_lossy())
+        .map_err(|error| refused(file, &format!("cannot be read: {}", inputs::reason(&error))))
 }
 
 /// The slice function of a CPU model, and the physical addresses for which it is established.

@@ -33,7 +33,6 @@ mod test_files;
 )]
 mod tests;
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -96,6 +95,8 @@ impl Default for CaptureOptions {
 /// The packets of a file.
 #[derive(Clone, Debug)]
 pub struct Recording {
+    /// How the file was read.
+    pub options: CaptureOptions,
     /// Packets of the recording.
     pub capture: Capture,
     /// The record within which the file ends.
@@ -115,7 +116,7 @@ pub struct Recording {
 /// file are returned.
 pub fn read(path: impl AsRef<Path>, options: &CaptureOptions) -> Result<Recording, CaptureError> {
     let path = path.as_ref();
-    File::open(path)
+    inputs::streams::open(path)
         .map_err(CaptureFault::CannotOpen)
         .and_then(|file| from_reader(file, options))
         .map_err(|fault| CaptureError { path: path.to_owned(), fault })
@@ -128,7 +129,7 @@ fn from_reader(
     let mut builder = CaptureBuilder::default();
     let FileEnd { cut_in, oddities } = read_packets(reader, options.cut_short, &mut builder)?;
     let (capture, paced) = builder.finish(options)?;
-    Ok(Recording { capture, cut_in, oddities, paced })
+    Ok(Recording { options: *options, capture, cut_in, oddities, paced })
 }
 
 /// The facts on a file that are known when it has been read to its end.

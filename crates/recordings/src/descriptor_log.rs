@@ -14,7 +14,6 @@ mod tests;
 pub use error::{DescriptorLogError, DescriptorLogFault};
 
 use line::LogLine;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use units::Picos;
@@ -28,11 +27,17 @@ const MOST_DESCRIPTORS: u64 = 1 << 22;
 /// Reads a log.
 ///
 /// # Errors
-/// If the file cannot be read, holds no descriptors, or a line is not as the format says. No descriptors of
-/// such a file are returned.
+/// If the file cannot be read, holds no descriptors, or a line is not as the format says; if a log that comes
+/// through a pipe is longer than [`inputs::texts::LIMIT_BYTES`]. No descriptors of such a file are returned.
 pub fn read(path: impl AsRef<Path>) -> Result<DescriptorLog, DescriptorLogError> {
     let path = path.as_ref();
-    let log = File::open(path).map_err(DescriptorLogFault::CannotOpen).and_then(from_reader);
+    // Engines and cores replay the same log, and each replay reads it.
+    let log = if inputs::is_pipe(path) {
+        let text = inputs::texts::read(&path.to_string_lossy());
+        text.map_err(DescriptorLogFault::CannotOpen).and_then(|text| from_reader(text.as_bytes()))
+    } else {
+        inputs::streams::open(path).map_err(DescriptorLogFault::CannotOpen).and_then(from_reader)
+    };
     log.map_err(|fault| DescriptorLogError { path: path.to_owned(), fault })
 }
 

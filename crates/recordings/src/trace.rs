@@ -244,9 +244,12 @@ fn open_file(path: &Path) -> Result<File, TraceFault> {
         // Not io::stdin(): its buffer reads more bytes than requested.
         io::stdin().as_fd().try_clone_to_owned().map(File::from)
     } else {
-        File::open(path)
+        inputs::streams::open_file(path)
     };
-    let file = opened.map_err(TraceFault::CannotOpen)?;
+    let file = opened.map_err(|error| match error.kind() {
+        io::ErrorKind::IsADirectory => TraceFault::IsDirectory,
+        _ => TraceFault::CannotOpen(error),
+    })?;
     let is_directory = file.metadata().map_err(TraceFault::CannotOpen)?.is_dir();
     if is_directory { Err(TraceFault::IsDirectory) } else { Ok(file) }
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from skipline import atomic, terminal
+from skipline import _core, atomic, terminal
 from skipline._core import InputError
 from skipline.commands import options, suggestions
 from skipline.commands.command import Command, Group
@@ -116,6 +116,8 @@ def compare(
     """Simulate what `skipline host calibrate` measured: latency over working sets, with errors."""
     if file.is_dir():
         raise InputError(f"{file}: this is a directory; {_platforms_in(file)}")
+    if _core.is_pipe(file):
+        raise InputError(f"{file}: this is a pipe; name the platform file")
     if not file.is_file():
         raise InputError(f"{file}: no such file; `skipline-host calibrate --out {file}` writes it")
     from skipline.host import comparison, measurement, page, view

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from skipline import atomic, terminal
+from skipline import _core, atomic, resources, terminal
 from skipline._core import InputError
 from skipline.commands import options
 from skipline.commands.command import Command
@@ -25,7 +25,7 @@ from skipline.commands.command import Command
     type=click.Path(path_type=Path),
     help="Directory of results, a file in it, or a store.",
 )
-@options.out("HTML file; default: beside the data.", "FILE")
+@options.out("HTML file; default: beside the data; of a pipe: report.html.", "FILE")
 @click.option("--sweep", metavar="N", type=int, help="Sweep of a store; default: the last one.")
 @click.option(
     "--metric", "metrics", metavar="NAME", multiple=True, help="Metric of a sweep; repeatable."
@@ -93,6 +93,8 @@ def _write(path: Path, out: Path | None) -> Path:
     from skipline.experiment.outcome import REPORT_FILE
 
     directory = path if path.is_dir() else path.parent
+    if _core.is_pipe(path):
+        directory = Path()
     target = out or directory / REPORT_FILE
     _require_file(target)
     atomic.write(target, _page(path))
@@ -117,7 +119,7 @@ def _page(path: Path) -> str:
 
         return experiment_page.page(outcome.read(directory))
     single = directory / RESULT_FILE if path.is_dir() else path
-    if not single.is_file():
+    if not resources.exists(str(single)):
         raise InputError(
             f"{path}: no results here; expected {RESULT_FILE} (of `skipline run --out DIR`) or "
             f"{outcome.OUTCOME_FILE} (of `skipline experiment run ID --out DIR`)"
@@ -125,13 +127,4 @@ def _page(path: Path) -> str:
     from skipline import result
     from skipline.report import run_page
 
-    return run_page.page(result.parse(_text(single), str(single)))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not a result of `skipline run`: not UTF-8 text") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    return run_page.page(result.parse(resources.read_text(str(single)), str(single)))

@@ -8,6 +8,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
+from skipline import _core, resources
 from skipline._core import InputError
 from skipline.diff.side import LINE_RATES, SINGLE, Figure, Run, Side
 
@@ -56,6 +57,11 @@ class _Window(NamedTuple):
     run: Run
 
 
+def begins(text: str) -> bool:
+    """Return whether a text begins as the output of the monitor does."""
+    return text.startswith(_BEGIN.decode())
+
+
 def is_recording(file: Path) -> bool:
     """Return whether a file holds windows of the monitor; False if it cannot be read."""
     try:
@@ -89,10 +95,12 @@ def of_recording(path: str, socket: int | None) -> Side:
 def _samples(path: str) -> list[_Sample]:
     samples = []
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        # A recording of days is longer than other texts may be.
+        is_pipe = _core.is_pipe(path)
+        text = resources.read_text(path) if is_pipe else Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(text.splitlines(), start=1):
         try:
             samples.append(_Sample.model_validate_json(line))
         except ValidationError as error:

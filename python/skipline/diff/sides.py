@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from skipline import _core
+from skipline import _core, resources
 from skipline._core import InputError
 from skipline.diff.side import LINE_RATES, SINGLE, Axes, Figure, Run, Side
 from skipline.store import opening
@@ -60,6 +60,8 @@ def kind(path: str) -> str:
     if path.endswith(".toml"):
         return "scenario"
     file = Path(path)
+    if _core.is_pipe(path):
+        return _kind_of_text(resources.read_text(path))
     if not file.exists():
         raise InputError(f"{path}: no such file; name a result.json, a store, or a scenario.toml")
     if file.is_dir():
@@ -73,16 +75,21 @@ def kind(path: str) -> str:
     return "recording" if recording.is_recording(file) else "result"
 
 
+def _kind_of_text(text: str) -> str:
+    """Return the kind of what a pipe gave, which has no name that tells it."""
+    from skipline.diff import recording
+
+    if recording.begins(text):
+        return "recording"
+    return "result" if text.lstrip().startswith("{") else "scenario"
+
+
 def of_result(path: str) -> Side:
     """Read the result of one run."""
     from skipline import result
 
     file = Path(path) / RESULT_FILE if Path(path).is_dir() else Path(path)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: cannot be read as a result: {error}") from error
-    found = result.parse(text, str(file))
+    found = result.parse(resources.read_text(str(file)), str(file))
     origin = {"platform": found.platform, "version": found.version}
     return _of_runs(path, [found], found.scenario, origin)
 

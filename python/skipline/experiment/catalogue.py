@@ -4,7 +4,7 @@ import posixpath
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from skipline import resources, toml_model
+from skipline import _core, resources, toml_model
 from skipline._core import InputError
 from skipline.nearest import did_you_mean
 
@@ -47,8 +47,8 @@ def entries() -> list[Entry]:
 
 
 def find(name: str) -> Entry:
-    """Return the experiment with identifier `name`, or the one in the TOML file `name`."""
-    if name.endswith(".toml"):
+    """Return the experiment with identifier `name`, or the one in the TOML file or pipe `name`."""
+    if name.endswith(".toml") or _core.is_pipe(name):
         return load(posixpath.normpath(name))
     for path in resources.names_below(FOLDER, ".toml"):
         if name in (_identifier(path), path.removeprefix(f"{FOLDER}/").removesuffix(".toml")):

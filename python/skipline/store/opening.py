@@ -55,7 +55,8 @@ def check_file(path: str, *, write: bool) -> None:
         raise InputError(f"{path}: this is a directory; name the file of a store")
     if not exists(path):
         if not write:
-            raise InputError(f"{path}: no such store; `skipline sweep --store {path}` writes one")
+            found = "this file is empty, not a store" if file.is_file() else "no such store"
+            raise InputError(f"{path}: {found}; `skipline sweep --store {path}` writes one")
         _check_directory(file)
         return
     if not file.is_file():

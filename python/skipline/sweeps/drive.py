@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from skipline import identity
+from skipline import _core, identity
 from skipline._core import InputError
 from skipline.store import opening, rows
 from skipline.store.writing import Writer
@@ -160,10 +160,11 @@ class _Sweep:
 
     def _simulate(self, wanted: list[int], workers: Workers) -> None:
         dispatcher = Dispatcher(len(wanted), 0)
+        texts = _core.kept_texts()
         while not dispatcher.done and not self._summary.stopped:
             while workers.free() and (chunk := dispatcher.take()):
                 requests = [self._plan.requests[wanted[point]] for point in chunk.points]
-                workers.send(Chunk(chunk.number, requests, self._plan.head.files))
+                workers.send(Chunk(chunk.number, requests, self._plan.head.files, texts))
             for event in workers.events(_REFRESH_S):
                 self._handle_event(event, dispatcher, wanted)
             if time.monotonic() - self._written_at >= _WRITE_EVERY_S or dispatcher.done:

@@ -21,11 +21,15 @@ class Request(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Points that a worker simulates before it answers, and the files that they are read from."""
+    """Points that a worker simulates before it answers, and the inputs that they are read from.
+
+    `files` are digests of files on disk, `texts` the contents of pipes.
+    """
 
     number: int
     requests: list[Request]
     files: dict[str, str]
+    texts: dict[str, str]
 
 
 ReportProgress = Callable[[float], None]
@@ -36,6 +40,7 @@ def chunk(work: Chunk, report: ReportProgress | None = None) -> bytes:
 
     InputError if a file is not what the sweep was planned with.
     """
+    _core.keep_texts(work.texts)
     require_files(work.files)
     done = [
         point(request, _report_after(done_before, report))

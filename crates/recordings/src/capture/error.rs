@@ -144,8 +144,9 @@ pub enum CaptureFault {
 
     /// Longer than simulated time can last.
     #[error(
-        "spans {days} days from first to last packet, without idle times of more than ten minutes; at most \
-         213 days can be replayed: traffic.scale_to_gbps replays it at another rate"
+        "spans {days} days from first to last packet, times without a packet shortened; at most 213 days can \
+         be replayed: traffic.scale_to_gbps replays it at another rate, a smaller traffic.longest_gap_s \
+         shortens more"
     )]
     TooLong { days: u64 },
 

@@ -5,7 +5,6 @@
 //! Simplifies: checksums are not looked at (cards compute them behind the capture), IP fragments are
 //! left out, and so are packets whose TCP header was cut off.
 
-use std::fs::File;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -61,7 +60,7 @@ pub fn read_tcp(
     each: impl FnMut(&Segment<'_>),
 ) -> Result<Segments, CaptureError> {
     let path = path.as_ref();
-    File::open(path)
+    inputs::streams::open(path)
         .map_err(CaptureFault::CannotOpen)
         .and_then(|file| from_reader(file, cut_short, each))
         .map_err(|fault| CaptureError { path: path.to_owned(), fault })

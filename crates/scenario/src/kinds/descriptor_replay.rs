@@ -119,7 +119,7 @@ fn read_log(file: &str, named: &str) -> Result<DescriptorLog, DescriptorLogError
     let path = files::beside(file, named);
     let beside = Path::new(file).with_file_name(named);
     match files::file(&beside.display().to_string()) {
-        Some(text) if !Path::new(&path).is_file() => descriptor_log::of_text(beside, text),
+        Some(text) if !Path::new(&path).exists() => descriptor_log::of_text(beside, text),
         _ => descriptor_log::read(path),
     }
 }

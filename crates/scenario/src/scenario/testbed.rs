@@ -14,6 +14,7 @@ use crate::text::{document, files};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use toml::{Table, Value};
 
 /// The key by which a scenario names its testbed.
@@ -232,7 +233,14 @@ fn wrong(file: &str, key: &str, reason: &str) -> InputError {
 /// If there is no such testbed, or its file is invalid.
 pub fn named_testbed(scenario_file: &str, wanted: &str) -> Result<Testbed, InputError> {
     let path = files::testbed_path(scenario_file, wanted);
-    let text = std::fs::read_to_string(&path).ok().or_else(|| files::file(&path).map(String::from));
+    let text = match inputs::texts::read(&path) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            let reason = inputs::reason(&error);
+            return Err(InputError::Unreadable { file: path.into(), reason, hint: String::new() });
+        }
+        Err(_) => files::file(&path).map(String::from),
+    };
     let text = text.ok_or_else(|| InputError::OutOfRange {
         file: scenario_file.into(),
         key: "testbed".into(),

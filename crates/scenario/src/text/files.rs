@@ -3,6 +3,7 @@
 use crate::text::error::{InputError, suggest};
 use facts::{Kind, Resolved};
 use include_dir::{Dir, include_dir};
+use inputs::texts;
 use std::path::Path;
 
 static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
@@ -63,14 +64,16 @@ pub fn read(path: &str) -> Result<String, InputError> {
 
 /// As [`read`], for files of which `known` are embedded.
 fn read_one_of(path: &str, known: impl Fn() -> Vec<String>) -> Result<String, InputError> {
-    match std::fs::read_to_string(path) {
+    match texts::read(path) {
         Ok(text) => Ok(text),
         Err(error) => file(path).map(String::from).ok_or_else(|| InputError::Unreadable {
             file: path.into(),
-            reason: plain(&error),
+            reason: inputs::reason(&error),
             hint: match error.kind() {
                 std::io::ErrorKind::NotFound => {
-                    format!("; give a path, or what is built in: {}", suggest(path, &known()))
+                    let names = suggest(path, &known());
+                    let standard = if path == "-" { " /dev/stdin for standard input," } else { "" };
+                    format!("; give a path,{standard} or what is built in: {names}")
                 }
                 _ => String::new(),
             },
@@ -83,7 +86,8 @@ fn read_one_of(path: &str, known: impl Fn() -> Vec<String>) -> Result<String, In
 #[must_use]
 pub fn beside(file: &str, named: &str) -> String {
     match Path::new(file).parent().map(|folder| folder.join(named)) {
-        Some(path) if path.is_file() => path.display().to_string(),
+        // A FIFO is a file for this purpose.
+        Some(path) if path.exists() && !path.is_dir() => path.display().to_string(),
         _ => named.to_string(),
     }
 }
@@ -106,14 +110,15 @@ pub(crate) fn testbed_path(scenario_file: &str, wanted: &str) -> String {
     }
 }
 
-/// The path of what `wanted` names: a file ending in .toml (relative to the scenario's folder, then to
-/// the current one), or a known name.
+/// The path of what `wanted` names: a pipe or a file ending in .toml (relative to the scenario's folder, then
+/// to the current one), or a known name.
 fn path_of(scenario_file: &str, kind: Kind, wanted: &str) -> String {
     if is_path(wanted) { beside(scenario_file, wanted) } else { kind.path_of(wanted) }
 }
 
 fn is_path(wanted: &str) -> bool {
     Path::new(wanted).extension().is_some_and(|extension| extension == "toml")
+        || inputs::is_pipe(wanted)
 }
 
 /// Paths of what `wanted` names and of all files that it inherits from, as a run finds them.
@@ -127,11 +132,11 @@ pub(crate) fn files_behind(scenario_file: &str, kind: Kind, wanted: &str) -> Vec
 pub(crate) fn with_inherited(kind: Kind, path: &str, text: &str) -> Result<Resolved, InputError> {
     let find = |named_in: &str, named: &str| {
         let path = beside(named_in, named);
-        match std::fs::read_to_string(&path) {
+        match texts::read(&path) {
             Ok(text) => Ok((path, text)),
             Err(error) => match file(&path) {
                 Some(text) => Ok((path, text.into())),
-                None => Err(plain(&error)),
+                None => Err(inputs::reason(&error)),
             },
         }
     };
@@ -153,7 +158,7 @@ pub(crate) fn named(
             .map_err(|error| blame(error, scenario_file, kind, wanted))?;
         return Ok(Some((path, text)));
     }
-    let text = std::fs::read_to_string(&path).ok().or_else(|| file(&path).map(String::from));
+    let text = texts::read(&path).ok().or_else(|| file(&path).map(String::from));
     Ok(text.map(|text| (path, text)))
 }
 
@@ -179,15 +184,5 @@ fn blame(error: InputError, scenario_file: &str, kind: Kind, wanted: &str) -> In
         }
         // The path alone explains the error.
         error => error,
-    }
-}
-
-fn plain(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "no such file".into(),
-        std::io::ErrorKind::IsADirectory => "it is a directory".into(),
-        std::io::ErrorKind::PermissionDenied => "permission denied".into(),
-        std::io::ErrorKind::InvalidData => "not UTF-8 text".into(),
-        _ => error.to_string(),
     }
 }

@@ -72,6 +72,7 @@ const NEEDS: &[(&str, Settings)] = &[
     ("pool_buffers", &[("rx_descriptors", "8"), ("pool_cache", "32"), ("burst", "1"), ("hardware.nic.tx_packets_per_completion", "1")]),
     ("run.max_batches", &[]),
     ("run.min_batches", &[("run.max_batches", "1000")]),
+    ("traffic.longest_gap_s", &[("traffic.pcap", "\"PCAP\"")]),
     ("traffic.scale_to_gbps", &[("traffic.pcap", "\"PCAP\""), ("hardware.nic.line_rate_gbps", "10000.0")]),
     ("tx_descriptors", &[("hardware.nic.tx_packets_per_completion", "1")]),
     ("vhost_switch.guest_cores", &[("cores", "56")]),

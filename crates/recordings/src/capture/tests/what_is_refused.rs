@@ -26,7 +26,8 @@ fn a_file_that_does_not_exist() {
 #[test]
 fn a_directory() {
     let error = read(env::temp_dir(), &CaptureOptions::default()).unwrap_err();
-    assert!(matches!(error.fault, CaptureFault::CannotRead { offset: 0, .. }), "{error}");
+    assert!(matches!(error.fault, CaptureFault::CannotOpen(_)), "{error}");
+    assert!(error.to_string().contains("cannot be opened: is a directory"), "{error}");
 }
 
 #[test]

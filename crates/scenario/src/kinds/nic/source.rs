@@ -8,6 +8,7 @@ use crate::contract::traffic::Traffic;
 use crate::text::error::InputError;
 use crate::text::files;
 use recordings::capture::{CaptureError, CaptureOptions, CutShort, Recording};
+use units::Picos;
 use workload::traffic::{
     ArrivalTimes, CaptureReplay, FixedRate, FixedRateConfig, Initiators, InitiatorsConfig,
     LoadProfile, Mix, MixConfig, PingPongClient, PingPongClientConfig, ReplayConfig, ReplaySpeed,
@@ -125,7 +126,7 @@ impl SourcePlan {
     /// A remark for the result on the input: a capture that is cut short or deviates from its format, packets
     /// out of order, or idle times that are left out.
     pub(super) fn note(&self) -> Option<String> {
-        let Self::Replay(Recording { capture, cut_in, oddities, paced }, _) = self else {
+        let Self::Replay(Recording { capture, options, cut_in, oddities, paced }, _) = self else {
             return None;
         };
         let (reordered, all) = (capture.reordered(), capture.packet_count());
@@ -143,8 +144,9 @@ impl SourcePlan {
         let odd = (!oddities.is_empty()).then(|| oddities.to_string());
         let idle = (paced.shortened > 0).then(|| {
             format!(
-                "{} idle times of more than ten minutes are replayed as ten minutes",
-                paced.shortened
+                "{} times without a packet are shortened to {} s (traffic.longest_gap_s)",
+                paced.shortened,
+                options.longest_gap.as_ns() / 1e9
             )
         });
         let notes: Vec<String> = [cut, reordered, odd, idle].into_iter().flatten().collect();
@@ -166,7 +168,7 @@ fn capture(
     let options = CaptureOptions {
         cut_short: if cut_short { CutShort::Read } else { CutShort::Refused },
         scale_to_gbps: traffic.scale_to_gbps,
-        ..CaptureOptions::default()
+        longest_gap: Picos::from_ns(1e9 * traffic.longest_gap_s()),
     };
     let refused = |fault: CaptureError| {
         let is_way = fault.fault.is_cut_short() && !cut_short;

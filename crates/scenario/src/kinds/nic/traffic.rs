@@ -3,6 +3,7 @@
 use crate::facts::platform::MOST_LINE_RATE_GBPS;
 use crate::text::check::Check;
 use crate::text::error::InputError;
+use recordings::capture::CaptureOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Picos;
@@ -16,6 +17,8 @@ const FLOW_RULES: (u32, u32) = (0, 1 << 20);
 /// Packets of a train, a turn or a burst.
 const PACKETS: (u32, u32) = (1, 1 << 20);
 const ZIPF: (f64, f64) = (0.0, 4.0);
+/// From a microsecond to a day.
+const LONGEST_GAP_S: (f64, f64) = (1e-6, 86_400.0);
 const LOOPS: (u64, u64) = (1, 1_000_000);
 const SHARE: (f64, f64) = (0.0, 1.0);
 const MOST_STEPS: usize = 10_000;
@@ -75,6 +78,11 @@ pub(crate) struct TrafficKeys {
     /// Scale the capture's times to this rate on the wire.
     #[schemars(range(min = LEAST_GBPS, max = MOST_LINE_RATE_GBPS))]
     pub scale_to_gbps: Option<f64>,
+    /// The longest time without a packet in the replay, in seconds: a capture's longer ones are shortened to it,
+    /// after they have been scaled. 600 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = LONGEST_GAP_S.0, max = LONGEST_GAP_S.1))]
+    pub longest_gap_s: Option<f64>,
     /// End after the capture has been replayed this many times, instead of at a narrow interval.
     #[schemars(range(min = LOOPS.0, max = LOOPS.1))]
     pub loops: Option<u64>,
@@ -98,6 +106,7 @@ impl Default for TrafficKeys {
             pcap: None,
             cut_short: false,
             scale_to_gbps: None,
+            longest_gap_s: None,
             loops: None,
         }
     }
@@ -166,6 +175,13 @@ impl TrafficKeys {
             let allowed = "only together with traffic.pcap";
             return Err(check.refuse("traffic.cut_short", &true, allowed.into()));
         }
+        if let Some(seconds) = self.longest_gap_s {
+            if self.pcap.is_none() {
+                let allowed = "only together with traffic.pcap";
+                return Err(check.refuse("traffic.longest_gap_s", &seconds, allowed.into()));
+            }
+            check.number("traffic.longest_gap_s", seconds, LONGEST_GAP_S)?;
+        }
         match self.loops {
             Some(loops) if self.pcap.is_none() => {
                 let allowed = "only together with traffic.pcap";
@@ -174,6 +190,11 @@ impl TrafficKeys {
             Some(loops) => check.whole("traffic.loops", loops, LOOPS, "loops"),
             None => Ok(()),
         }
+    }
+
+    /// The longest time without a packet of a capture in its replay, in seconds.
+    pub(super) fn longest_gap_s(&self) -> f64 {
+        self.longest_gap_s.unwrap_or(CaptureOptions::LONGEST_GAP_S)
     }
 
     /// The profile of a load that changes; `None` if it is constant.

@@ -196,6 +196,7 @@ pub const CHANGES: &[Change] = &[
     ("traffic.generator_threads", &[("cores", "3")], &["1"]),
     ("traffic.load", &[], &["[1.0, 0.25]"]),
     ("traffic.load_step_us", &[("traffic.load", "[1.0, 0.25]")], &["7.0"]),
+    ("traffic.longest_gap_s", &[("traffic.pcap", "\"IDLE\"")], &["0.0001"]),
     ("traffic.loops", &[PCAP], &["2"]),
     ("traffic.pattern", &[("cores", "3")], &["\"random\""]),
     ("traffic.pcap", &[], &["\"PCAP\""]),

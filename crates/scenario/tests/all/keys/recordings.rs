@@ -4,33 +4,44 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// A value with the paths of captures in place of PCAP and CUT, which ends within its last packet, and those
-/// of logs of descriptors in place of LOG and OTHER.
+/// A value with the paths of captures in place of PCAP, CUT, which ends within its last packet, and IDLE, which
+/// has a pause, and those of logs of descriptors in place of LOG and OTHER.
 pub fn with_captures(value: &str) -> String {
-    let names = ["PCAP", "CUT", "LOG", "OTHER"];
+    let names = ["PCAP", "CUT", "IDLE", "LOG", "OTHER"];
     let named = names.iter().zip(recordings());
     named.fold(value.to_owned(), |text, (name, path)| {
         text.replace(name, &path.display().to_string())
     })
 }
 
-/// A capture of 64 frames of 200 bytes, one each microsecond; the same without its last byte; logs of
-/// descriptors of 4 KiB and of 1 KiB.
-fn recordings() -> &'static [PathBuf; 4] {
-    static WRITTEN: OnceLock<[PathBuf; 4]> = OnceLock::new();
+/// A capture of 64 frames of 200 bytes, one each microsecond, with `pause_us` before the last 32 of them.
+fn capture(pause_us: u32) -> Vec<u8> {
+    let header: [u32; 6] = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1];
+    let mut bytes: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
+    for packet in 0..64_u32 {
+        let record: [u32; 4] = [0, packet + packet / 32 * pause_us, 200, 200];
+        bytes.extend(record.iter().flat_map(|word| word.to_le_bytes()));
+        bytes.extend((0..200).map(|byte: u32| (byte + packet).to_le_bytes()[0]));
+    }
+    bytes
+}
+
+/// A capture; the same without its last byte; the same with a pause of 10 ms; logs of descriptors of 4 KiB and
+/// of 1 KiB.
+fn recordings() -> &'static [PathBuf; 5] {
+    static WRITTEN: OnceLock<[PathBuf; 5]> = OnceLock::new();
     let write = || {
-        let header: [u32; 6] = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1];
-        let mut bytes: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
-        for packet in 0..64_u32 {
-            let record: [u32; 4] = [0, packet, 200, 200];
-            bytes.extend(record.iter().flat_map(|word| word.to_le_bytes()));
-            bytes.extend((0..200).map(|byte: u32| (byte + packet).to_le_bytes()[0]));
-        }
+        let bytes = capture(0);
         let cut = bytes[..bytes.len() - 1].to_vec();
         let logs = [4096, 1024].map(|size| descriptors(size).into_bytes());
         let [log, other] = logs;
-        let files =
-            [("whole.pcap", bytes), ("cut.pcap", cut), ("4k.jsonl", log), ("1k.jsonl", other)];
+        let files = [
+            ("whole.pcap", bytes),
+            ("cut.pcap", cut),
+            ("idle.pcap", capture(10_000)),
+            ("4k.jsonl", log),
+            ("1k.jsonl", other),
+        ];
         files.map(|(name, content)| {
             let file = format!("skipline-keys-{}-{name}", std::process::id());
             let path = std::env::temp_dir().join(file);

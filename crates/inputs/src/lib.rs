@@ -1,0 +1,50 @@
+//! Files and pipes that a command reads: each once, within bounds, and for as long as the user waits.
+//!
+//! A *stream* is read front to back: a recording. A *text* is short and may be read again: a scenario, a
+//! table, a result.
+//! A regular file can be opened as often as a command likes. A pipe gives its bytes once, and a path such as
+//! /dev/stdin names something else in another process: a text of these is kept after the first read
+//! ([`texts`]), a stream of these can be opened once ([`streams`]). [`pipes`] waits for bytes, and stops when
+//! the user interrupts the command.
+
+pub mod pipes;
+pub mod streams;
+pub mod texts;
+
+use std::fs::Metadata;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+/// Folders in which a path names something else in each process.
+const OF_PROCESS: [&str; 2] = ["/dev", "/proc"];
+
+/// Whether the bytes at `path` can be read again, also by another process.
+fn is_repeatable(path: &Path, metadata: &Metadata) -> bool {
+    metadata.is_file() && !OF_PROCESS.iter().any(|folder| path.starts_with(folder))
+}
+
+/// Whether the input at `path` can be read only once, or only by this process: a pipe, a device, standard
+/// input.
+#[must_use]
+pub fn is_pipe(path: impl AsRef<Path>) -> bool {
+    let path = path.as_ref();
+    path.metadata().is_ok_and(|found| !found.is_dir() && !is_repeatable(path, &found))
+}
+
+/// Whether a file of this kind may have bytes later than it is opened.
+fn may_be_silent(metadata: &Metadata) -> bool {
+    let kind = metadata.file_type();
+    kind.is_fifo() || kind.is_socket() || kind.is_char_device()
+}
+
+/// The reason of the system in words, for a message that names the file.
+#[must_use]
+pub fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "no such file".into(),
+        ErrorKind::IsADirectory => "it is a directory".into(),
+        ErrorKind::PermissionDenied => "permission denied".into(),
+        _ => error.to_string(),
+    }
+}
