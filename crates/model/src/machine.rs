@@ -212,6 +212,11 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         Ran::ToTheGoal
     }
 
+    /// The time of the next step of any agent; [`Picos::NEVER`] if there is none.
+    pub fn next_step(&self) -> Picos {
+        self.schedule.earliest().1
+    }
+
     /// Whether an agent may be one of those that never end.
     #[inline]
     fn is_background(&self, agent: usize) -> bool {

@@ -155,7 +155,12 @@ pub fn run_batch<T: Tracer>(
     mut watch: impl FnMut(&ScenarioMachine<T>) -> ControlFlow<()>,
 ) -> Result<bool, RunFailure> {
     loop {
-        let slice = machine.now().saturating_add(SLICE).min(until);
+        // Idle time costs no slices: a capture may be silent for a day.
+        let busy_from = match machine.next_step() {
+            next if next > machine.now().saturating_add(SLICE) => next,
+            _ => machine.now(),
+        };
+        let slice = busy_from.saturating_add(SLICE).min(until);
         let ran = machine.run_slice(goal, slice, SLICE_STEPS);
         let at = machine.now();
         let reserved = machine.fabric.resources(at).find(|it| it.ahead > LONGEST_BACKLOG);

@@ -19,6 +19,7 @@ mod forwarder;
 mod freed_buffers;
 mod hardware;
 mod host_kernels;
+mod idle_time;
 mod interference_zones;
 mod jobs;
 mod key_value;

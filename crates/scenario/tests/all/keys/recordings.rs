@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// A value with the paths of captures in place of PCAP, CUT, which ends within its last packet, and IDLE, which
-/// has a pause, and those of logs of descriptors in place of LOG and OTHER.
+/// A value with the paths of captures in place of PCAP, CUT, which ends within its last packet, IDLE and DAY,
+/// which have a pause, and those of logs of descriptors in place of LOG and OTHER.
 pub fn with_captures(value: &str) -> String {
-    let names = ["PCAP", "CUT", "IDLE", "LOG", "OTHER"];
+    let names = ["PCAP", "CUT", "IDLE", "DAY", "LOG", "OTHER"];
     let named = names.iter().zip(recordings());
     named.fold(value.to_owned(), |text, (name, path)| {
         text.replace(name, &path.display().to_string())
@@ -15,21 +15,23 @@ pub fn with_captures(value: &str) -> String {
 }
 
 /// A capture of 64 frames of 200 bytes, one each microsecond, with `pause_us` before the last 32 of them.
-fn capture(pause_us: u32) -> Vec<u8> {
+fn capture(pause_us: u64) -> Vec<u8> {
     let header: [u32; 6] = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1];
     let mut bytes: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
     for packet in 0..64_u32 {
-        let record: [u32; 4] = [0, packet + packet / 32 * pause_us, 200, 200];
+        let time_us = u64::from(packet) + u64::from(packet / 32) * pause_us;
+        let record: [u32; 4] =
+            [(time_us / 1_000_000) as u32, (time_us % 1_000_000) as u32, 200, 200];
         bytes.extend(record.iter().flat_map(|word| word.to_le_bytes()));
         bytes.extend((0..200).map(|byte: u32| (byte + packet).to_le_bytes()[0]));
     }
     bytes
 }
 
-/// A capture; the same without its last byte; the same with a pause of 10 ms; logs of descriptors of 4 KiB and
+/// A capture; the same without its last byte; the same with a pause of 10 ms and with one of a day; logs of descriptors of 4 KiB and
 /// of 1 KiB.
-fn recordings() -> &'static [PathBuf; 5] {
-    static WRITTEN: OnceLock<[PathBuf; 5]> = OnceLock::new();
+fn recordings() -> &'static [PathBuf; 6] {
+    static WRITTEN: OnceLock<[PathBuf; 6]> = OnceLock::new();
     let write = || {
         let bytes = capture(0);
         let cut = bytes[..bytes.len() - 1].to_vec();
@@ -39,6 +41,7 @@ fn recordings() -> &'static [PathBuf; 5] {
             ("whole.pcap", bytes),
             ("cut.pcap", cut),
             ("idle.pcap", capture(10_000)),
+            ("day.pcap", capture(86_400_000_000)),
             ("4k.jsonl", log),
             ("1k.jsonl", other),
         ];
