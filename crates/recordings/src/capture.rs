@@ -10,6 +10,7 @@
 //! with segments of TCP instead, with payload. Deviations from the format that do not matter to a replay
 //! are counted (`oddities`).
 
+mod block_options;
 mod block_reader;
 mod builder;
 mod error;

@@ -6,15 +6,13 @@
 
 use pcap_file::Endianness;
 
+use super::block_options::BlockOptions;
 use super::error::{CaptureFault, RecordPosition};
 use super::input::{u16_at, u32_at};
 use super::oddities::Oddities;
 
 /// Link type, reserved field and snap length.
 const FIXED_BYTES: usize = 8;
-/// Code and length of an option.
-const OPTION_HEAD_BYTES: usize = 4;
-const END_OF_OPTIONS: u16 = 0;
 const IF_TSRESOL: u16 = 9;
 const IF_FCSLEN: u16 = 13;
 const IF_TSOFFSET: u16 = 14;
@@ -108,47 +106,6 @@ fn i64_at(bytes: &[u8], endianness: Endianness) -> i64 {
     match endianness {
         Endianness::Big => i64::from_be_bytes(field),
         Endianness::Little => i64::from_le_bytes(field),
-    }
-}
-
-/// An option whose value would end behind its block.
-struct CutOff;
-
-/// The options of a block: codes and values.
-struct BlockOptions<'a> {
-    rest: &'a [u8],
-    endianness: Endianness,
-}
-
-impl<'a> BlockOptions<'a> {
-    fn new(rest: &'a [u8], endianness: Endianness) -> Self {
-        Self { rest, endianness }
-    }
-}
-
-impl<'a> Iterator for BlockOptions<'a> {
-    type Item = Result<(u16, &'a [u8]), CutOff>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        if self.rest.len() < OPTION_HEAD_BYTES {
-            self.rest = &[];
-            return Some(Err(CutOff));
-        }
-        let code = u16_at(self.rest, 0, self.endianness);
-        let bytes = usize::from(u16_at(self.rest, 2, self.endianness));
-        if code == END_OF_OPTIONS {
-            return None;
-        }
-        let after_head = &self.rest[OPTION_HEAD_BYTES..];
-        let Some(value) = after_head.get(..bytes) else {
-            self.rest = &[];
-            return Some(Err(CutOff));
-        };
-        self.rest = after_head.get(bytes.next_multiple_of(4)..).unwrap_or_default();
-        Some(Ok((code, value)))
     }
 }
 
