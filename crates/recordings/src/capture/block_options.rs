@@ -23,6 +23,10 @@ impl<'a> BlockOptions<'a> {
     pub(super) fn new(rest: &'a [u8], endianness: Endianness) -> Self {
         Self { rest, endianness }
     }
+
+    pub(super) fn endianness(&self) -> Endianness {
+        self.endianness
+    }
 }
 
 impl<'a> Iterator for BlockOptions<'a> {

@@ -72,7 +72,7 @@ impl Interface {
                 (IF_TSOFFSET, value) => {
                     return Err(malformed(wrong_length("if_tsoffset", value, 8)));
                 }
-                (IF_FCSLEN, &[bits]) => interface.fcs_bytes = u64::from(bits / 8),
+                (IF_FCSLEN, &[length]) => interface.fcs_bytes = fcs_bytes(length),
                 (IF_FCSLEN, _) => oddities.options += 1,
                 _ => {}
             }
@@ -92,6 +92,12 @@ impl Interface {
         let since_offset_ps = self.time_unit.picos(ticks, position)?;
         Ok(since_offset_ps + i128::from(self.time_offset_seconds) * PICOS_PER_SECOND)
     }
+}
+
+/// Bytes of FCS. The format counts them in bits, and its example is 4: some writers took that for bytes, and
+/// Wireshark reads so whatever is less than one byte of bits.
+fn fcs_bytes(length: u8) -> u64 {
+    u64::from(if length < 8 { length } else { length / 8 })
 }
 
 fn wrong_length(option: &str, value: &[u8], expected: usize) -> String {

@@ -49,6 +49,14 @@ impl Link {
         }
     }
 
+    /// The same link with so many bytes of FCS, if it is one that can have them.
+    pub(super) fn with_fcs(self, fcs_bytes: u64) -> Self {
+        match self {
+            Self::Ethernet { .. } => Self::Ethernet { fcs_bytes },
+            other => other,
+        }
+    }
+
     /// Bytes of the captured packet before its IP packet that an Ethernet frame would not carry.
     fn header_bytes(self) -> usize {
         match self {

@@ -3,8 +3,8 @@
 //! Models: sections of either byte order, several interfaces with their own link types and clocks,
 //! enhanced, simple and obsolete packet blocks.
 //! Source: draft-ietf-opsawg-pcapng.
-//! Simplifies: options of packets and all other blocks are skipped unread; interfaces of all sections
-//! share one time line.
+//! Simplifies: of a packet's options only the flags are read, for the length of the FCS; all other blocks are
+//! skipped unread; interfaces of all sections share one time line.
 
 use pcap_file::Endianness;
 use pcap_file::pcapng::blocks::{
@@ -13,6 +13,7 @@ use pcap_file::pcapng::blocks::{
 };
 use units::narrow::usize_from;
 
+use super::block_options::BlockOptions;
 use super::block_reader::{BlockReader, Framed};
 use super::error::{CaptureFault, RecordPosition};
 use super::input::{CaptureInput, u16_at, u32_at};
@@ -31,6 +32,8 @@ const SECTION_HEADER_BYTES: usize = 16;
 /// Interface, time, captured and original length; the obsolete block has as many.
 const PACKET_FIELDS_BYTES: usize = 20;
 const SIMPLE_FIELDS_BYTES: usize = 4;
+/// The option that states how a packet was received.
+const PACKET_FLAGS: u16 = 2;
 
 /// Reads the file up to its end.
 pub(super) fn read(
@@ -77,6 +80,7 @@ struct PacketBlock<'a> {
     ticks: Option<u64>,
     original_bytes: u32,
     captured: &'a [u8],
+    options: BlockOptions<'a>,
 }
 
 impl<'a> PacketBlock<'a> {
@@ -86,11 +90,15 @@ impl<'a> PacketBlock<'a> {
         position: RecordPosition,
         oddities: &mut Oddities,
     ) -> Result<Option<Recorded<'a>>, CaptureFault> {
-        let Self { interface, ticks, original_bytes, captured } = self;
+        let Self { interface, ticks, original_bytes, captured, options } = self;
         let Some(link) = Link::from_number(interface.link_number, interface.fcs_bytes) else {
             oddities.left_out += 1;
             oddities.unsupported_link.get_or_insert(interface.link_number);
             return Ok(None);
+        };
+        let link = match stated_fcs_bytes(options, oddities) {
+            Some(fcs_bytes) => link.with_fcs(fcs_bytes),
+            None => link,
         };
         let lengths = Lengths {
             captured_bytes: captured.len() as u64,
@@ -101,6 +109,23 @@ impl<'a> PacketBlock<'a> {
         let time_ps = ticks.map(|ticks| interface.time_ps(ticks, position)).transpose()?;
         Ok(Some(Recorded { link, time_ps, original_bytes, captured }))
     }
+}
+
+/// Bytes of FCS at the end of a packet, where its flags state any; else those of its interface count.
+fn stated_fcs_bytes(options: BlockOptions<'_>, oddities: &mut Oddities) -> Option<u64> {
+    let endianness = options.endianness();
+    let mut fcs_bytes = None;
+    for option in options {
+        match option {
+            Ok((PACKET_FLAGS, flags)) if flags.len() == 4 => {
+                let stated = u32_at(flags, 0, endianness) >> 5 & 0xf;
+                fcs_bytes = (stated > 0).then_some(stated.into());
+            }
+            Ok((PACKET_FLAGS, _)) | Err(_) => oddities.options += 1,
+            Ok(_) => {}
+        }
+    }
+    fcs_bytes
 }
 
 /// A complete block without its type and lengths.
@@ -165,7 +190,10 @@ impl<'a> CompleteBlock<'a> {
                 data.len()
             ))
         })?;
-        Ok(PacketBlock { interface, ticks: Some(ticks), original_bytes: self.u32(16), captured })
+        let (original_bytes, ticks) = (self.u32(16), Some(ticks));
+        let options = data.get(captured.len().next_multiple_of(4)..).unwrap_or_default();
+        let options = BlockOptions::new(options, self.endianness);
+        Ok(PacketBlock { interface, ticks, original_bytes, captured, options })
     }
 
     /// The fields of a simple packet block, which is of the first interface and has no time.
@@ -184,7 +212,8 @@ impl<'a> CompleteBlock<'a> {
                 data.len()
             ))
         })?;
-        Ok(PacketBlock { interface, ticks: None, original_bytes, captured })
+        let options = BlockOptions::new(&[], self.endianness);
+        Ok(PacketBlock { interface, ticks: None, original_bytes, captured, options })
     }
 
     fn interface(&self, interfaces: &[Interface], id: u32) -> Result<Interface, CaptureFault> {

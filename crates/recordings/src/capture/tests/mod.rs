@@ -5,6 +5,9 @@ use std::path::Path;
 use std::{env, fs, process};
 
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use pcap_file::pcapng::blocks::enhanced_packet::{
+    EnhancedPacketBlock, EnhancedPacketOption as PacketOption,
+};
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption as IfOption;
 use pcap_file::pcapng::blocks::simple_packet::SimplePacketBlock;
 use pcap_file::pcapng::blocks::unknown::UnknownBlock;

@@ -113,11 +113,45 @@ fn the_fcs_of_a_capture_that_has_it_does_not_count() {
     file[23] = 0x24; // 2 x 16 bits of FCS, flag "FCS length present"
     assert_eq!(sizes(&parse(&file).unwrap()), [88]);
 
-    let mut writer = ng_writer();
-    let options = vec![IfOption::IfFcsLen(32)];
-    writer.write_pcapng_block(interface(DataLink::ETHERNET, 0, options)).unwrap();
-    writer.write_pcapng_block(enhanced(0, 0, &small_frame(0))).unwrap();
-    assert_eq!(sizes(&parse(&writer.into_inner()).unwrap()), [88]);
+    // In bits; in bytes if it would be less than one.
+    for length in [32, 4] {
+        let mut writer = ng_writer();
+        let options = vec![IfOption::IfFcsLen(length)];
+        writer.write_pcapng_block(interface(DataLink::ETHERNET, 0, options)).unwrap();
+        writer.write_pcapng_block(enhanced(0, 0, &small_frame(0))).unwrap();
+        assert_eq!(sizes(&parse(&writer.into_inner()).unwrap()), [88], "{length}");
+    }
+}
+
+#[test]
+fn the_flags_of_a_packet_state_its_fcs() {
+    let with_options = |options: Vec<PacketOption<'static>>| {
+        let mut writer = ng_writer();
+        let fcs_of_all = vec![IfOption::IfFcsLen(16)];
+        writer.write_pcapng_block(interface(DataLink::ETHERNET, 0, fcs_of_all)).unwrap();
+        writer.write_pcapng_block(interface(DataLink::RAW, 0, vec![])).unwrap();
+        for id in [0, 1] {
+            let frame = small_frame(0);
+            let packet =
+                EnhancedPacketBlock { options: options.clone(), ..enhanced(id, 0, &frame) };
+            writer.write_pcapng_block(packet).unwrap();
+        }
+        writer.into_inner()
+    };
+    let comment = || PacketOption::Comment("with FCS".into());
+    let stated = with_options(vec![comment(), PacketOption::Flags(4 << 5 | 1)]);
+    assert_eq!(sizes(&parse(&stated).unwrap()), [88, 106]);
+    let not_stated = with_options(vec![comment(), PacketOption::Flags(1)]);
+    assert_eq!(sizes(&parse(&not_stated).unwrap()), [90, 106]);
+    assert_eq!(note(&not_stated), "");
+    let mut malformed = stated.clone();
+    for at in 0..malformed.len() - 8 {
+        if malformed[at..at + 8] == [2, 0, 4, 0, 4 << 5 | 1, 0, 0, 0] {
+            malformed[at + 2] = 2;
+        }
+    }
+    assert_eq!(sizes(&parse(&malformed).unwrap()), [90, 106]);
+    assert!(note(&malformed).ends_with(": 2 malformed options"), "{}", note(&malformed));
 }
 
 #[test]
