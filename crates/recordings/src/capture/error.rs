@@ -127,7 +127,7 @@ pub enum CaptureFault {
     /// A pcapng interface whose clock has an unsupported unit.
     #[error(
         "has timestamps in units of {base}^-{exponent} s in {position}; \
-         supported are 10^-0 to 10^-12 s and 2^-0 to 2^-63 s"
+         supported are 10^-0 to 10^-19 s and 2^-0 to 2^-63 s"
     )]
     UnknownTimestampUnit { position: RecordPosition, base: u8, exponent: u8 },
 

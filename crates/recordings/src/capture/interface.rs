@@ -128,7 +128,8 @@ impl TimeUnit {
         let base = if self.0 & Self::BASE_TWO == 0 { 10 } else { 2 };
         let ticks_ps = i128::from(ticks) * PICOS_PER_SECOND;
         match (base, exponent) {
-            (10, 0..=12) => Ok(ticks_ps / 10_i128.pow(exponent.into())),
+            // A second of the finest fits into the 64 bits of a time; libpcap reads as many.
+            (10, 0..=19) => Ok(ticks_ps / 10_i128.pow(exponent.into())),
             (2, 0..=63) => Ok(ticks_ps >> exponent),
             _ => Err(CaptureFault::UnknownTimestampUnit { position, base, exponent }),
         }

@@ -57,6 +57,21 @@ fn interfaces_of_a_pcapng_file_have_their_own_links_and_clocks() {
 }
 
 #[test]
+fn times_finer_than_a_picosecond_are_rounded_down() {
+    for (unit, ticks, picos) in
+        [(13, 99, 9), (19, u64::MAX, 1_844_674_407_370), (0x80 | 63, 1 << 62, 500_000_000_000)]
+    {
+        let mut writer = ng_writer();
+        let options = vec![IfOption::IfTsResol(unit)];
+        writer.write_pcapng_block(interface(DataLink::ETHERNET, 0, options)).unwrap();
+        for ticks in [0, ticks] {
+            writer.write_pcapng_block(enhanced(0, ticks, &small_frame(0))).unwrap();
+        }
+        assert_eq!(times_ps(&parse(&writer.into_inner()).unwrap()), [0, picos], "{unit}");
+    }
+}
+
+#[test]
 fn a_new_section_has_its_own_byte_order_and_interfaces() {
     let mut file = pcapng_of(Endianness::Little, [(10, small_frame(0))]);
     file.extend(pcapng_of(Endianness::Big, [(11, small_frame(1))]));
