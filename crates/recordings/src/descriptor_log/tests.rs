@@ -82,7 +82,8 @@ proptest! {
         let mut text = COPY.as_bytes().to_vec();
         text[at] = byte;
         if let Ok(log) = from_reader(text.as_slice()) {
-            prop_assert!(log.pages(4096).count() > 0);
+            // Opcode 0 is a no-op, which has no pages.
+            prop_assert!(log.pages(4096).count() > 0 || byte == b'0');
         }
     }
 }
