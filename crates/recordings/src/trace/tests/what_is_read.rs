@@ -120,7 +120,7 @@ fn what_other_tools_packed_is_unpacked() {
 #[test]
 fn a_skippable_frame_of_zstd_is_skipped() {
     let skippable = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9];
-    let file = [DIN_ZSTD, &skippable, DIN_ZSTD].concat();
+    let file = [&skippable, DIN_ZSTD, &skippable, DIN_ZSTD].concat();
     assert_eq!(parse_as(TraceFormat::Din, &file).unwrap().len(), 6);
 }
 
