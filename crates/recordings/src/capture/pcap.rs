@@ -1,11 +1,11 @@
 //! The packets of a classic pcap file.
 //!
-//! Models: both byte orders, microseconds and nanoseconds.
-//! Source: draft-ietf-opsawg-pcap.
-//! Simplifies: the format's version is not checked; 2.4 is the only one ever in wide use.
+//! Models: both byte orders, microseconds and nanoseconds; the order of lengths by the format's version.
+//! Source: draft-ietf-opsawg-pcap; for versions before 2.4 `sf-pcap.c` of libpcap.
+//! Simplifies: all other versions are read as 2.4, the only one ever in wide use.
 
+use pcap_file::TsResolution;
 use pcap_file::pcap::{PcapHeader, PcapParser, RawPcapPacket};
-use pcap_file::{Endianness, TsResolution};
 
 use super::MAX_CAPTURED_BYTES;
 use super::error::{CaptureFault, RecordPosition};
@@ -21,6 +21,7 @@ const FILE_HEADER_BYTES: u64 = 24;
 const RECORD_HEADER_BYTES: u64 = 16;
 /// Offset of the captured length within a record's header.
 const CAPTURED_LENGTH_AT: usize = 8;
+const ORIGINAL_LENGTH_AT: usize = 12;
 
 /// Reads the file up to its end.
 pub(super) fn read(
@@ -70,7 +71,10 @@ fn read_record(
     }
     let mut needed = RECORD_HEADER_BYTES;
     if present == needed {
-        let captured_bytes = captured_bytes(buffer, header.endianness);
+        if has_lengths_swapped(buffer, header) {
+            buffer[CAPTURED_LENGTH_AT..].rotate_left(ORIGINAL_LENGTH_AT - CAPTURED_LENGTH_AT);
+        }
+        let captured_bytes = u32_at(buffer, CAPTURED_LENGTH_AT, header.endianness);
         if captured_bytes > MAX_CAPTURED_BYTES {
             let captured_bytes = captured_bytes.into();
             return Err(CaptureFault::OversizedRecord { position, captured_bytes });
@@ -84,8 +88,17 @@ fn read_record(
     Ok(true)
 }
 
-fn captured_bytes(record: &[u8], endianness: Endianness) -> u32 {
-    u32_at(record, CAPTURED_LENGTH_AT, endianness)
+/// Whether the header of a record has the packet's own length before the captured one: all did before version
+/// 2.3, some in that version, and DG/UX's tcpdump, whose version is 543.0.
+fn has_lengths_swapped(record: &[u8], header: &PcapHeader) -> bool {
+    match (header.version_major, header.version_minor) {
+        (2, ..=2) | (543, _) => true,
+        (2, 3) => {
+            let length = |at| u32_at(record, at, header.endianness);
+            length(CAPTURED_LENGTH_AT) > length(ORIGINAL_LENGTH_AT)
+        }
+        _ => false,
+    }
 }
 
 /// The link type; its upper half may state that frames were captured with their FCS.

@@ -30,6 +30,29 @@ fn nanoseconds_are_kept() {
 }
 
 #[test]
+fn pcap_files_of_old_versions_have_their_lengths_in_the_other_order() {
+    let packet = PcapPacket::new(std::time::Duration::ZERO, 1_442, &[0; 64]);
+    for (major, minor, is_swapped) in
+        [(2, 0, true), (2, 2, true), (2, 3, true), (2, 3, false), (543, 0, true), (2, 4, false)]
+    {
+        for endianness in BOTH_ORDERS {
+            let (version_major, version_minor) = (major, minor);
+            let header =
+                PcapHeader { version_major, version_minor, endianness, ..PcapHeader::default() };
+            let mut writer = PcapWriter::with_header(Vec::new(), header).unwrap();
+            writer.write_packet(&packet).unwrap();
+            let mut file = writer.into_writer();
+            if is_swapped {
+                file[32..40].rotate_left(4);
+            }
+            let recording = recording(&file).unwrap();
+            assert_eq!(sizes(&recording.capture), [1_442], "{major}.{minor} {endianness:?}");
+            assert!(recording.oddities.is_empty());
+        }
+    }
+}
+
+#[test]
 fn pcapng_of_both_byte_orders_gives_the_same_packets() {
     for order in BOTH_ORDERS {
         let file = pcapng_of(order, [(10, small_frame(0)), (13, small_frame(1))]);
