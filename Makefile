@@ -76,7 +76,7 @@ soak-dsa-preload: dsa-programs redis-tools ## Programs with the preloaded librar
 	@export SKIPLINE_DSA_PRELOAD_SOAK_MINUTES=$(MINUTES)
 	cargo test --locked --quiet -p dsa-preload --test all -- --nocapture programs_stay_the_same_together
 
-soak-long: $(STAMPS)/module-to-test redis-tools ## Repeat random tests of Rust with other seeds for SOAK_LONG_MINUTES
+soak-long: $(STAMPS)/module-to-test dsa-programs redis-tools ## Repeat random tests of Rust with other seeds for SOAK_LONG_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	echo "soaking with seed $$PROPTEST_RNG_SEED and those after it"
 	python3 tests/tally.py --for-minutes $(SOAK_LONG_MINUTES) -- $(RUST_TESTS)
