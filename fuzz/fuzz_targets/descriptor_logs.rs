@@ -1,0 +1,8 @@
+//! A log of descriptors of any bytes; the body is shared with the test that replays the corpus.
+#![no_main]
+#![allow(dead_code)]
+
+#[path = "../../crates/recordings/tests/all/readers.rs"]
+mod readers;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| readers::descriptor_logs::read(bytes));

@@ -1,0 +1,8 @@
+//! Segments of TCP in a capture of any bytes; the body is shared with the test that replays the corpus.
+#![no_main]
+#![allow(dead_code)]
+
+#[path = "../../crates/recordings/tests/all/readers.rs"]
+mod readers;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| readers::segments::read(bytes));

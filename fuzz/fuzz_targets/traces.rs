@@ -1,0 +1,8 @@
+//! A trace of any bytes, in every format; the body is shared with the test that replays the corpus.
+#![no_main]
+#![allow(dead_code)]
+
+#[path = "../../crates/recordings/tests/all/readers.rs"]
+mod readers;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| readers::traces::read(bytes));
