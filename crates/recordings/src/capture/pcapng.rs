@@ -34,6 +34,10 @@ const PACKET_FIELDS_BYTES: usize = 20;
 const SIMPLE_FIELDS_BYTES: usize = 4;
 /// The option that states how a packet was received.
 const PACKET_FLAGS: u16 = 2;
+/// Most interfaces of a section: a few bytes of a packed file could describe more than memory holds.
+const MAX_INTERFACES: usize = 1 << 16;
+/// Most bytes of other blocks before a packet: a packed file could hold hours of them.
+const MAX_BYTES_WITHOUT_PACKET: u64 = 1 << 30;
 
 /// Reads the file up to its end.
 pub(super) fn read(
@@ -43,15 +47,27 @@ pub(super) fn read(
 ) -> Result<(), CaptureFault> {
     let mut blocks = BlockReader::new(input);
     let mut interfaces: Vec<Interface> = Vec::new();
+    let mut last_packet_at = 0;
     while let Some(Framed { kind, position }) = blocks.next_block(packets.count() + 1)? {
         let block =
             CompleteBlock { body: blocks.body(), endianness: blocks.endianness(), position };
+        if position.packet.is_some() {
+            last_packet_at = position.offset;
+        } else if position.offset - last_packet_at > MAX_BYTES_WITHOUT_PACKET {
+            let problem = "there is no packet in the GiB before it".into();
+            return Err(block.malformed(problem));
+        }
         match kind {
             SECTION_HEADER_BLOCK => {
                 block.check_version()?;
                 interfaces.clear();
             }
             INTERFACE_DESCRIPTION_BLOCK => {
+                if interfaces.len() == MAX_INTERFACES {
+                    return Err(block.malformed(format!(
+                        "its section describes more than {MAX_INTERFACES} interfaces"
+                    )));
+                }
                 interfaces.push(Interface::parse(
                     block.body,
                     block.endianness,

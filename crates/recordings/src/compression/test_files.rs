@@ -1,6 +1,6 @@
 //! Compressed content for the tests of this crate.
 
-use std::io::Write as _;
+use std::io::{self, Read, Write as _};
 
 use bzip2::write::BzEncoder;
 use flate2::write::GzEncoder;
@@ -25,4 +25,21 @@ pub(crate) fn packed(compression: Compression, content: &[u8]) -> Vec<u8> {
         }
     };
     packed.expect("a vector takes everything")
+}
+
+/// A file without end: a piece again and again.
+pub(crate) struct Cycled {
+    pub(crate) piece: Vec<u8>,
+    /// Start of the next bytes in the piece.
+    pub(crate) at: usize,
+}
+
+impl Read for Cycled {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let rest = &self.piece[self.at..];
+        let count = rest.len().min(into.len());
+        into[..count].copy_from_slice(&rest[..count]);
+        self.at = (self.at + count) % self.piece.len();
+        Ok(count)
+    }
 }

@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use super::test_files::*;
 use super::*;
 use crate::compression::Compression;
-use crate::compression::test_files::packed;
+use crate::compression::test_files::{Cycled, packed};
 
 const BOTH_ORDERS: [Endianness; 2] = [Endianness::Big, Endianness::Little];
 

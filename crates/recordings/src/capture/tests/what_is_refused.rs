@@ -99,6 +99,42 @@ fn a_block_that_claims_gigabytes() {
 }
 
 #[test]
+fn a_section_of_more_interfaces_than_any_host_has() {
+    let section = |interfaces: usize| {
+        let mut writer = ng_writer();
+        for _ in 0..interfaces {
+            writer.write_pcapng_block(interface(DataLink::ETHERNET, 0, vec![])).unwrap();
+        }
+        writer.write_pcapng_block(enhanced(interfaces as u32 - 1, 0, &small_frame(0))).unwrap();
+        writer.into_inner()
+    };
+    let most = 1 << 16;
+    assert!(parse(&section(most)).is_ok());
+    assert!(parse(&section(most).repeat(2)).is_ok(), "each section has its own");
+    assert_refused(&section(most + 1), &["its section describes more than 65536 interfaces"]);
+}
+
+#[test]
+fn a_gigabyte_of_blocks_without_a_packet() {
+    let section = ng_writer().into_inner();
+    let block_bytes = 1_u32 << 20;
+    let length = block_bytes.to_le_bytes();
+    let zeros = vec![0; block_bytes as usize - 12];
+    let block = [&0xbad_u32.to_le_bytes(), &length, &*zeros, &length].concat();
+    let packet = pcapng_of(Endianness::Little, [(0, small_frame(0))]);
+    let read = |blocks: u64| {
+        let blocks = Cycled { piece: block.clone(), at: 0 }.take(blocks << 20);
+        from_reader(section.chain(blocks).chain(&*packet), &CaptureOptions::default())
+    };
+    assert!(read(1023).is_ok());
+    let fault = read(1025).expect_err("is refused").to_string();
+    assert_eq!(
+        fault,
+        "is damaged: block at byte 1073741852: there is no packet in the GiB before it"
+    );
+}
+
+#[test]
 fn a_link_type_that_is_not_supported() {
     let words = ["link type 105 (IEEE802_11) in packet 1 at byte 24", "1 (Ethernet)", "101"];
     assert_refused(&pcap_with_field(20, 105), &words);
