@@ -55,6 +55,13 @@ pub enum TraceFault {
     #[error("holds no references; each line or record of a {format} trace is {}", format.grammar())]
     Empty { format: TraceFormat },
 
+    /// Lines without a reference that no tool writes, and that could go on for hours.
+    #[error(
+        "has up to line {line} no reference in {limit_bytes} bytes; a line of a {format} trace is {}",
+        format.grammar()
+    )]
+    NoReferences { line: u64, limit_bytes: u64, format: TraceFormat },
+
     /// A line that is not a reference.
     #[error(
         "has in line {line} '{text}': {problem}; a line of a {format} trace is {}",

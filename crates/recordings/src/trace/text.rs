@@ -14,12 +14,20 @@ const SHOWN_BYTES: usize = 60;
 /// more with AVX-512.
 pub(super) const MOST_REFERENCE_BYTES: u64 = 4096;
 
+/// Most bytes of blank lines and comments before a reference: a packed file of a few bytes could hold hours of
+/// them.
+const MOST_BYTES_WITHOUT_REFERENCE: u64 = 1 << 28;
+
 /// A line is a reference, blank or a comment, or an error.
 pub(super) type Parsed = Result<Option<Reference>, &'static str>;
 
 /// The number of lines that have been read.
 #[derive(Debug, Default)]
-pub(super) struct LineCount(u64);
+pub(super) struct LineCount {
+    lines: u64,
+    /// The end of the last piece of content that held a reference.
+    referenced_until: u64,
+}
 
 impl LineCount {
     /// Appends a block of references. `parse` handles every line; `plain` may handle the common kind of
@@ -35,13 +43,14 @@ impl LineCount {
         while into.len() < BLOCK_REFERENCES {
             let ready = input.ready();
             let mut rest = ready;
+            let before = into.len();
             while into.len() < BLOCK_REFERENCES {
                 if let Some((reference, bytes)) = plain(rest) {
-                    self.0 += 1;
+                    self.lines += 1;
                     into.push(reference);
                     rest = &rest[bytes..];
                 } else if let Some(end) = memchr(b'\n', rest) {
-                    self.0 += 1;
+                    self.lines += 1;
                     into.extend(self.checked(parse(&rest[..end]), &rest[..end], format)?);
                     rest = &rest[end + 1..];
                 } else {
@@ -49,12 +58,31 @@ impl LineCount {
                 }
             }
             let done = ready.len() - rest.len();
+            let found = into.len() > before;
             input.consume(done);
+            self.check_progress(found, input.offset(), format)?;
             if done == 0 && !input.fill()? {
                 return self.read_last_line(input, into, format, parse);
             }
         }
         Ok(())
+    }
+
+    /// Refuses content that goes on without references.
+    fn check_progress(
+        &mut self,
+        found: bool,
+        offset: u64,
+        format: TraceFormat,
+    ) -> Result<(), TraceFault> {
+        if found {
+            self.referenced_until = offset;
+        }
+        let limit_bytes = MOST_BYTES_WITHOUT_REFERENCE;
+        match offset - self.referenced_until > limit_bytes {
+            true => Err(TraceFault::NoReferences { line: self.lines, limit_bytes, format }),
+            false => Ok(()),
+        }
     }
 
     /// The last line may lack a line end.
@@ -69,10 +97,10 @@ impl LineCount {
         if line.is_empty() {
             return Ok(());
         }
-        self.0 += 1;
+        self.lines += 1;
         if line.len() == BUFFER_BYTES {
             return Err(TraceFault::LineTooLong {
-                line: self.0,
+                line: self.lines,
                 limit_bytes: BUFFER_BYTES,
                 format,
             });
@@ -97,7 +125,7 @@ impl LineCount {
             if shown.len() < line.len() {
                 text.push('…');
             }
-            TraceFault::BadLine { line: self.0, text, problem, format }
+            TraceFault::BadLine { line: self.lines, text, problem, format }
         })
     }
 }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::test_files::*;
 use super::*;
-use crate::compression::test_files::packed;
+use crate::compression::test_files::{Cycled, packed};
 use workload::trace::{AddressWindow, ReferenceKind};
 
 /// All references of a file with these bytes.

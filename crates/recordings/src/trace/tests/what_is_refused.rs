@@ -80,6 +80,22 @@ fn a_text_without_line_ends() {
 }
 
 #[test]
+fn a_text_of_comments_without_end() {
+    let comment = [b"==".as_slice(), &[b'x'; 100_000], b"\n"].concat();
+    let comments = Cycled { piece: comment, at: 0 };
+    let file = Cursor::new(b" L 10,4\n").chain(comments);
+    let mut reader = TraceReader::from_reader("x", file, Some(TraceFormat::Lackey)).unwrap();
+    let mut block = Vec::new();
+    let fault = reader.next_block(&mut block).expect_err("is refused").to_string();
+    assert!(
+        fault.contains("has up to line 2687 no reference in 268435456 bytes; a line"),
+        "{fault}"
+    );
+    assert_eq!(block, [load(16, 4)]);
+    assert!(matches!(reader.next_block(&mut block), Ok(false)));
+}
+
+#[test]
 fn a_file_that_ends_within_a_record() {
     let words = ["is truncated: at byte 16 are 3 of 8 bytes of a raw64 record"];
     assert_refused(TraceFormat::Raw64, &[1; 19], &words);
