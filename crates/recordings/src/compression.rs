@@ -3,8 +3,9 @@
 //! Models: gzip, xz, zstd and bzip2, each also as several streams in a row, with padding of zeros behind
 //! them.
 //! Source: RFC 1952, the .xz file format 1.2, RFC 8878, the reference implementation of bzip2.
-//! Simplifies: streams that need more than a GiB to be unpacked are refused; other compressions are
-//! recognised, so that a message can name them, and not unpacked.
+//! Simplifies: streams with a window of more than a GiB are refused (unpacking takes as much memory, and
+//! twice that while zstd's buffer grows); other compressions are recognised, so that a message can name
+//! them, and not unpacked.
 
 mod streams;
 #[cfg(test)]
@@ -28,6 +29,8 @@ const HEAD_BYTES: u64 = 10;
 const COMPRESSED_BUFFER_BYTES: usize = 1 << 16;
 /// Largest window of a file: `xz --extreme` and `zstd --ultra --long=30` need no more.
 pub(crate) const WINDOW_LIMIT_BYTES: u64 = 1 << 30;
+/// More than the tables that a decoder of xz has beside its window.
+const XZ_TABLES_BYTES: u64 = 1 << 20;
 
 /// Compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +123,7 @@ pub(crate) fn unpacked<'f>(
             Box::new(Streams::new(compressed, GzDecoder::new, GzDecoder::into_inner))
         }
         Compression::Xz => {
-            let limit_kib = fit(WINDOW_LIMIT_BYTES >> 10);
+            let limit_kib = fit((WINDOW_LIMIT_BYTES + XZ_TABLES_BYTES) >> 10);
             Box::new(XzReader::new_mem_limit(compressed, true, limit_kib))
         }
         Compression::Zstd => Box::new(ZstdReader::new(compressed)),
