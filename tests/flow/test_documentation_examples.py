@@ -15,6 +15,8 @@ PAGES = [
     "docs/tutorials/first-run.md",
     "docs/tutorials/my-own-server.md",
     "docs/tutorials/evidence-page.md",
+    "docs/explanation/packet-through-the-cache.md",
+    "docs/explanation/descriptor-execution.md",
 ]
 PAGE = """Text, then `mine.toml`:
 
