@@ -131,8 +131,8 @@ bench-dsa-preload: rust-tools ## What a preloaded memcpy costs below its thresho
 bench-scaling: setup ## Time per line operation from 1 to 56 cores, LLCs, NICs; memory; two cores
 	@python benches/scaling.py
 
-bench-peers: setup peers ## Compare with simulators by others; write the table of docs/performance.md
-	@python benches/peers.py docs/performance.md
+bench-peers: setup peers ## Compare with simulators by others; write the table of docs/evidence/performance.md
+	@python benches/peers.py docs/evidence/performance.md
 
 # Without a musl target (no rustup, no network) or its C compiler, which a dependency needs, the C library
 # of this system is linked in instead.
@@ -177,7 +177,7 @@ dsa-preload-install: ## Install libskipline_dsa_preload.so: PREFIX, DESTDIR
 	@cargo build --release --locked -p dsa-preload
 	install -d "$(DESTDIR)$(PREFIX)/lib"
 	install -m 755 "$${CARGO_TARGET_DIR:-target}/release/libskipline_dsa_preload.so" "$(DESTDIR)$(PREFIX)/lib/"
-	echo "LD_PRELOAD=$(PREFIX)/lib/libskipline_dsa_preload.so PROGRAM: docs/dsa-preload.md"
+	echo "LD_PRELOAD=$(PREFIX)/lib/libskipline_dsa_preload.so PROGRAM: docs/how-to/dsa-preload.md"
 
 # Clients that the tests run against slice-kvs serve; without them the tests say so, and a soak fails.
 redis-tools:

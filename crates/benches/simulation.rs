@@ -1,8 +1,8 @@
 //! How fast the simulator is: line operations per second of whole scenarios, on one core.
 //!
-//! A line operation is one line of one agent's request (docs/glossary.md). Each benchmark of packets runs a
-//! fixed number of them on a warm machine, so that criterion's throughput is line operations; those of copy
-//! engines state descriptors.
+//! A line operation is one line of one agent's request (docs/reference/glossary.md). Each benchmark of
+//! packets runs a fixed number of them on a warm machine, so that criterion's throughput is line operations;
+//! those of copy engines state descriptors.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use model::tracer::NoTrace;

@@ -55,7 +55,7 @@ def stage(target: Path) -> None:
     for asset in ("site.css", "iframe-worker.js"):
         shutil.copy(HERE / asset, target)
     references = target / "docs" / "reference"
-    references.mkdir(parents=True)
+    references.mkdir(parents=True, exist_ok=True)
     for name, text in {
         "commands.md": command_reference.commands(),
         "host-commands.md": command_reference.host_commands(),

@@ -74,7 +74,7 @@ def host_commands() -> str:
     """Return the page of `skipline-host`: the help of each command, as the binary prints it."""
     parts = ["# Commands of `skipline-host`"]
     parts.append("What `skipline-host COMMAND --help` prints. What it does to a machine:")
-    parts[-1] += " [the real machine](../host.md)."
+    parts[-1] += " [the real machine](../how-to/host.md)."
     for path in _host_paths([]):
         title = " ".join(["skipline-host", *path])
         parts.append(f"## {title}\n\n```text\n{_help(path)}\n```")

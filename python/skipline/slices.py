@@ -1,7 +1,7 @@
 """Slices of the last-level cache: which one a line is in, and the nearest ones of a core.
 
 >>> from skipline.slices import Latencies, SliceMap
->>> table = SliceMap.read("docs/slices/haswell-e5-2667v3.slices.toml")
+>>> table = SliceMap.read("docs/reference/slices/haswell-e5-2667v3.slices.toml")
 >>> table.slice_of(0x40)
 1
 >>> lines = numpy.arange(0, 1 << 21, 64, dtype="uint64")

@@ -15,7 +15,7 @@ from skipline.cli import app
 DOCUMENTS = markdown_files.files(REPOSITORY)
 # Fewer would mean that commands are no longer found.
 FEWEST_IN_MARKDOWN, FEWEST_IN_SOURCES = 200, 10
-# docs/performance.md times how long the refusal of a mistyped command takes.
+# docs/evidence/performance.md times how long the refusal of a mistyped command takes.
 MISTYPED = "skipline runn"
 
 

@@ -19,7 +19,7 @@ def test_markdown_is_wrapped_and_its_links_lead_to_files(path: Path) -> None:
 
 def test_the_documents_that_a_reader_begins_with_are_among_the_files() -> None:
     names = {str(path.relative_to(REPOSITORY)) for path in FILES}
-    assert names >= {"README.md", "ARCHITECTURE.md", "docs/glossary.md", "native/dpdk/README.md"}
+    assert names >= {"README.md", "ARCHITECTURE.md", "docs/reference/glossary.md", "native/dpdk/README.md"}
 
 
 def test_only_prose_has_to_be_wrapped() -> None:
@@ -40,8 +40,8 @@ def test_paths_that_a_guide_names_are_there(guide: str) -> None:
 
 
 def test_a_path_to_nowhere_is_found() -> None:
-    text = "`tests/flow/`, `tests/NOTHING/gone.md`, `docs/{host,gone}.md`, `docs/NAME.md`, `make x`"
+    text = "`tests/flow/`, `tests/NOTHING/gone.md`, `docs/how-to/{host,gone}.md`, `docs/how-to/NAME.md`, `make x`"
     assert markdown_files.missing_paths(REPOSITORY, text) == [
         "tests/NOTHING/gone.md",
-        "docs/gone.md",
+        "docs/how-to/gone.md",
     ]

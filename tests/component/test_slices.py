@@ -10,7 +10,7 @@ from skipline.slices import InputError, Latencies, SliceMap
 
 # Its arrays are buffers for Python, and for type checkers from Python 3.12 on.
 np: Any = pytest.importorskip("numpy")
-TABLE = Path(__file__).parents[2] / "docs/slices/haswell-e5-2667v3.slices.toml"
+TABLE = Path(__file__).parents[2] / "docs/reference/slices/haswell-e5-2667v3.slices.toml"
 LATENCIES = TABLE.with_name("haswell-e5-2667v3.latencies.toml")
 # The published masks of eight slices: bit i of a slice number is a parity under mask i.
 MASKS = (0x1B_5F57_5440, 0x2E_B5FA_A880, 0x3C_CCC9_3100)

@@ -88,7 +88,13 @@ def test_the_circle_from_calibration_to_checking_closes(binaries: Path, tmp_path
 
 
 @pytest.mark.parametrize(
-    "page", ["docs/python.md", "docs/performance.md", "docs/sweeps.md", "docs/dsa-library.md"]
+    "page",
+    [
+        "docs/how-to/python.md",
+        "docs/evidence/performance.md",
+        "docs/how-to/sweeps.md",
+        "docs/how-to/dsa-library.md",
+    ],
 )
 def test_the_code_of_a_page_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -54,8 +54,8 @@ def test_a_notebook_is_a_page_with_what_its_cells_show(html: Path) -> None:
     text = page.read_text()
     assert "pcie_write_hit_rate" in text and "<svg" in text and "did you mean" in text
     assert page.with_suffix(".ipynb").exists()
-    linked = (html / "docs" / "python.html").read_text()
-    assert 'href="tutorials/first-half-hour.html"' in linked
+    linked = (html / "docs" / "how-to" / "python.html").read_text()
+    assert 'href="../tutorials/first-half-hour.html"' in linked
 
 
 def test_every_page_is_found_by_search(staged: Path, html: Path) -> None:
@@ -68,7 +68,7 @@ def test_every_page_is_found_by_search(staged: Path, html: Path) -> None:
 
 def test_search_works_from_the_disk(html: Path, browser: webdriver.Chrome) -> None:
     # A narrow window hides the field behind a button.
-    show(browser, html / "docs" / "platforms.html", DESK)
+    show(browser, html / "docs" / "how-to" / "platforms.html", DESK)
     wait = WebDriverWait(browser, SEARCH_LIMIT_S)
     field = (By.CSS_SELECTOR, "input.md-search__input")
     wait.until(expected_conditions.element_to_be_clickable(field)).send_keys("doorbell")

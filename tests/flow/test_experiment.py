@@ -171,7 +171,7 @@ def test_a_file_that_changes_while_points_are_simulated_makes_them_new(
 
 
 def test_the_complete_example_of_the_documentation_runs(skipline: Skipline, tmp_path: Path) -> None:
-    text = (REPOSITORY / "docs" / "experiments.md").read_text()
+    text = (REPOSITORY / "docs" / "how-to" / "experiments.md").read_text()
     found = re.search(r"^A complete example.*?```toml\n(.*?)^```", text, flags=re.M | re.S)
     assert found
     for name in ("two-nics-scenario.toml", "one-nic-scenario.toml"):

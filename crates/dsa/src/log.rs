@@ -1,4 +1,5 @@
-//! A log of submitted descriptors, in the format that `skipline run` replays (docs/descriptor-log.md).
+//! A log of submitted descriptors, in the format that `skipline run` replays
+//! (docs/reference/descriptor-log.md).
 
 use crate::checks::{CheckRules, Membership, QueueLimits};
 use crate::descriptor::Descriptor;

@@ -2,8 +2,8 @@
 //!
 //! Models: descriptors with the time of their submission, portal, operation, flags, size and addresses;
 //! members of batches in lines that follow one another.
-//! Source: docs/descriptor-log.md; opcodes and flags as in Intel's DSA specification, sections 8.1.2 and
-//! 8.1.3.
+//! Source: docs/reference/descriptor-log.md; opcodes and flags as in Intel's DSA specification, sections
+//! 8.1.2 and 8.1.3.
 //! Simplifies: addresses are rounded down to the start of a line; flags that change no time are read past.
 
 mod error;

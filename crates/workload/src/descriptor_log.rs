@@ -2,7 +2,7 @@
 //!
 //! Models: offloads of one descriptor or a batch, each with the time of its submission and its portal; the
 //! pages that their operands lie in.
-//! Source: docs/descriptor-log.md (the format); Intel DSA specification, section 8.1 (descriptors).
+//! Source: docs/reference/descriptor-log.md (the format); Intel DSA specification, section 8.1 (descriptors).
 //! Simplifies: operands begin at the start of a line; pages lie anywhere in memory, but those that follow
 //! one another in the log do so in memory too.
 

@@ -23,7 +23,7 @@ DEFAULT_STORE = "results.duckdb"
 @click.argument(
     "scenario",
     metavar="SCENARIO",
-    help="Scenario, or sweep file (docs/sweeps.md).",
+    help="Scenario, or sweep file (docs/how-to/sweeps.md).",
     shell_complete=suggestions.scenarios,
 )
 @click.option(

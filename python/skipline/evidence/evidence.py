@@ -61,7 +61,7 @@ class Evidence:
 
     @property
     def undocumented(self) -> list[str]:
-        """Failing claims without a section in docs/failing-claims.md."""
+        """Failing claims without a section in docs/evidence/failing-claims.md."""
         return failing_claims.without_section(self.explained, [j.row.id for j in self.failing])
 
     @property

@@ -1,11 +1,11 @@
-"""Reads docs/failing-claims.md, which has a section for each failing claim."""
+"""Reads docs/evidence/failing-claims.md, which has a section for each failing claim."""
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-FILE = "docs/failing-claims.md"
+FILE = "docs/evidence/failing-claims.md"
 # The fields of a section, in this order.
 FIELDS = ("Claim", "Asked", "Got", "Suspected cause", "Tried")
 _SECTION = re.compile(r"^## (?P<claim>[\w-]+): (?P<title>.+)\n(?P<body>(?:(?!#).*\n?)*)", re.M)

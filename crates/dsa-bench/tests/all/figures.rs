@@ -1,6 +1,6 @@
 //! The figures of ASPLOS'24, asked of the model by the command lines that one types on metal. Bounds are
 //! those of the claims in `experiments/claims.csv`; where the model does not reach one,
-//! `docs/failing-claims.md` says so, and the test says which way it deviates.
+//! `docs/evidence/failing-claims.md` says so, and the test says which way it deviates.
 //!
 //! Predicted, but for one number: the rate of an instance (figure 3) is an input of the model and counts as
 //! fitted; other measurements have 29.97 GB/s.
@@ -45,7 +45,7 @@ fn figure_3_one_instance_saturates_at_30_gb_s_sooner_with_batches() {
     let batches_of_4 = rates("-c -q 32 -b 4 -s 1K,2K,4K,8K");
     let first = batches_of_4.iter().position(|rate| *rate >= 0.95 * most).expect("is reached");
     assert!((1..=3).contains(&first), "within a factor of 2 of 4 KiB: {batches_of_4:?}");
-    // docs/failing-claims.md, dsa-06: batches of 64 are there sooner than at 256 KiB.
+    // docs/evidence/failing-claims.md, dsa-06: batches of 64 are there sooner than at 256 KiB.
     let batches_of_64 = rates("-b 64 -s 16K,64K,256K");
     assert!(batches_of_64[2] >= 0.95 * most, "{batches_of_64:?}");
     assert!(batches_of_64.is_sorted_by(|one, next| one <= &(next * 1.01)), "{batches_of_64:?}");
@@ -71,8 +71,8 @@ fn figure_4_a_queue_of_32_entries_reaches_nearly_the_maximum() {
 #[test]
 fn figure_5_allocation_takes_longest_of_small_offloads_and_preparation_the_least_but_for_submission()
  {
-    // dsa-09, and how it fails (docs/failing-claims.md): from 4 KiB on the wait is longer than allocation,
-    // and a posted write takes less than preparation.
+    // dsa-09, and how it fails (docs/evidence/failing-claims.md): from 4 KiB on the wait is longer than
+    // allocation, and a posted write takes less than preparation.
     for (answer, size) in answers(&format!("--on {MODEL} -zF,F --phases -s 256,1K,4K,16K"))
         .iter()
         .zip([256, 1024, 4096, 16384])
@@ -198,7 +198,8 @@ fn figure_11_a_thread_that_waits_sleeps_for_most_of_its_time() {
 
 #[test]
 fn figure_15_in_memory_or_in_the_llc_engines_pay_from_about_the_same_sizes() {
-    // dsa-36, within a factor of 2; with data in the LLC one at a time it fails (docs/failing-claims.md).
+    // dsa-36, within a factor of 2; with data in the LLC one at a time it fails
+    // (docs/evidence/failing-claims.md).
     let sizes = "-s 32,64,128,256,512,1K,2K,4K,8K,16K,32K,64K";
     for (way, low, high) in [("", 2048, 8192), ("-c -q 32", 64, 256)] {
         let from = pays_from(&format!("{way} {sizes}")).expect("they pay");

@@ -21,7 +21,7 @@ pub fn wanted() -> Vec<DoctorFinding> {
 
 /// A note on runs without namespaces.
 pub const WITHOUT: &str = "until then programs run without namespaces: DPDK finds the devices by variables, \
-                           others by a library in place of libaccel-config (docs/dsa-run.md)";
+                           others by a library in place of libaccel-config (docs/how-to/dsa-run.md)";
 
 fn fuse() -> DoctorFinding {
     let what = "file systems in user space";

@@ -32,7 +32,7 @@ pub enum DescriptorLogFault {
     LineTooLong { line: u64 },
 
     /// A line that is not a descriptor.
-    #[error("has in line {line}: {problem} (docs/descriptor-log.md has the format)")]
+    #[error("has in line {line}: {problem} (docs/reference/descriptor-log.md has the format)")]
     BadLine { line: u64, problem: String },
 
     /// No descriptors at all.

@@ -49,7 +49,7 @@ const PHASES: (u32, u32) = (1, 4096);
 /// The rest of the simulated memory stays free.
 const MOST_MEMORY_BYTES: u64 = 16 << 30;
 
-/// Keys of a replay, which requires them. docs/descriptor-log.md has the format of a log.
+/// Keys of a replay, which requires them. docs/reference/descriptor-log.md has the format of a log.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct DescriptorReplayKeys {
     /// The log: a path, relative to the scenario's folder or to the current one.

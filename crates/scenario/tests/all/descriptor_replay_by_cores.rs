@@ -85,7 +85,7 @@ fn a_core_takes_as_long_as_it_does_for_the_same_operations_of_the_application_of
 }
 
 /// Calls from 128 KiB on that Python 3.11 with numpy makes for `two = one.copy()` of 2 MiB, twelve times, with
-/// `libskipline_dsa_preload.so`; times between them are shortened (docs/dsa-preload.md).
+/// `libskipline_dsa_preload.so`; times between them are shortened (docs/how-to/dsa-preload.md).
 const OF_A_PRELOADED_PROGRAM: &str = include_str!("preloaded_numpy.jsonl");
 
 #[test]

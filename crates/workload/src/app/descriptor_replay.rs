@@ -3,7 +3,7 @@
 //! Models: cores that submit logged descriptors and batches at the times of the log or as soon as there is
 //! room, each core those of its portals in their order, and read their completion records; or that do the
 //! same operations themselves ([`core_replay`]).
-//! Source: docs/descriptor-log.md.
+//! Source: docs/reference/descriptor-log.md.
 //! Simplifies: the program's own work lies in the times between submissions; a core that is behind the log
 //! does not catch up by doing less of it.
 

@@ -2,7 +2,7 @@
 //!
 //! Models: the loops of [`CoreMover`] for each logged operation, one after the other, members of a batch in
 //! the order of their list; each core does those of its portals, in their order, no earlier than in the log.
-//! Source: docs/descriptor-log.md.
+//! Source: docs/reference/descriptor-log.md.
 //! Simplifies: an operation without data (no-op, drain) takes no time: what a core does itself has ended
 //! when it goes on. Fences need nothing for the same reason.
 

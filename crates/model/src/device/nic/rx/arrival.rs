@@ -2,7 +2,7 @@
 //!
 //! Models: an internal buffer of limited size, of which packets may fill a limited share while they
 //! wait for descriptors that are being fetched, each for one of its own.
-//! Source: as for the receive side; the bytes that may wait are fitted (docs/fidelity.md).
+//! Source: as for the receive side; the bytes that may wait are fitted (docs/evidence/fidelity.md).
 //! Simplifies: the bytes that may wait are the port's; no card publishes how it shares them among queues.
 
 use super::super::rings::{QueuePair, RxRing};
