@@ -91,7 +91,7 @@ def test_the_circle_from_calibration_to_checking_closes(binaries: Path, tmp_path
     "page",
     [
         "docs/how-to/python.md",
-        "docs/evidence/performance.md",
+        "docs/how-to/traces.md",
         "docs/how-to/sweeps.md",
         "docs/how-to/dsa-library.md",
     ],

@@ -52,7 +52,7 @@ pub struct OptionsOfC {
     /// Names of queues with commas between them; an empty text opens no queue. NULL: the queues that
     /// the environment names, or all that can be opened.
     pub queues: *const c_char,
-    /// A file of thresholds, in the format of docs/how-to/dsa-library.md; NULL: the file that the
+    /// A file of thresholds, in the format of docs/reference/dsa-library.md; NULL: the file that the
     /// environment names, or published sizes.
     pub thresholds_file: *const c_char,
     /// Size in bytes from which on a device is used if the caller waits; UINT64_MAX: never.

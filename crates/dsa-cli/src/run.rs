@@ -53,7 +53,7 @@ pub struct RunArguments {
     /// Write a line for each completed descriptor, for `descriptor_replay.log` of a scenario.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Faults to inject (see docs/how-to/dsa-run.md).
+    /// Faults to inject (see docs/reference/dsa-injection.md).
     #[arg(long, value_name = "PLAN.toml")]
     inject: Option<PathBuf>,
     /// Use no namespaces, also where the system allows them: programs find the devices by environment

@@ -10,8 +10,8 @@ use host::tune::{StateError, TuneApplyError};
 
 use crate::output::emit_error;
 
-/// The ways in which a command can end other than as asked, with their exit codes. `docs/how-to/host.md` and
-/// the help list them.
+/// The ways in which a command can end other than as asked, with their exit codes. `docs/reference/host.md`
+/// and the help list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Something could not be read, written, measured or put back.

@@ -1,4 +1,4 @@
-"""The TOML file of an experiment; docs/how-to/experiments.md is its reference for people."""
+"""The TOML file of an experiment; docs/how-to/experiments.md explains it to people."""
 
 from typing import Literal, Self
 

@@ -52,7 +52,7 @@ fn help_and_documentation_list_the_same_exit_codes() {
     let listed = listed.split("\n\n").next().expect("lines").lines();
     let of_help: Vec<(&str, &str)> =
         listed.filter_map(|line| line.trim().split_once("  ")).collect();
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/how-to/host.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/host.md");
     let page = fs::read_to_string(page).expect("the page");
     let (_, table) = page.split_once("| exit code | meaning |\n| --- | --- |\n").expect("a table");
     let rows = table.lines().take_while(|line| line.starts_with('|'));

@@ -1,4 +1,4 @@
-//! Does the table of docs/how-to/host.md say what the code does, part by part?
+//! Does the table of docs/reference/host.md say what the code does, part by part?
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use host::cpu::{Generation, Generations, Proof, SourceKind};
 use host::slices::SliceMachine;
 use host::tune::{TunePlanError, TunePlanner};
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/how-to/host.md");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/host.md");
 const HEAD: &str = "| part | family / models / steppings | `tune ddio-ways`, `ddio-mask` | masks | `tune ddio` | counters of slices |\n\
      | --- | --- | --- | --- | --- | --- |\n";
 /// Text of the table for controls that the tool refuses.
@@ -79,7 +79,7 @@ fn the_table_of_parts_and_controls_is_that_of_the_code() {
         .take_while(|line| line.starts_with('|'))
         .map(|row| row.to_owned() + "\n")
         .collect();
-    assert!(rows == expected, "docs/how-to/host.md should have:\n{HEAD}{expected}");
+    assert!(rows == expected, "docs/reference/host.md should have:\n{HEAD}{expected}");
 }
 
 /// Gives a function of the machine the number of one of the part's uncore, by which servers are known.

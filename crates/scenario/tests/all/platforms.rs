@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use units::{LINE_BYTES, Picos};
 
 /// LLC of each machine in MiB, and who says so. `ice-lake-40`: the paper prints 57 MB beside 40
-/// cores; docs/how-to/platforms.md says why 60.
+/// cores; docs/reference/platforms.md says why 60.
 const LLC_MIB: [(&str, f64, &str); 10] = [
     ("cascade-lake-blog", 24.75, "Intel ARK (recalled): Gold 6244"),
     ("cascade-lake-platinum-8260", 35.75, "ISPASS'20"),
