@@ -13,6 +13,8 @@ _PATH = re.compile(
 )
 _CAPITALS = re.compile(r"[A-Z]{4,}")
 _LINK = re.compile(r"(?<=\])\(([^)\s]+)\)")
+_HEADING = re.compile(r"#+ (.*)")
+_IDENTIFIER = re.compile(r'<a id="([^"]+)">')
 
 
 def files(repository: Path) -> list[Path]:
@@ -62,8 +64,42 @@ def _alternatives(pattern: str) -> list[str]:
     return [pattern.replace(braces[0], choice) for choice in braces[1].split(",")]
 
 
+def links(text: str) -> list[str]:
+    """Return the targets of the relative links of a text, with their anchors."""
+    targets = (link for _, line in prose(text) for link in _LINK.findall(line))
+    return [link for link in targets if not re.match(r"[a-z]+:", link)]
+
+
+def linked_file(path: Path, link: str) -> Path:
+    """Return the file that a link of the file at `path` leads to."""
+    target = link.split("#", maxsplit=1)[0]
+    return (path.parent / target).resolve() if target else path.resolve()
+
+
 def broken_links(path: Path) -> list[str]:
     """Return the relative links of a file that lead to no file."""
-    targets = (link for _, line in prose(path.read_text()) for link in _LINK.findall(line))
-    local = (link for link in targets if not re.match(r"[a-z]+:|#", link))
-    return [link for link in local if not (path.parent / link.split("#")[0]).exists()]
+    local = links(path.read_text())
+    return [link for link in local if not linked_file(path, link).exists()]
+
+
+def anchors(text: str) -> list[str]:
+    """Return the anchors of a text: those of its headings, as the site makes them, and `id`s."""
+    found = []
+    for _, line in prose(text):
+        if heading := _HEADING.match(line):
+            words = _LINK.sub("", heading[1]).replace("[", "").replace("]", "")
+            found.append(re.sub(r"[^\w\- ]", "", words).strip().lower().replace(" ", "-"))
+        found += _IDENTIFIER.findall(line)
+    return found
+
+
+def broken_anchors(path: Path) -> list[str]:
+    """Return the links of a file with an anchor that the linked Markdown file has not."""
+    to_anchors = (link for link in links(path.read_text()) if "#" in link)
+    return [
+        link
+        for link in to_anchors
+        if (file := linked_file(path, link)).suffix == ".md"
+        and file.exists()
+        and link.split("#")[1] not in anchors(file.read_text())
+    ]
