@@ -167,9 +167,7 @@ def test_a_capture_of_two_tenants_is_refused_when_the_pipe_is_empty(
 
 
 @pytest.mark.parametrize("command", [["run"], ["report"], ["diff", L2FWD], ["trace"]])
-def test_a_fifo_that_nobody_writes_to_is_refused(
-    run: Run, command: list[str], tmp_path: Path
-) -> None:
+def test_a_fifo_without_a_writer_is_refused(run: Run, command: list[str], tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "silent")
     machine = ["--machine", "skylake-gold-6140"] if command == ["trace"] else []
     refused = run(*command, "silent", *machine)

@@ -38,7 +38,7 @@ fn check_interruption() -> io::Result<()> {
 /// Opens a file or a pipe. A FIFO is opened when a program writes to it.
 ///
 /// # Errors
-/// If the system refuses it, it is a directory, nobody opens a FIFO for writing within [`WRITER_LIMIT`], or
+/// If the system refuses it, it is a directory, no program opens a FIFO for writing within [`WRITER_LIMIT`], or
 /// the user interrupts the waiting.
 pub fn open(path: &Path) -> io::Result<File> {
     open_within(path, WRITER_LIMIT)
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fifo_that_nobody_opens_for_writing_is_refused() {
+    fn a_fifo_without_a_writer_is_refused() {
         let folder = tempfile::tempdir().expect("can be made");
         let error = open_within(&fifo(folder.path()), Duration::ZERO).expect_err("has no writer");
         assert_eq!(error.kind(), ErrorKind::TimedOut);

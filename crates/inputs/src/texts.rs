@@ -14,7 +14,7 @@ pub const LIMIT_BYTES: u64 = 64 << 20;
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// A text that cannot be read again.
-struct Kept {
+struct KeptText {
     text: String,
     /// The pipe's identity; `None` if another process has read the text.
     pipe: Option<Identity>,
@@ -23,7 +23,7 @@ struct Kept {
 /// Device, inode and time of the last change. A FIFO's time changes when it is written to.
 type Identity = (u64, u64, Option<(i64, i64)>);
 
-static KEPT: Mutex<BTreeMap<String, Kept>> = Mutex::new(BTreeMap::new());
+static KEPT: Mutex<BTreeMap<String, KeptText>> = Mutex::new(BTreeMap::new());
 
 /// Reads a text from a file or a pipe. A byte order mark at its start is part of it.
 ///
@@ -50,7 +50,7 @@ pub fn read(path: &str) -> io::Result<String> {
     }
     let text = read_whole(Path::new(path))?;
     let pipe = Some(identity(&Path::new(path).metadata()?));
-    kept.insert(path.into(), Kept { text: text.clone(), pipe });
+    kept.insert(path.into(), KeptText { text: text.clone(), pipe });
     Ok(text)
 }
 
@@ -96,7 +96,7 @@ pub fn kept_text(path: &str) -> Option<String> {
 pub fn keep(texts: BTreeMap<String, String>) {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     for (path, text) in texts {
-        kept.insert(path, Kept { text, pipe: None });
+        kept.insert(path, KeptText { text, pipe: None });
     }
 }
 
