@@ -106,8 +106,10 @@ def main() -> NoReturn:
         sys.exit(1)
     except OSError as error:
         terminal.give_up_stdout()
-        terminal.complain(f"{error}{_directory_hint()}")
-        sys.exit(2 if _directory_hint() else 1)
+        is_denied = isinstance(error, PermissionError) and error.filename is not None
+        reason = f"{error.filename}: permission denied" if is_denied else str(error)
+        terminal.complain(f"{reason}{_directory_hint()}")
+        sys.exit(2 if is_denied or _directory_hint() else 1)
 
 
 def _directory_hint() -> str:

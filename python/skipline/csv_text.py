@@ -27,7 +27,7 @@ def _lines(text: str) -> io.StringIO:
 
 
 def _delimiter(text: str) -> str:
-    names = next(iter(text.splitlines()), "")
+    names = next((line for line in text.splitlines() if line.strip()), "")
     outside_quotes = "".join(names.split('"')[::2])
     # Of delimiters that are equally frequent the first is taken: a comma if there is none.
     return max(_DELIMITERS, key=outside_quotes.count)

@@ -41,7 +41,7 @@ class Files:
         """Return the digests of those that are files on disk, or pipes that have been read."""
         for name in names:
             if name not in self._known:
-                self._known[name] = _digest_of_input(Path(name), _core.kept_texts().get(name))
+                self._known[name] = _digest_of_input(name)
         found = {name: self._known[name] for name in names}
         return {name: digest for name, digest in found.items() if digest is not None}
 
@@ -62,10 +62,9 @@ def simulator() -> str:
 
 def changed_files(files: dict[str, str]) -> Iterable[str]:
     """Yield the inputs that are gone, or have other content than when they were digested."""
-    texts = _core.kept_texts()
     for name, known in files.items():
         try:
-            if _digest_of_input(Path(name), texts.get(name)) != known:
+            if _digest_of_input(name) != known:
                 yield name
         except OSError:
             yield name
@@ -77,10 +76,12 @@ def digest(*parts: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_LETTERS]
 
 
-def _digest_of_input(path: Path, kept: str | None) -> str | None:
+def _digest_of_input(name: str) -> str | None:
     """Return the digest of the text that a pipe gave, else of a file; None if there is neither."""
+    kept = _core.kept_text(name)
     if kept is not None:
         return hashlib.sha256(kept.encode()).hexdigest()
+    path = Path(name)
     return file_digest(path) if path.is_file() else None
 
 

@@ -5,10 +5,14 @@ so that an installed wheel and a clone take the same names. A pipe is read once,
 """
 
 import posixpath
+import re
 from pathlib import Path
 
 from skipline import _core
 from skipline._core import InputError
+
+# Paths of open files of the process: their folder holds nothing else.
+_OF_PROCESS = re.compile(r"/dev/(stdin$|fd/)|/proc/[^/]+/fd/")
 
 
 def read_text(path: str) -> str:
@@ -32,7 +36,7 @@ def exists(path: str) -> bool:
 
 def path_beside(path: str, relative: str) -> str:
     """Return `relative` seen from the folder of a file; that of a pipe is the current one."""
-    folder = "" if path.startswith(("/dev/", "/proc/")) else posixpath.dirname(path)
+    folder = "" if _OF_PROCESS.match(path) else posixpath.dirname(path)
     return posixpath.normpath(posixpath.join(folder, relative))
 
 

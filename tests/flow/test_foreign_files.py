@@ -46,9 +46,20 @@ def test_a_capture_from_1970_is_replayed_in_order_of_its_times(skipline: Skiplin
     pcap = ["--set", f"traffic.pcap={FOLDER / 'p_span.pcap'}"]
     done = skipline("run", L2FWD, *ONE_LOOP, *pcap)
     assert done.code == 0, done.err
-    assert "1 times without a packet are shortened to 600 s (traffic.longest_gap_s)" in done.out
+    assert "1 time without a packet is shortened to 600 s (traffic.longest_gap_s)" in done.out
     shorter = skipline("run", L2FWD, *ONE_LOOP, *pcap, "--set", "traffic.longest_gap_s=0.001")
     assert "shortened to 0.001 s" in shorter.out
+    without_loops = skipline("run", L2FWD, *pcap)
+    assert "traffic.loops = 1 replays all of the capture" in without_loops.out, without_loops
+
+
+def test_loops_that_last_longer_than_simulated_time_are_refused(skipline: Skipline) -> None:
+    pcap = ["--set", f"traffic.pcap={FOLDER / 'p_span.pcap'}"]
+    done = skipline("run", L2FWD, *pcap, "--set", "traffic.loops=20000")
+    assert done.code == 2
+    assert "simulated time ends after 106 days" in done.err
+    # A loop is 600 s and 100 us, and half as much before the next.
+    assert "allowed: up to 10248, as a loop takes 900.000 s" in done.err
 
 
 def test_a_capture_of_empty_records_is_refused_before_it_fills_the_memory(
@@ -71,6 +82,7 @@ TABLES = {
     "mark and semicolons": "\ufeffrx_descriptors;packet_bytes\n128;256\n256;512\n",
     "quotes": '"rx_descriptors","packet_bytes"\n"128","256"\n"256","512"\n',
     "no last line end": "rx_descriptors,packet_bytes\n128,256\n256,512",
+    "an empty first line": "\nrx_descriptors;packet_bytes\n128;256\n256;512\n",
     "empty lines": "rx_descriptors,packet_bytes\n\n128,256\n\n256,512\n\n",
 }
 

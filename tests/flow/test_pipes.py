@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -178,7 +179,63 @@ def test_a_fifo_without_a_writer_is_refused(run: Run, command: list[str], tmp_pa
 def test_a_text_without_an_end_is_refused(run: Run) -> None:
     refused = run("run", "/dev/zero")
     assert refused.returncode == 2
-    assert "/dev/zero: cannot be read: longer than 64 MiB" in refused.stderr
+    assert "/dev/zero: cannot be read: longer than 256 MiB" in refused.stderr
+
+
+def test_workers_get_a_platform_that_came_through_a_pipe(run: Run) -> None:
+    platform = (Path(__file__).parents[2] / "platforms" / "skylake-gold-6140.toml").read_text()
+    wanted = ["--set", "platform=/dev/fd/0", *SHORT, "--jobs", "2", *POINTS]
+    done = run("sweep", L2FWD, *wanted, stdin=platform)
+    assert "2 points: 2 simulated" in done.stdout, done
+
+
+def test_a_file_in_shared_memory_is_a_file(run: Run, capture: Path) -> None:
+    with tempfile.NamedTemporaryFile(dir="/dev/shm", suffix=".pcap") as file:
+        file.write(capture.read_bytes())
+        file.flush()
+        wanted = ["--set", f"traffic.pcap={file.name}", "--set", "traffic.loops=1", *POINTS]
+        done = run("sweep", L2FWD, *wanted)
+    assert "2 points: 2 simulated" in done.stdout, done
+
+
+def test_a_pipe_is_not_read_as_two_inputs(run: Run) -> None:
+    both = ["--set", "traffic.pcap=/dev/stdin"]
+    refused = run("run", "/dev/stdin", *both, stdin=SCENARIO)
+    assert refused.returncode == 2
+    assert "this pipe has been read already" in refused.stderr, refused.stderr
+
+
+def test_closed_standard_input_is_named(skipline: Skipline) -> None:
+    script = " ".join(f"'{word}'" for word in skipline.arguments("run", "/dev/stdin")) + " <&-"
+    done = subprocess.run(
+        ["/bin/sh", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=skipline.directory,
+    )
+    assert done.returncode == 2
+    assert "/dev/stdin: cannot be read: it is not open in this process" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["sweep", L2FWD, *POINTS[:2]], ["store", "list"]])
+def test_a_store_is_a_regular_file(run: Run, command: list[str], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    named = ["--store", "fifo"] if command[0] == "sweep" else ["fifo"]
+    refused = run(*command, *named)
+    assert refused.returncode == 2
+    assert "fifo: not a regular file; a store is one" in refused.stderr
+
+
+def test_texts_of_other_encodings_are_read_or_named(skipline: Skipline) -> None:
+    (skipline.directory / "mark.toml").write_bytes(b"\xef\xbb\xbf" + b'sweep = "base.toml"\n')
+    (skipline.directory / "base.toml").write_bytes(b"\xef\xbb\xbf" + SCENARIO.encode())
+    done = skipline("sweep", "mark.toml", *POINTS)
+    assert done.code == 0, done.err
+    (skipline.directory / "utf16.toml").write_bytes(SCENARIO.encode("utf-16"))
+    refused = skipline("run", "utf16.toml")
+    assert refused.code == 2
+    assert "not UTF-8 text (byte 0): it is UTF-16; save it as UTF-8" in refused.err
 
 
 @pytest.mark.parametrize("what", ["scenario", "capture"])

@@ -16,20 +16,34 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-/// Folders in which a path names something else in each process.
-const OF_PROCESS: [&str; 2] = ["/dev", "/proc"];
+/// Whether a path names an open file of the process: /dev/stdin, /dev/fd/3, /proc/self/fd/0.
+fn is_of_process(path: &Path) -> bool {
+    let is_descriptor = |folder: &Path| folder.ends_with("fd") && folder.starts_with("/proc");
+    path == Path::new("/dev/stdin")
+        || path.starts_with("/dev/fd")
+        || path.parent().is_some_and(is_descriptor)
+}
 
 /// Whether the bytes at `path` can be read again, also by another process.
 fn is_repeatable(path: &Path, metadata: &Metadata) -> bool {
-    metadata.is_file() && !OF_PROCESS.iter().any(|folder| path.starts_with(folder))
+    metadata.is_file() && !is_of_process(path)
+}
+
+/// Replaces "no such file" where a file of the process is not open: no other path would help.
+fn of_process(path: &Path, error: io::Error) -> io::Error {
+    if error.kind() == ErrorKind::NotFound && is_of_process(path) {
+        return io::Error::new(ErrorKind::NotConnected, "it is not open in this process");
+    }
+    error
 }
 
 /// Whether the input at `path` can be read only once, or only by this process: a pipe, a device, standard
-/// input.
+/// input. Also one that another process has read and handed over.
 #[must_use]
 pub fn is_pipe(path: impl AsRef<Path>) -> bool {
     let path = path.as_ref();
-    path.metadata().is_ok_and(|found| !found.is_dir() && !is_repeatable(path, &found))
+    path.to_str().is_some_and(texts::is_kept)
+        || path.metadata().is_ok_and(|found| !found.is_dir() && !is_repeatable(path, &found))
 }
 
 /// Whether a file of this kind may have bytes later than it is opened.
@@ -45,6 +59,7 @@ pub fn reason(error: &io::Error) -> String {
         ErrorKind::NotFound => "no such file".into(),
         ErrorKind::IsADirectory => "it is a directory".into(),
         ErrorKind::PermissionDenied => "permission denied".into(),
+        ErrorKind::NotADirectory => "its folder is not a directory".into(),
         _ => error.to_string(),
     }
 }

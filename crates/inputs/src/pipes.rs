@@ -44,7 +44,11 @@ pub fn open(path: &Path) -> io::Result<File> {
     open_within(path, WRITER_LIMIT)
 }
 
-fn open_within(path: &Path, limit: Duration) -> io::Result<File> {
+/// As [`open`], with another limit for the writer of a FIFO.
+pub(crate) fn open_within(path: &Path, limit: Duration) -> io::Result<File> {
+    if path.metadata()?.file_type().is_socket() {
+        return Err(io::Error::other("it is a socket, from which nothing is read"));
+    }
     // A FIFO without a writer would block here, and no signal would end that.
     let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;

@@ -1,16 +1,17 @@
 //! Inputs that are read front to back, of any length.
 
-use crate::is_repeatable;
-use crate::pipes::{self, Interruptible};
+use crate::pipes::{self, Interruptible, WRITER_LIMIT};
+use crate::{is_of_process, is_repeatable, of_process};
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-/// Device and inode of each pipe that has been opened.
+/// Device and inode of each pipe of which bytes have been read.
 static OPENED: Mutex<Option<HashSet<(u64, u64)>>> = Mutex::new(None);
 
 thread_local! {
@@ -43,7 +44,7 @@ pub fn open(path: &Path) -> io::Result<Interruptible> {
 /// # Errors
 /// As [`open`].
 pub fn open_file(path: &Path) -> io::Result<File> {
-    let metadata = path.metadata()?;
+    let metadata = path.metadata().map_err(|error| of_process(path, error))?;
     if metadata.is_dir() || is_repeatable(path, &metadata) {
         return pipes::open(path);
     }
@@ -53,18 +54,36 @@ pub fn open_file(path: &Path) -> io::Result<File> {
              its content to a file, and name that",
         ));
     }
-    let key = (metadata.dev(), metadata.ino());
+    open_once(path, &metadata, WRITER_LIMIT)
+}
+
+/// Opens an input that is not a repeatable file, if its bytes have not been read: a FIFO has others when
+/// another program has opened it for writing.
+pub(crate) fn open_once(path: &Path, metadata: &Metadata, limit: Duration) -> io::Result<File> {
     // /dev/null, and standard input from a file, start again each time that they are opened.
-    let is_consumed = !metadata.is_file() && path != Path::new("/dev/null");
-    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-    if is_consumed && !opened.get_or_insert_default().insert(key) {
-        return Err(io::Error::other(
-            "this pipe has been read already, and it can be read only once: write its content to a \
-             file, and name that",
-        ));
+    if metadata.is_file() || path == Path::new("/dev/null") {
+        return pipes::open(path);
     }
-    drop(opened);
-    pipes::open(path)
+    let key = (metadata.dev(), metadata.ino());
+    let was_read = opened().get_or_insert_default().contains(&key);
+    let file = match (was_read, metadata.file_type().is_fifo() && !is_of_process(path)) {
+        (false, _) => pipes::open_within(path, limit)?,
+        (true, true) => pipes::open_within(path, Duration::ZERO).map_err(|_| read_already())?,
+        (true, false) => return Err(read_already()),
+    };
+    opened().get_or_insert_default().insert(key);
+    Ok(file)
+}
+
+fn opened() -> MutexGuard<'static, Option<HashSet<(u64, u64)>>> {
+    OPENED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn read_already() -> io::Error {
+    io::Error::other(
+        "this pipe has been read already, and it can be read only once: write its content to a file, \
+         and name that",
+    )
 }
 
 #[cfg(test)]

@@ -1,16 +1,17 @@
 //! Inputs that are kept in memory whole.
 
-use crate::is_repeatable;
 use crate::pipes::{self, Interruptible};
+use crate::{is_repeatable, of_process, streams};
 use std::collections::BTreeMap;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::string::FromUtf8Error;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Longest text that is read, in bytes.
-pub const LIMIT_BYTES: u64 = 64 << 20;
+pub const LIMIT_BYTES: u64 = 256 << 20;
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// A text that cannot be read again.
@@ -23,35 +24,40 @@ struct KeptText {
 /// Device, inode and time of the last change. A FIFO's time changes when it is written to.
 type Identity = (u64, u64, Option<(i64, i64)>);
 
+/// Held while a pipe is read, which may take as long as its writer likes.
+static READING: Mutex<()> = Mutex::new(());
 static KEPT: Mutex<BTreeMap<String, KeptText>> = Mutex::new(BTreeMap::new());
 
-/// Reads a text from a file or a pipe. A byte order mark at its start is part of it.
+/// Reads a text from a file or a pipe, without the byte order mark at its start.
 ///
 /// The text of a pipe is kept, and returned to those who read the same path later, until the pipe is written
 /// to again.
 ///
 /// # Errors
 /// As [`pipes::open`]; if it cannot be read, is longer than [`LIMIT_BYTES`], is not UTF-8, or is empty but for
-/// white space.
+/// white space; if it is a pipe that was read as a stream.
 pub fn read(path: &str) -> io::Result<String> {
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = Path::new(path).metadata();
-    if let Some(known) = kept.get(path)
-        && known.pipe.is_none_or(|pipe| found.as_ref().is_ok_and(|now| identity(now) == pipe))
-    {
-        return Ok(known.text.clone());
+    if let Some(text) = kept_text(path) {
+        return Ok(text);
     }
-    let found = found?;
-    let is_repeatable = found.is_dir() || is_repeatable(Path::new(path), &found);
-    if is_repeatable {
-        // Reading takes long from a slow disk: other threads need not wait for it.
-        drop(kept);
-        return read_whole(Path::new(path));
+    let at = Path::new(path);
+    let found = at.metadata().map_err(|error| of_process(at, error))?;
+    if found.is_dir() || is_repeatable(at, &found) {
+        return read_whole(pipes::open(at)?);
     }
-    let text = read_whole(Path::new(path))?;
-    let pipe = Some(identity(&Path::new(path).metadata()?));
-    kept.insert(path.into(), KeptText { text: text.clone(), pipe });
+    // Two threads that want the same pipe get the same text.
+    let _turn = READING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(text) = kept_text(path) {
+        return Ok(text);
+    }
+    let text = read_whole(streams::open_once(at, &found, pipes::WRITER_LIMIT)?)?;
+    let pipe = Some(identity(&at.metadata()?));
+    all().insert(path.into(), KeptText { text: text.clone(), pipe });
     Ok(text)
+}
+
+fn all() -> MutexGuard<'static, BTreeMap<String, KeptText>> {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn identity(metadata: &Metadata) -> Identity {
@@ -60,44 +66,60 @@ fn identity(metadata: &Metadata) -> Identity {
     (metadata.dev(), metadata.ino(), written)
 }
 
-fn read_whole(path: &Path) -> io::Result<String> {
-    let file = Interruptible::new(pipes::open(path)?)?;
+fn read_whole(file: File) -> io::Result<String> {
     let mut bytes = Vec::new();
-    file.take(LIMIT_BYTES + 1).read_to_end(&mut bytes)?;
+    Interruptible::new(file)?.take(LIMIT_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LIMIT_BYTES {
         let message =
             format!("longer than {} MiB, which no text of this kind is", LIMIT_BYTES >> 20);
         return Err(io::Error::new(ErrorKind::FileTooLarge, message));
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        io::Error::new(ErrorKind::InvalidData, format!("not UTF-8 text (byte {at})"))
-    })?;
-    if text.trim_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK).is_empty() {
+    let text = String::from_utf8(bytes).map_err(|error| not_utf8(&error))?;
+    let text = match text.strip_prefix(BYTE_ORDER_MARK) {
+        Some(rest) => rest.to_string(),
+        None => text,
+    };
+    if text.trim().is_empty() {
         return Err(io::Error::new(ErrorKind::InvalidData, "it is empty"));
     }
     Ok(text)
 }
 
-/// The texts of pipes that this process has read, by path.
-pub fn kept() -> BTreeMap<String, String> {
-    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    kept.iter().map(|(path, kept)| (path.clone(), kept.text.clone())).collect()
+/// The refusal of bytes that are not UTF-8, with the remedy if their beginning shows it.
+fn not_utf8(error: &FromUtf8Error) -> io::Error {
+    let at = error.utf8_error().valid_up_to();
+    let hint = match error.as_bytes() {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => ": it is UTF-16; save it as UTF-8",
+        [0x1f, 0x8b, ..] => ": it is packed by gzip; unpack it first",
+        _ => "",
+    };
+    io::Error::new(ErrorKind::InvalidData, format!("not UTF-8 text (byte {at}){hint}"))
 }
 
-/// The text of the pipe at `path`, if it has been read.
+/// The texts of pipes that this process has read, by path.
+pub fn kept() -> BTreeMap<String, String> {
+    all().iter().map(|(path, kept)| (path.clone(), kept.text.clone())).collect()
+}
+
+/// Whether the text of the pipe at `path` has been read.
+#[must_use]
+pub fn is_kept(path: &str) -> bool {
+    all().contains_key(path)
+}
+
+/// The text of the pipe at `path`, if it has been read and the pipe has not been written to since.
 #[must_use]
 pub fn kept_text(path: &str) -> Option<String> {
-    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    kept.get(path).map(|kept| kept.text.clone())
+    let kept = all();
+    let known = kept.get(path)?;
+    let is_same = |pipe| Path::new(path).metadata().is_ok_and(|now| identity(&now) == pipe);
+    known.pipe.is_none_or(is_same).then(|| known.text.clone())
 }
 
 /// Takes over texts of pipes that another process has read.
 pub fn keep(texts: BTreeMap<String, String>) {
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    for (path, text) in texts {
-        kept.insert(path, KeptText { text, pipe: None });
-    }
+    let keep = |(path, text)| (path, KeptText { text, pipe: None });
+    all().extend(texts.into_iter().map(keep));
 }
 
 #[cfg(test)]
@@ -155,7 +177,7 @@ mod tests {
     #[test]
     fn what_has_no_end_is_refused() {
         let error = read("/dev/zero").expect_err("has no end");
-        assert_eq!(error.to_string(), "longer than 64 MiB, which no text of this kind is");
+        assert_eq!(error.to_string(), "longer than 256 MiB, which no text of this kind is");
     }
 
     #[test]

@@ -29,13 +29,21 @@ pub(crate) fn exception(message: impl FnOnce() -> String) -> PyErr {
     raised.unwrap_or_else(|| InputError::new_err(message()))
 }
 
+/// Raises the exception of a signal that ended a reading which was not needed in the end.
+pub(crate) fn check_signal() -> PyResult<()> {
+    let raised = RAISED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    raised.map_or(Ok(()), Err)
+}
+
 /// Checks a scenario for a command that reads its inputs again later.
 pub(crate) fn planned(
     scenario: &str,
     overrides: &[(String, String)],
 ) -> Result<scenario::Job, PyErr> {
     let job = || scenario::job(scenario, overrides, crate::DEFAULT_SEED);
-    streams::files_only(job).map_err(|error: BadInput| bad_input(&error))
+    let job = streams::files_only(job).map_err(|error: BadInput| bad_input(&error))?;
+    check_signal()?;
+    Ok(job)
 }
 
 /// The text of a file or a pipe; None if there is no such file. The text of a pipe can be read again.
@@ -58,12 +66,18 @@ pub(crate) fn is_pipe(path: TextArgument) -> bool {
 
 /// The texts of pipes that this process has read, by path.
 #[pyfunction]
-pub(crate) fn kept_texts() -> BTreeMap<String, String> {
-    texts::kept()
+pub(crate) fn kept_texts(py: Python<'_>) -> BTreeMap<String, String> {
+    py.detach(texts::kept)
+}
+
+/// The text of a pipe that has been read; None if it has not.
+#[pyfunction]
+pub(crate) fn kept_text(py: Python<'_>, path: TextArgument) -> Option<String> {
+    py.detach(|| texts::kept_text(&path.0))
 }
 
 /// Takes over the texts of pipes that another process has read.
 #[pyfunction]
-pub(crate) fn keep_texts(by_path: BTreeMap<String, String>) {
-    texts::keep(by_path);
+pub(crate) fn keep_texts(py: Python<'_>, by_path: BTreeMap<String, String>) {
+    py.detach(|| texts::keep(by_path));
 }

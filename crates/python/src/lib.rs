@@ -64,6 +64,7 @@ fn run(
         let seed = seed.unwrap_or(DEFAULT_SEED);
         let job =
             scenario::job(&scenario.0, &overrides, seed).map_err(|error| bad_input(&error))?;
+        input_files::check_signal()?;
         if let Some(resolved) = resolved {
             Python::attach(|py| resolved.call0(py))?;
         }
@@ -150,18 +151,23 @@ fn testbed_names() -> Vec<String> {
 
 /// A testbed by name or path, as JSON: its settings with value, source and confidence.
 #[pyfunction]
-fn testbed(name_or_path: TextArgument) -> PyResult<String> {
-    as_json(&builtin::testbed("testbeds", &name_or_path.0).map_err(|e| bad_input(&e))?)
+fn testbed(py: Python<'_>, name_or_path: TextArgument) -> PyResult<String> {
+    let found = py.detach(|| builtin::testbed("testbeds", &name_or_path.0));
+    as_json(&found.map_err(|e| bad_input(&e))?)
 }
 
 /// A platform by name or path, as JSON; every leaf has value, source and confidence. `named_in` is the
 /// scenario that names it: its folder is searched first.
 #[pyfunction]
 #[pyo3(signature = (name_or_path, named_in=None))]
-fn platform(name_or_path: TextArgument, named_in: Option<TextArgument>) -> PyResult<String> {
+fn platform(
+    py: Python<'_>,
+    name_or_path: TextArgument,
+    named_in: Option<TextArgument>,
+) -> PyResult<String> {
     let named_in = named_in.as_ref().map_or(builtin::BY_COMMAND, |file| &file.0);
-    let platform = builtin::platform(named_in, &name_or_path.0).map_err(|e| bad_input(&e))?;
-    as_json(&platform)
+    let platform = py.detach(|| builtin::platform(named_in, &name_or_path.0));
+    as_json(&platform.map_err(|e| bad_input(&e))?)
 }
 
 /// The JSON schema of "scenario", "platform" or "result".
@@ -231,6 +237,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(input_files::is_pipe, module)?)?;
     module.add_function(wrap_pyfunction!(input_files::kept_texts, module)?)?;
     module.add_function(wrap_pyfunction!(input_files::keep_texts, module)?)?;
+    module.add_function(wrap_pyfunction!(input_files::kept_text, module)?)?;
     input_files::watch_signals();
     module.add_function(wrap_pyfunction!(half_width_95, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;

@@ -18,7 +18,8 @@ fn refused(file: &Path, problem: &impl Display) -> PyErr {
 }
 
 fn read(file: &Path) -> PyResult<String> {
-    inputs::texts::read(&file.to_string_lossy())
+    let path = file.to_string_lossy();
+    Python::attach(|py| py.detach(|| inputs::texts::read(&path)))
         .map_err(|error| refused(file, &format!("cannot be read: {}", inputs::reason(&error))))
 }
 

@@ -180,8 +180,7 @@ def forget(path: str, sweep: int | None, failed: bool, stale: bool) -> None:
 def _open(path: str) -> "Store":
     from skipline.store import opening
 
-    if not opening.exists(path):
-        raise InputError(f"{path}: no such store; `skipline sweep --store {path}` writes one")
+    opening.check_file(path, write=False)
     from skipline.store.store import Store
 
     return Store(path)
@@ -191,8 +190,7 @@ def _refuse_itself(path: str, others: tuple[str, ...]) -> None:
     from skipline.store import opening
 
     for other in others:
-        if not opening.exists(other):
-            raise InputError(f"{other}: no such store")
+        opening.check_file(other, write=False)
         if opening.exists(path) and Path(other).samefile(path):
             raise InputError(f"{other}: this is the store that is to be added to")
 

@@ -53,14 +53,14 @@ def check_file(path: str, *, write: bool) -> None:
     file = Path(path)
     if file.is_dir():
         raise InputError(f"{path}: this is a directory; name the file of a store")
+    if file.exists() and not file.is_file():
+        raise InputError(f"{path}: not a regular file; a store is one")
     if not exists(path):
         if not write:
             found = "this file is empty, not a store" if file.is_file() else "no such store"
             raise InputError(f"{path}: {found}; `skipline sweep --store {path}` writes one")
         _check_directory(file)
         return
-    if not file.is_file():
-        raise InputError(f"{path}: not a regular file; a store is one")
     if not is_store(file):
         raise InputError(f"{path}: not a store (not a DuckDB file); name another file")
     # Root can write a file without write permission; such a store is left as it is all the same.

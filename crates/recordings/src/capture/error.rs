@@ -66,7 +66,7 @@ impl fmt::Display for RecordPosition {
 #[expect(missing_docs, reason = "the message says what each field is")]
 pub enum CaptureFault {
     /// The file does not exist or may not be read.
-    #[error("cannot be opened: {0}")]
+    #[error("cannot be opened: {}", inputs::reason(.0))]
     CannotOpen(io::Error),
 
     /// Reading failed half-way.
@@ -144,7 +144,7 @@ pub enum CaptureFault {
 
     /// Longer than simulated time can last.
     #[error(
-        "spans {days} days from first to last packet, times without a packet shortened; at most 213 days can \
+        "spans {days} days from first to last packet, times without a packet shortened; at most 106 days can \
          be replayed: traffic.scale_to_gbps replays it at another rate, a smaller traffic.longest_gap_s \
          shortens more"
     )]

@@ -4,19 +4,22 @@
 //! that is wanted, which is a time of the replay: it is compared when all times have been scaled.
 
 use model::traffic::WIRE_OVERHEAD_BYTES;
+use units::Picos;
 
 use super::CaptureOptions;
 use super::error::CaptureFault;
 
 const PICOS_PER_DAY: u128 = 86_400 * 1_000_000_000_000;
-/// Simulated time is a number of 64 bits.
-const MOST_PS: f64 = u64::MAX as f64;
+/// Times of arrivals are signed numbers of 64 bits while they are rounded: 106 days.
+const MOST_PS: f64 = i64::MAX as f64;
 
 /// How the times of a capture were changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Paced {
     /// Idle times that were longer than the longest wanted.
     pub shortened: u64,
+    /// The longest time without a packet in the replay.
+    pub longest: Picos,
     /// Replayed time per time of the capture; `None` if the rate that was asked for decides on it.
     pub stretch: Option<f64>,
 }
@@ -43,12 +46,15 @@ pub(super) fn pace(
         let days = u64::try_from(span_ps.unsigned_abs() / PICOS_PER_DAY).unwrap_or(u64::MAX);
         return Err(CaptureFault::TooLong { days });
     }
+    let gaps = times.windows(2).map(|pair| (*pair[1] - *pair[0]) as f64);
+    let longest = Picos::from_ns(gaps.fold(0.0, f64::max) * stretch.unwrap_or(1.0) / 1e3);
     let shift = (128 - span_ps.leading_zeros()).saturating_sub(64);
     times.iter_mut().for_each(|time| **time >>= shift);
     let is_changed = shortened > 0 || shift > 0;
     let divided_by = 2.0_f64.powi(shift.cast_signed());
     Ok(Paced {
         shortened,
+        longest,
         stretch: stretch.filter(|_| is_changed).map(|stretch| stretch * divided_by),
     })
 }
@@ -87,8 +93,6 @@ fn shorten(times: &mut [&mut i128], longest_ps: f64) -> u64 {
 mod tests {
     use super::*;
     use crate::capture::CutShort;
-    use units::Picos;
-
     const SECOND_PS: i128 = 1_000_000_000_000;
 
     fn paced(
@@ -107,14 +111,14 @@ mod tests {
     fn times_without_idle_ones_begin_at_zero_and_are_else_as_captured() {
         let (times, result) = paced(&[5, 7, 7, 20], None, Picos(13));
         assert_eq!(times, [0, 2, 2, 15]);
-        assert_eq!(result.unwrap(), Paced::default());
+        assert_eq!(result.unwrap(), Paced { longest: Picos(13), ..Paced::default() });
     }
 
     #[test]
     fn each_idle_time_is_shortened_to_the_longest_wanted() {
         let (times, result) = paced(&[0, 100, 110, 500], None, Picos(30));
         assert_eq!(times, [0, 30, 40, 70]);
-        assert_eq!(result.unwrap(), Paced { shortened: 2, stretch: None });
+        assert_eq!(result.unwrap(), Paced { shortened: 2, longest: Picos(30), stretch: None });
     }
 
     #[test]
@@ -123,10 +127,11 @@ mod tests {
         let seconds = [0, SECOND_PS / 2, SECOND_PS, 3 * SECOND_PS];
         let kept = paced(&seconds, Some(1.0), Picos(1_984_001));
         assert_eq!(kept.0, seconds);
-        assert_eq!(kept.1.unwrap(), Paced::default());
+        let unchanged = Paced { longest: Picos(1_984_000), ..Paced::default() };
+        assert_eq!(kept.1.unwrap(), unchanged);
         let (times, result) = paced(&seconds, Some(1.0), Picos(992_000));
         assert_eq!(times[3], 2 * SECOND_PS);
-        let Paced { shortened, stretch } = result.unwrap();
+        let Paced { shortened, stretch, .. } = result.unwrap();
         assert_eq!(shortened, 1);
         assert!((stretch.unwrap() / 992e-9 - 1.0).abs() < 1e-12, "{stretch:?}");
     }
@@ -136,7 +141,7 @@ mod tests {
         let years = 320_000_000 * SECOND_PS;
         let longest = Picos(u64::MAX / 2);
         let (times, result) = paced(&[0, years, years + SECOND_PS], Some(1.0), longest);
-        let Paced { shortened, stretch } = result.unwrap();
+        let Paced { shortened, stretch, .. } = result.unwrap();
         assert_eq!(shortened, 0);
         // A loop of three gaps, of which two are between packets, takes 3 x 124 B.
         let span_ps = times[2] as f64 * stretch.unwrap();

@@ -20,7 +20,7 @@ pub struct DescriptorLogError {
 #[expect(missing_docs, reason = "the message says what each field is")]
 pub enum DescriptorLogFault {
     /// The file does not exist or may not be read.
-    #[error("cannot be opened: {0}")]
+    #[error("cannot be opened: {}", inputs::reason(.0))]
     CannotOpen(io::Error),
 
     /// Reading failed half-way.

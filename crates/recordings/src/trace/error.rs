@@ -25,7 +25,7 @@ pub struct TraceError {
 #[expect(missing_docs, reason = "the message says what each field is")]
 pub enum TraceFault {
     /// The file does not exist or may not be read.
-    #[error("cannot be opened: {0}")]
+    #[error("cannot be opened: {}", inputs::reason(.0))]
     CannotOpen(io::Error),
 
     /// A directory instead of a file.

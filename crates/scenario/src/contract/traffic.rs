@@ -2,9 +2,13 @@
 
 use hdrhistogram::Histogram;
 use model::traffic::{Arrival, Departure, PacketSource};
+use units::Picos;
 use workload::traffic::{
     CaptureReplay, FixedRate, Initiators, Mix, PingPongClient, Trains, VaryingLoad,
 };
+
+/// A batch ends after this much simulated time even if it has not sent its packets.
+pub(crate) const LONGEST_BATCH: Picos = Picos(200_000_000_000);
 
 /// A source of arrivals of any kind.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 use super::batches::{RunBatch, may_end};
 use super::statistics::LEAST_BATCHES;
 use super::{RunFailure, RunProgress, Simulation, Stopped, Watcher, sample};
+use crate::contract::traffic::LONGEST_BATCH;
 use crate::kinds;
 use crate::plan::layout::TenantLayout;
 use crate::run::assemble::ScenarioMachine;
@@ -16,9 +17,6 @@ use model::software::DESCRIPTOR_PHASES;
 use model::tracer::Tracer;
 use std::ops::ControlFlow;
 use units::{CoreId, Id, Picos};
-
-/// A batch ends after this much simulated time even if it has not sent its packets.
-const LONGEST_BATCH: Picos = Picos(200_000_000_000);
 
 /// A run checks for an interrupt after this number of steps or this much simulated time, whichever
 /// comes first: after some milliseconds.

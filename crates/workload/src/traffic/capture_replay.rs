@@ -37,6 +37,20 @@ pub struct ReplayConfig {
     pub loops: Option<u64>,
 }
 
+impl ReplayConfig {
+    /// Longest time in picoseconds that a replay can take: arrivals are signed numbers of 64 bits.
+    pub const MOST_PS: f64 = i64::MAX as f64;
+
+    /// Time that one pass over a capture takes, in picoseconds.
+    #[must_use]
+    pub fn loop_ps(&self, capture: &Capture) -> f64 {
+        let replay = CaptureReplay::new(capture, self, &Toeplitz::default());
+        // Frames that are all due at once leave the wire one after another.
+        let on_wire_ps = capture.wire_bytes().0 as f64 * picos_per_byte(self.line_rate_gbps);
+        replay.loop_ps.max(on_wire_ps)
+    }
+}
+
 /// The frames of a capture, repeated.
 #[derive(Clone, Debug)]
 pub struct CaptureReplay {

@@ -388,5 +388,8 @@ fn a_capture_that_begins_in_1970_is_idle_for_ten_minutes_at_most() {
     let file = pcap_of(times.map(|time| (time, small_frame(0))));
     let recording = recording(&file).unwrap();
     assert_eq!(times_ps(&recording.capture), [0, TEN_MINUTES_PS, TEN_MINUTES_PS + 100_000_000]);
-    assert_eq!(recording.paced, Paced { shortened: 1, stretch: None });
+    assert_eq!(
+        recording.paced,
+        Paced { shortened: 1, longest: Picos(TEN_MINUTES_PS), stretch: None }
+    );
 }

@@ -4,7 +4,7 @@ use super::check::BUFFER_BYTES;
 use super::traffic::LEAST_GBPS;
 use super::{ArrivalProcess, Card, NicKeys, Pattern, SizeMix, TrafficKeys};
 use crate::contract::input::TenantInput;
-use crate::contract::traffic::Traffic;
+use crate::contract::traffic::{LONGEST_BATCH, Traffic};
 use crate::text::error::InputError;
 use crate::text::files;
 use recordings::capture::{CaptureError, CaptureOptions, CutShort, Recording};
@@ -60,6 +60,7 @@ impl SourcePlan {
                 line_rate_gbps,
                 loops: traffic.loops,
             };
+            check_duration(&recording, &config, input)?;
             return Ok(Self::Replay(recording, config));
         }
         if traffic.arrivals != Some(ArrivalProcess::BackToBack) {
@@ -126,7 +127,8 @@ impl SourcePlan {
     /// A remark for the result on the input: a capture that is cut short or deviates from its format, packets
     /// out of order, or idle times that are left out.
     pub(super) fn note(&self) -> Option<String> {
-        let Self::Replay(Recording { capture, options, cut_in, oddities, paced }, _) = self else {
+        let Self::Replay(Recording { capture, options, cut_in, oddities, paced }, config) = self
+        else {
             return None;
         };
         let (reordered, all) = (capture.reordered(), capture.packet_count());
@@ -143,13 +145,23 @@ impl SourcePlan {
         });
         let odd = (!oddities.is_empty()).then(|| oddities.to_string());
         let idle = (paced.shortened > 0).then(|| {
+            let times = if paced.shortened == 1 { "time" } else { "times" };
+            let are = if paced.shortened == 1 { "is" } else { "are" };
             format!(
-                "{} times without a packet are shortened to {} s (traffic.longest_gap_s)",
+                "{} {times} without a packet {are} shortened to {} s (traffic.longest_gap_s)",
                 paced.shortened,
                 options.longest_gap.as_ns() / 1e9
             )
         });
-        let notes: Vec<String> = [cut, reordered, odd, idle].into_iter().flatten().collect();
+        let unending = (config.loops.is_none() && paced.longest > LONGEST_BATCH).then(|| {
+            format!(
+                "The replay is up to {} s without a packet, and the run may end within such a time: \
+                 traffic.loops = 1 replays all of the capture, traffic.longest_gap_s shortens the time",
+                paced.longest.as_ns() / 1e9
+            )
+        });
+        let notes: Vec<String> =
+            [cut, reordered, odd, idle, unending].into_iter().flatten().collect();
         (!notes.is_empty()).then(|| notes.join(". "))
     }
 }
@@ -193,6 +205,27 @@ fn capture(
         });
     }
     Ok(recording)
+}
+
+/// Checks that all loops end before simulated time does.
+fn check_duration(
+    recording: &Recording,
+    config: &ReplayConfig,
+    input: &TenantInput<'_>,
+) -> Result<(), InputError> {
+    let loop_ps = config.loop_ps(&recording.capture);
+    match config.loops {
+        Some(loops) if loops as f64 * loop_ps >= ReplayConfig::MOST_PS => {
+            let allowed = format!(
+                "allowed: up to {:.0}, as a loop takes {:.3} s and simulated time ends after 106 days; a \
+                 smaller traffic.longest_gap_s shortens it",
+                (ReplayConfig::MOST_PS / loop_ps).floor(),
+                loop_ps / 1e12
+            );
+            Err(input.check.refuse("traffic.loops", &loops, allowed))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Checks that a buffer holds the largest packet of a mix.
