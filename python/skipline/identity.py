@@ -77,10 +77,10 @@ def digest(*parts: object) -> str:
 
 
 def _digest_of_input(name: str) -> str | None:
-    """Return the digest of the text that a pipe gave, else of a file; None if there is neither."""
-    kept = _core.kept_text(name)
+    """Return the digest of what a pipe gave, else of a file; None if there is neither."""
+    kept = _core.kept_input(name)
     if kept is not None:
-        return hashlib.sha256(kept.encode()).hexdigest()
+        return hashlib.sha256(kept).hexdigest()
     path = Path(name)
     return file_digest(path) if path.is_file() else None
 

@@ -14,10 +14,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub const LIMIT_BYTES: u64 = 256 << 20;
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// A text that cannot be read again.
-struct KeptText {
-    text: String,
-    /// The pipe's identity; `None` if another process has read the text.
+/// What cannot be read again.
+struct PipeContent {
+    bytes: Vec<u8>,
+    /// The pipe's identity; `None` if another process has read it.
     pipe: Option<Identity>,
 }
 
@@ -26,37 +26,53 @@ type Identity = (u64, u64, Option<(i64, i64)>);
 
 /// Held while a pipe is read, which may take as long as its writer likes.
 static READING: Mutex<()> = Mutex::new(());
-static KEPT: Mutex<BTreeMap<String, KeptText>> = Mutex::new(BTreeMap::new());
+static KEPT: Mutex<BTreeMap<String, PipeContent>> = Mutex::new(BTreeMap::new());
 
 /// Reads a text from a file or a pipe, without the byte order mark at its start.
 ///
-/// The text of a pipe is kept, and returned to those who read the same path later, until the pipe is written
+/// # Errors
+/// As [`read_bytes`]; if it is not UTF-8, or is empty but for white space.
+pub fn read(path: &str) -> io::Result<String> {
+    let text = String::from_utf8(read_bytes(path)?).map_err(|error| not_utf8(&error))?;
+    let text = match text.strip_prefix(BYTE_ORDER_MARK) {
+        Some(rest) => rest.to_string(),
+        None => text,
+    };
+    if text.trim().is_empty() {
+        return Err(io::Error::new(ErrorKind::InvalidData, "it is empty"));
+    }
+    Ok(text)
+}
+
+/// Reads what may be a text from a file or a pipe.
+///
+/// The content of a pipe is kept, and returned to those who read the same path later, until the pipe is written
 /// to again.
 ///
 /// # Errors
-/// As [`pipes::open`]; if it cannot be read, is longer than [`LIMIT_BYTES`], is not UTF-8, or is empty but for
-/// white space; if it is a pipe that was read as a stream.
-pub fn read(path: &str) -> io::Result<String> {
-    if let Some(text) = kept_text(path) {
-        return Ok(text);
+/// As [`pipes::open`]; if it cannot be read, or is longer than [`LIMIT_BYTES`]; if it is a pipe that was read as
+/// a stream.
+pub fn read_bytes(path: &str) -> io::Result<Vec<u8>> {
+    if let Some(bytes) = kept_bytes(path) {
+        return Ok(bytes);
     }
     let at = Path::new(path);
     let found = at.metadata().map_err(|error| of_process(at, error))?;
     if found.is_dir() || is_repeatable(at, &found) {
         return read_whole(pipes::open(at)?);
     }
-    // Two threads that want the same pipe get the same text.
+    // Two threads that want the same pipe get the same content.
     let _turn = READING.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(text) = kept_text(path) {
-        return Ok(text);
+    if let Some(bytes) = kept_bytes(path) {
+        return Ok(bytes);
     }
-    let text = read_whole(streams::open_once(at, &found, pipes::WRITER_LIMIT)?)?;
+    let bytes = read_whole(streams::open_once(at, &found, pipes::WRITER_LIMIT)?)?;
     let pipe = Some(identity(&at.metadata()?));
-    all().insert(path.into(), KeptText { text: text.clone(), pipe });
-    Ok(text)
+    all().insert(path.into(), PipeContent { bytes: bytes.clone(), pipe });
+    Ok(bytes)
 }
 
-fn all() -> MutexGuard<'static, BTreeMap<String, KeptText>> {
+fn all() -> MutexGuard<'static, BTreeMap<String, PipeContent>> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -66,7 +82,7 @@ fn identity(metadata: &Metadata) -> Identity {
     (metadata.dev(), metadata.ino(), written)
 }
 
-fn read_whole(file: File) -> io::Result<String> {
+fn read_whole(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     Interruptible::new(file)?.take(LIMIT_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LIMIT_BYTES {
@@ -74,15 +90,7 @@ fn read_whole(file: File) -> io::Result<String> {
             format!("longer than {} MiB, which no text of this kind is", LIMIT_BYTES >> 20);
         return Err(io::Error::new(ErrorKind::FileTooLarge, message));
     }
-    let text = String::from_utf8(bytes).map_err(|error| not_utf8(&error))?;
-    let text = match text.strip_prefix(BYTE_ORDER_MARK) {
-        Some(rest) => rest.to_string(),
-        None => text,
-    };
-    if text.trim().is_empty() {
-        return Err(io::Error::new(ErrorKind::InvalidData, "it is empty"));
-    }
-    Ok(text)
+    Ok(bytes)
 }
 
 /// The refusal of bytes that are not UTF-8, with the remedy if their beginning shows it.
@@ -96,30 +104,30 @@ fn not_utf8(error: &FromUtf8Error) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, format!("not UTF-8 text (byte {at}){hint}"))
 }
 
-/// The texts of pipes that this process has read, by path.
-pub fn kept() -> BTreeMap<String, String> {
-    all().iter().map(|(path, kept)| (path.clone(), kept.text.clone())).collect()
+/// The contents of pipes that this process has read, by path.
+pub fn kept() -> BTreeMap<String, Vec<u8>> {
+    all().iter().map(|(path, kept)| (path.clone(), kept.bytes.clone())).collect()
 }
 
-/// Whether the text of the pipe at `path` has been read.
+/// Whether the content of the pipe at `path` has been read.
 #[must_use]
 pub fn is_kept(path: &str) -> bool {
     all().contains_key(path)
 }
 
-/// The text of the pipe at `path`, if it has been read and the pipe has not been written to since.
+/// The content of the pipe at `path`, if it has been read and the pipe has not been written to since.
 #[must_use]
-pub fn kept_text(path: &str) -> Option<String> {
+pub fn kept_bytes(path: &str) -> Option<Vec<u8>> {
     let kept = all();
     let known = kept.get(path)?;
     let is_same = |pipe| Path::new(path).metadata().is_ok_and(|now| identity(&now) == pipe);
-    known.pipe.is_none_or(is_same).then(|| known.text.clone())
+    known.pipe.is_none_or(is_same).then(|| known.bytes.clone())
 }
 
-/// Takes over texts of pipes that another process has read.
-pub fn keep(texts: BTreeMap<String, String>) {
-    let keep = |(path, text)| (path, KeptText { text, pipe: None });
-    all().extend(texts.into_iter().map(keep));
+/// Takes over contents of pipes that another process has read.
+pub fn keep(contents: BTreeMap<String, Vec<u8>>) {
+    let keep = |(path, bytes)| (path, PipeContent { bytes, pipe: None });
+    all().extend(contents.into_iter().map(keep));
 }
 
 #[cfg(test)]
@@ -137,7 +145,7 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(read(&path).expect("is read"), "cores = 2\n");
         }
-        assert_eq!(kept_text(&path).as_deref(), Some("cores = 2\n"));
+        assert_eq!(kept_bytes(&path).as_deref(), Some(b"cores = 2\n".as_slice()));
         assert!(kept().contains_key(&path));
     }
 
@@ -160,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_text_of_another_process_is_taken_over() {
-        keep(BTreeMap::from([("/dev/fd/9999".into(), "text".into())]));
+        keep(BTreeMap::from([("/dev/fd/9999".into(), b"text".to_vec())]));
         assert_eq!(read("/dev/fd/9999").expect("is kept"), "text");
     }
 

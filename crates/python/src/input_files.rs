@@ -64,20 +64,20 @@ pub(crate) fn is_pipe(path: TextArgument) -> bool {
     inputs::is_pipe(path.0)
 }
 
-/// The texts of pipes that this process has read, by path.
+/// The contents of pipes that this process has read, by path.
 #[pyfunction]
-pub(crate) fn kept_texts(py: Python<'_>) -> BTreeMap<String, String> {
+pub(crate) fn kept_inputs(py: Python<'_>) -> BTreeMap<String, Vec<u8>> {
     py.detach(texts::kept)
 }
 
-/// The text of a pipe that has been read; None if it has not.
+/// The content of a pipe that has been read; None if it has not.
 #[pyfunction]
-pub(crate) fn kept_text(py: Python<'_>, path: TextArgument) -> Option<String> {
-    py.detach(|| texts::kept_text(&path.0))
+pub(crate) fn kept_input(py: Python<'_>, path: TextArgument) -> Option<Vec<u8>> {
+    py.detach(|| texts::kept_bytes(&path.0))
 }
 
-/// Takes over the texts of pipes that another process has read.
+/// Takes over the contents of pipes that another process has read.
 #[pyfunction]
-pub(crate) fn keep_texts(py: Python<'_>, by_path: BTreeMap<String, String>) {
+pub(crate) fn keep_inputs(py: Python<'_>, by_path: BTreeMap<String, Vec<u8>>) {
     py.detach(|| texts::keep(by_path));
 }

@@ -235,9 +235,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(builtin_files, module)?)?;
     module.add_function(wrap_pyfunction!(input_files::read_text, module)?)?;
     module.add_function(wrap_pyfunction!(input_files::is_pipe, module)?)?;
-    module.add_function(wrap_pyfunction!(input_files::kept_texts, module)?)?;
-    module.add_function(wrap_pyfunction!(input_files::keep_texts, module)?)?;
-    module.add_function(wrap_pyfunction!(input_files::kept_text, module)?)?;
+    module.add_function(wrap_pyfunction!(input_files::kept_inputs, module)?)?;
+    module.add_function(wrap_pyfunction!(input_files::keep_inputs, module)?)?;
+    module.add_function(wrap_pyfunction!(input_files::kept_input, module)?)?;
     input_files::watch_signals();
     module.add_function(wrap_pyfunction!(half_width_95, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;

@@ -33,8 +33,8 @@ pub fn read(path: impl AsRef<Path>) -> Result<DescriptorLog, DescriptorLogError>
     let path = path.as_ref();
     // Engines and cores replay the same log, and each replay reads it.
     let log = if inputs::is_pipe(path) {
-        let text = inputs::texts::read(&path.to_string_lossy());
-        text.map_err(DescriptorLogFault::CannotOpen).and_then(|text| from_reader(text.as_bytes()))
+        let content = inputs::texts::read_bytes(&path.to_string_lossy());
+        content.map_err(DescriptorLogFault::CannotOpen).and_then(|log| from_reader(log.as_slice()))
     } else {
         inputs::streams::open(path).map_err(DescriptorLogFault::CannotOpen).and_then(from_reader)
     };

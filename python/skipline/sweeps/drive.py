@@ -160,11 +160,11 @@ class _Sweep:
 
     def _simulate(self, wanted: list[int], workers: Workers) -> None:
         dispatcher = Dispatcher(len(wanted), 0)
-        texts = _core.kept_texts()
+        pipes = _core.kept_inputs()
         while not dispatcher.done and not self._summary.stopped:
             while workers.free() and (chunk := dispatcher.take()):
                 requests = [self._plan.requests[wanted[point]] for point in chunk.points]
-                workers.send(Chunk(chunk.number, requests, self._plan.head.files, texts))
+                workers.send(Chunk(chunk.number, requests, self._plan.head.files, pipes))
             for event in workers.events(_REFRESH_S):
                 self._handle_event(event, dispatcher, wanted)
             if time.monotonic() - self._written_at >= _WRITE_EVERY_S or dispatcher.done:

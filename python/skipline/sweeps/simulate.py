@@ -23,13 +23,13 @@ class Request(NamedTuple):
 class Chunk(NamedTuple):
     """Points that a worker simulates before it answers, and the inputs that they are read from.
 
-    `files` are digests of files on disk, `texts` the contents of pipes.
+    `files` are digests of files on disk, `pipes` what pipes gave.
     """
 
     number: int
     requests: list[Request]
     files: dict[str, str]
-    texts: dict[str, str]
+    pipes: dict[str, bytes]
 
 
 ReportProgress = Callable[[float], None]
@@ -40,7 +40,7 @@ def chunk(work: Chunk, report: ReportProgress | None = None) -> bytes:
 
     InputError if a file is not what the sweep was planned with.
     """
-    _core.keep_texts(work.texts)
+    _core.keep_inputs(work.pipes)
     require_files(work.files)
     done = [
         point(request, _report_after(done_before, report))
