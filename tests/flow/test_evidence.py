@@ -26,7 +26,7 @@ def judged(skipline: Skipline, tmp_path: Path) -> Outcome:
     write_small_evidence(tmp_path)
     record_that_tests(tmp_path, "passed")
     explained = tmp_path / failing_claims.FILE
-    explained.parent.mkdir()
+    explained.parent.mkdir(parents=True)
     explained.write_text("## x-02: no hits\n\n- **Tried**: it was made to fail.\n")
     return skipline(*COMMAND, "--format", "json")
 
