@@ -1,6 +1,6 @@
 //! Inputs that are read front to back, of any length.
 
-use crate::pipes::{self, Interruptible, WRITER_LIMIT};
+use crate::pipes::{self, Interruptible};
 use crate::{is_of_process, is_repeatable, of_process};
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -54,12 +54,12 @@ pub fn open_file(path: &Path) -> io::Result<File> {
              its content to a file, and name that",
         ));
     }
-    open_once(path, &metadata, WRITER_LIMIT)
+    open_once(path, &metadata)
 }
 
 /// Opens an input that is not a repeatable file, if its bytes have not been read: a FIFO has others when
 /// another program has opened it for writing.
-pub(crate) fn open_once(path: &Path, metadata: &Metadata, limit: Duration) -> io::Result<File> {
+pub(crate) fn open_once(path: &Path, metadata: &Metadata) -> io::Result<File> {
     // /dev/null, and standard input from a file, start again each time that they are opened.
     if metadata.is_file() || path == Path::new("/dev/null") {
         return pipes::open(path);
@@ -67,7 +67,7 @@ pub(crate) fn open_once(path: &Path, metadata: &Metadata, limit: Duration) -> io
     let key = (metadata.dev(), metadata.ino());
     let was_read = opened().get_or_insert_default().contains(&key);
     let file = match (was_read, metadata.file_type().is_fifo() && !is_of_process(path)) {
-        (false, _) => pipes::open_within(path, limit)?,
+        (false, _) => pipes::open(path)?,
         (true, true) => pipes::open_within(path, Duration::ZERO).map_err(|_| read_already())?,
         (true, false) => return Err(read_already()),
     };

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub const LIMIT_BYTES: u64 = 256 << 20;
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// What cannot be read again.
+/// The content of a pipe, which cannot be read again.
 struct PipeContent {
     bytes: Vec<u8>,
     /// The pipe's identity; `None` if another process has read it.
@@ -66,7 +66,7 @@ pub fn read_bytes(path: &str) -> io::Result<Vec<u8>> {
     if let Some(bytes) = kept_bytes(path) {
         return Ok(bytes);
     }
-    let bytes = read_whole(streams::open_once(at, &found, pipes::WRITER_LIMIT)?)?;
+    let bytes = read_whole(streams::open_once(at, &found)?)?;
     let pipe = Some(identity(&at.metadata()?));
     all().insert(path.into(), PipeContent { bytes: bytes.clone(), pipe });
     Ok(bytes)

@@ -3,7 +3,7 @@
 //! Reading order: [`capture`] (pcap and pcapng, read completely), [`trace`] (din, lackey, champsim and
 //! raw64, read batch by batch), [`descriptor_log`] (lines of JSON, read completely). Captures and traces
 //! may be compressed: `compression` unpacks them.
-//! What a few packed bytes can ask for is bounded: windows, packets, flows, interfaces, and bytes without
+//! The memory and time of a few packed bytes are bounded: windows, packets, flows, interfaces, and bytes without
 //! a packet or a reference. `cargo +nightly fuzz run -s none TARGET`, with `captures`, `segments`,
 //! `traces` or `descriptor_logs`, reads any bytes; `cargo test` replays the archives in `fuzz/kept`.
 //! All return the types that the crate `workload` replays; this crate replays nothing, and no other crate

@@ -1,4 +1,4 @@
-//! What a replay has of the packets of a file: the rules of `capture.rs`, `link.rs` and `pace.rs`, again.
+//! The packets of a file as a replay sends them: the rules of `capture.rs`, `link.rs` and `pace.rs`, again.
 
 use recordings::capture::Recording;
 
@@ -48,7 +48,7 @@ impl Replay {
         Some(replay)
     }
 
-    /// What the reader has read, beside `expected`: a port counts where one is expected.
+    /// The packets that the reader has read, beside `expected`: a port counts where one is expected.
     pub fn from_recording(recording: &Recording, expected: &Self) -> Self {
         let capture = &recording.capture;
         let expected_ports = expected.packets.iter().map(|(.., port)| port.is_some());

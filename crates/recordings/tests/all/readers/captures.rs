@@ -60,7 +60,7 @@ fn options(choice: u8) -> CaptureOptions {
     }
 }
 
-/// What is read, or the fault's words; and whether the fault is one that [`CutShort::Read`] allows.
+/// The recording, or the fault's words; and whether the fault is one that [`CutShort::Read`] allows.
 fn read_file(file: &OpenFile, options: &CaptureOptions) -> (Result<Read, String>, bool) {
     match capture::read(file.path(), options) {
         Ok(it) => {

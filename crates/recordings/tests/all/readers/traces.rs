@@ -15,7 +15,7 @@ const MOST_BYTES: u32 = 4096;
 /// Most references of a block, of either kind.
 const MOST_BATCH: usize = 8 * BLOCK_LOADS;
 
-/// What is read of a trace: its references as their number and a hash, its format and its fault.
+/// A summary of a trace: its references as their number and a hash, its format and its fault.
 #[derive(Debug, Default, PartialEq)]
 struct Summary {
     references: u64,
