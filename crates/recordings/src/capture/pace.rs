@@ -5,13 +5,12 @@
 
 use model::traffic::WIRE_OVERHEAD_BYTES;
 use units::Picos;
+use workload::traffic::ReplayConfig;
 
 use super::CaptureOptions;
 use super::error::CaptureFault;
 
 const PICOS_PER_DAY: u128 = 86_400 * 1_000_000_000_000;
-/// Times of arrivals are signed numbers of 64 bits while they are rounded: 106 days.
-const MOST_PS: f64 = i64::MAX as f64;
 
 /// How the times of a capture were changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -42,7 +41,7 @@ pub(super) fn pace(
     let stretch = options.scale_to_gbps.and_then(|gbps| stretch(&times, frame_bytes, gbps));
     let shortened = shorten(&mut times, options.longest_gap.0 as f64 / stretch.unwrap_or(1.0));
     let span_ps = times.last().map_or(0, |last| **last);
-    if span_ps as f64 * stretch.unwrap_or(1.0) >= MOST_PS {
+    if span_ps as f64 * stretch.unwrap_or(1.0) >= ReplayConfig::MOST_PS {
         let days = u64::try_from(span_ps.unsigned_abs() / PICOS_PER_DAY).unwrap_or(u64::MAX);
         return Err(CaptureFault::TooLong { days });
     }
