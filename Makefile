@@ -106,7 +106,7 @@ bench-slices: ## Measure look-ups and lines in slices from C programs, beside pl
 	$(MAKE) --no-print-directory slices-install DESTDIR= PREFIX="$$prefix"
 	export PKG_CONFIG_PATH="$$prefix/lib/pkgconfig" LD_LIBRARY_PATH="$$prefix/lib"
 	for program in $(SLICES_C_BENCHES); do
-	  cc -O2 -std=gnu11 -Wall -Wextra -pthread crates/slices-c/benches/$$program.c -o "$$prefix/$$program" \
+	  cc -O2 -std=gnu11 -Wall -Wextra -pthread crates/slices/c/benches/$$program.c -o "$$prefix/$$program" \
 	    $$(pkg-config --cflags --libs skipline_slices)
 	  echo "$$program:" && "$$prefix/$$program"
 	done
@@ -257,7 +257,7 @@ bench-vhost: setup dpdk-to-test ## Rates of the vhost switch by who copies, besi
 	@cargo build --locked --quiet -p dsa-trap -p dsa-cli --lib --bins
 	PYTHONPATH=tests python native/dpdk/vhost_rates.py --dsa "$${CARGO_TARGET_DIR:-target}/debug/skipline-dsa"
 
-# A library of C programs: its crate, its name, where cargo has put it.
+# A library of C programs: the folder of its crate, its name, where cargo has put it.
 define install_library
 	to="$(DESTDIR)$(PREFIX)" from=crates/$(1)
 	built="$${CARGO_TARGET_DIR:-target}/$(3)"
@@ -275,11 +275,11 @@ endef
 
 slices-install: ## Install libskipline_slices with header, pkg-config file, man page: PREFIX, DESTDIR
 	@cargo build $(SLICES_BUILD)
-	$(call install_library,slices-c,skipline_slices,$(SLICES_PROFILE))
+	$(call install_library,slices/c,skipline_slices,$(SLICES_PROFILE))
 
 dsa-install: ## Install libskipline_dsa with header, pkg-config file, man page: PREFIX, DESTDIR
 	@cargo build $(DSA_LIBRARY_BUILD)
-	$(call install_library,dsa-c,skipline_dsa,$(DSA_LIBRARY_PROFILE))
+	$(call install_library,dsa/c,skipline_dsa,$(DSA_LIBRARY_PROFILE))
 
 docs: setup docs-tools ## Build the documentation site below site/
 	@cargo build -p host-cli --locked --quiet

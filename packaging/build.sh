@@ -22,7 +22,7 @@ install -D -m 644 "$manuals/completions/$name.bash" "$root/usr/share/bash-comple
 install -D -m 644 "$manuals/completions/$name.fish" "$root/usr/share/fish/vendor_completions.d/$name.fish"
 # Published slice tables are in the binary, and their licence wants to be beside it.
 install -d "$root/usr/share/doc/$name"
-cat "$here/../LICENSE" "$here/../crates/slices/data/published/LICENSE" > "$root/usr/share/doc/$name/copyright"
+cat "$here/../LICENSE" "$here/../crates/slices/slices/data/published/LICENSE" > "$root/usr/share/doc/$name/copyright"
 chmod 644 "$root/usr/share/doc/$name/copyright"
 mkdir -p "$out"
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 from command_line import REPOSITORY
 
-CRATES = (REPOSITORY / "crates" / "facts", REPOSITORY / "crates" / "scenario")
+CRATES = (REPOSITORY / "crates" / "base" / "facts", REPOSITORY / "crates" / "sim" / "scenario")
 
 
 def built_in_folders(crate: Path) -> list[str]:
     """Folders of the repository that a crate names with `include_dir!`."""
     sources = (file.read_text() for file in sorted(crate.rglob("src/**/*.rs")))
     included = [path for text in sources for path in re.findall(r'include_dir!\("(.*)"\)', text)]
-    prefix = "$CARGO_MANIFEST_DIR/../../"
+    prefix = "$CARGO_MANIFEST_DIR/../../../"
     assert included
     assert all(path.startswith(prefix) for path in included)
     return [path.removeprefix(prefix) for path in included]

@@ -2,7 +2,7 @@
 #![no_main]
 #![allow(dead_code)]
 
-#[path = "../../crates/recordings/tests/all/readers.rs"]
+#[path = "../../crates/sim/recordings/tests/all/readers.rs"]
 mod readers;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| readers::captures::read(bytes));

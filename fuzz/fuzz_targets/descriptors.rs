@@ -2,13 +2,13 @@
 #![no_main]
 #![allow(dead_code)]
 
-#[path = "../../crates/dsa/tests/all/arena.rs"]
+#[path = "../../crates/dsa/device/tests/all/arena.rs"]
 mod arena;
-#[path = "../../crates/dsa/tests/all/fuzzed.rs"]
+#[path = "../../crates/dsa/device/tests/all/fuzzed.rs"]
 mod fuzzed;
-#[path = "../../crates/dsa/tests/all/reference.rs"]
+#[path = "../../crates/dsa/device/tests/all/reference.rs"]
 mod reference;
-#[path = "../../crates/dsa/tests/all/settings.rs"]
+#[path = "../../crates/dsa/device/tests/all/settings.rs"]
 mod settings;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzed::check(bytes));

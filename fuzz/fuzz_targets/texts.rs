@@ -2,9 +2,9 @@
 #![no_main]
 #![allow(dead_code)]
 
-#[path = "../../crates/host/tests/all/readers.rs"]
+#[path = "../../crates/host/host/tests/all/readers.rs"]
 mod readers;
-#[path = "../../crates/host/tests/all/watched.rs"]
+#[path = "../../crates/host/host/tests/all/watched.rs"]
 mod watched;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| readers::texts::read(bytes));

@@ -1,4 +1,4 @@
-"""The compiled simulator (crates/python)."""
+"""The compiled simulator (crates/sim/python)."""
 
 import sys
 from array import array

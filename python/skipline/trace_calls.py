@@ -8,7 +8,8 @@ from skipline import _core
 
 Progress = Callable[[int, float | None], None]
 
-# By definition: ten million loads each, named by their buffer (crates/workload, trace/standard.rs).
+# By definition: ten million loads each, named by their buffer
+# (crates/sim/workload/src/trace/standard.rs).
 STANDARD_TRACES = ("4mib-sequential", "4mib-random", "64mib-sequential", "64mib-random")
 STANDARD_MACHINE = "three-level-lru"
 

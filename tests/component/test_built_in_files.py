@@ -13,7 +13,7 @@ from command_line import REPOSITORY
 @pytest.mark.parametrize("crate", CRATES, ids=lambda crate: crate.name)
 def test_cargo_watches_every_folder_that_is_compiled_in(crate: Path) -> None:
     script = (crate / "build.rs").read_text()
-    watched = re.findall(r"rerun-if-changed=\.\./\.\./([\w/-]+)", script)
+    watched = re.findall(r"rerun-if-changed=\.\./\.\./\.\./([\w/-]+)", script)
     assert sorted(watched) == sorted(built_in_folders(crate))
 
 

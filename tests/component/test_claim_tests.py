@@ -7,10 +7,10 @@ import claim_tests
 from claim_tests import Binary
 
 IN_RUST = [
-    "crates/model/tests/all/claims.rs::it_holds",
-    "crates/model/tests/all/dsa.rs::it_holds",
-    "crates/model/tests/all/dsa.rs::it_is_ignored",
-    "crates/workload/src/slice_memory.rs::it_fails",
+    "crates/sim/model/tests/all/claims.rs::it_holds",
+    "crates/sim/model/tests/all/dsa.rs::it_holds",
+    "crates/sim/model/tests/all/dsa.rs::it_is_ignored",
+    "crates/sim/workload/src/slice_memory.rs::it_fails",
 ]
 OUTPUT = """
 running 5 tests
@@ -63,12 +63,12 @@ def test_programs_of_tests_are_told_from_others_that_cargo_builds() -> None:
 
     messages = [
         json.dumps({"reason": "build-script-executed"}),
-        message("model", "tests/all/main.rs", "all"),
-        message("model", "src/lib.rs", "model", test=False),
-        message("workload", "src/lib.rs", "workload"),
+        message("sim/model", "tests/all/main.rs", "all"),
+        message("sim/model", "src/lib.rs", "model", test=False),
+        message("sim/workload", "src/lib.rs", "workload"),
     ]
     model, workload = claim_tests.binaries_in(messages, Path("/here"))
-    assert model == Binary("crates/model", "tests/all", "/made/model-all")
-    assert workload == Binary("crates/workload", "src", "/made/workload-workload")
+    assert model == Binary("crates/sim/model", "tests/all", "/made/model-all")
+    assert workload == Binary("crates/sim/workload", "src", "/made/workload-workload")
     of = {test: [one for one in (model, workload) if one.has(test)] for test in IN_RUST}
     assert [of[test] for test in IN_RUST] == [[model], [model], [model], [workload]]

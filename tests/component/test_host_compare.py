@@ -13,7 +13,7 @@ from skipline._core import InputError
 from skipline.host import comparison, measurement, page, view
 from skipline.host.comparison import Comparison
 
-_RECORDED = Path(__file__).parents[2] / "crates" / "host" / "tests" / "all" / "calibrate"
+_RECORDED = Path(__file__).parents[2] / "crates" / "host" / "host" / "tests" / "all" / "calibrate"
 _PLATFORM = _RECORDED / "epyc.toml"
 _MEASURED = _RECORDED / "epyc.measured.json"
 _GOLDEN = _RECORDED / "epyc.compare.csv"

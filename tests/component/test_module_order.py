@@ -29,7 +29,7 @@ def test_no_module_of_a_crate_uses_itself_over_others(crate: str) -> None:
 
 def test_the_sources_and_what_they_use_are_found() -> None:
     assert len(CRATES) >= FEWEST_CRATES
-    model = _uses("crates/model")
+    model = _uses("crates/sim/model")
     assert len(model) >= FEWEST_OF_THE_MODEL
     assert "fabric" in model["core"]
 

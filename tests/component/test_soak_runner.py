@@ -57,12 +57,12 @@ def test_examples_of_the_documentation_run_as_they_are(package: Path) -> None:
 def test_every_rust_file_that_asks_is_in_a_module_that_runs() -> None:
     asking = [
         path
-        for path in REPOSITORY.glob("crates/*/**/*.rs")
+        for path in REPOSITORY.glob("crates/*/*/**/*.rs")
         if "target" not in path.parts and "soak::" in path.read_text("utf-8")
     ]
     assert len(asking) > 30
     for path in asking:
-        package = REPOSITORY / "crates" / path.relative_to(REPOSITORY / "crates").parts[0]
+        package = REPOSITORY.joinpath(*path.relative_to(REPOSITORY).parts[:3])
         assert path.is_relative_to(package / "tests"), f"{path}: its tests do not run in a soak"
         target, module, *_ = path.relative_to(package / "tests").with_suffix("").parts
         assert module in soak_runner.modules(package, target)

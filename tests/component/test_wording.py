@@ -75,7 +75,9 @@ def test_each_kind_is_counted() -> None:
     counted = count(
         {
             "crates/a/src/lib.rs": "/// What is there.\npub struct Plan;\nfn of(x: u8) {}\n",
-            "crates/scenario/src/b.rs": "// Nobody.\npub fn run() {}\npub(crate) enum Plan {}\n",
+            "crates/sim/scenario/src/b.rs": (
+                "// Nobody.\npub fn run() {}\npub(crate) enum Plan {}\n"
+            ),
             "crates/a/tests/all/main.rs": "struct Plan;\n/// Its own plan.\n",
         }
     )

@@ -31,7 +31,7 @@ def test_a_kind_of_device_touches_few_files_of_others() -> None:
 
 
 def test_the_recipe_applies_to_the_tree(patched: Path) -> None:
-    assert (patched / "crates/model/src/device/scratch_copy.rs").is_file()
+    assert (patched / "crates/sim/model/src/device/scratch_copy.rs").is_file()
 
 
 @pytest.mark.soak
