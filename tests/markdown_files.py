@@ -1,16 +1,20 @@
 """How the Markdown of the repository is kept: wrapped, and with links that lead somewhere."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 COLUMNS = 100
+REPOSITORY = Path(__file__).parents[1]
 FOLDERS = ("benches", "crates", "docs", "experiments", "fuzz", "native", "python", "tests")
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 # A path below a folder of the repository; what a reader writes there is `<source>` or a name.
 _PATH = re.compile(
     rf"`((?:{'|'.join((*FOLDERS, 'devices', 'examples', 'platforms', 'software'))})/[^`<>:\s]*)`"
 )
+_SOURCE = re.compile(r"`([\w/]+\.(?:rs|py|toml))`")
+_FOLDER = re.compile(r"`(crates/[\w/-]+)/?`")
+_TABLE_HEAD = re.compile(r"\| it is below `([^`]+)` \|")
 _CAPITALS = re.compile(r"[A-Z]{4,}")
 _LINK = re.compile(r"(?<=\])\(([^)\s]+)\)")
 _HEADING = re.compile(r"#+ (.*)")
@@ -55,6 +59,31 @@ def missing_paths(repository: Path, text: str) -> list[str]:
     named = (path for _, line in prose(text) for path in _PATH.findall(line))
     each = (path.rstrip("/") for pattern in named for path in _alternatives(pattern))
     return [path for path in each if not any(repository.glob(_CAPITALS.sub("*", path)))]
+
+
+def lost_files(folder: Path, text: str) -> list[str]:
+    """Return the sources that rows of a table name and that are not below the table's folder.
+
+    The head of a table names its folder, `| the line is about | it is below `crates/base` |`; a
+    table without one is about `folder`. A row may name further folders, and whole paths. NAME and
+    other words in capitals stand for anything.
+    """
+    below, lost = folder, []
+    for _, line in prose(text):
+        if head := _TABLE_HEAD.search(line):
+            below = REPOSITORY / head[1]
+        elif line.startswith("| the line is about"):
+            below = folder
+        elif line.startswith("|"):
+            names = [_CAPITALS.sub("*", name) for name in _SOURCE.findall(line)]
+            places = [below, *(REPOSITORY / name for name in _FOLDER.findall(line))]
+            lost += [name for name in names if not _is_there(places, name)]
+    return lost
+
+
+def _is_there(folders: Iterable[Path], name: str) -> bool:
+    whole = any(REPOSITORY.glob(name)) if "/" in name else False
+    return whole or any(path for folder in folders for path in folder.glob(f"**/{name}"))
 
 
 def _alternatives(pattern: str) -> list[str]:

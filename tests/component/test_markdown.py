@@ -9,6 +9,9 @@ import markdown_files
 REPOSITORY = Path(__file__).parents[2]
 WIDE = "x" * 60 + " " + "y" * 60
 FILES = markdown_files.files(REPOSITORY)
+WINGS = [
+    path.relative_to(REPOSITORY) for path in FILES if path.is_relative_to(REPOSITORY / "crates")
+]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(REPOSITORY)))
@@ -43,9 +46,31 @@ def test_a_link_to_an_anchor_that_is_gone_is_found(tmp_path: Path) -> None:
     assert markdown_files.broken_anchors(page) == ["page.md#gone"]
 
 
-@pytest.mark.parametrize("guide", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("guide", ["ARCHITECTURE.md", "CONTRIBUTING.md", *map(str, WINGS)])
 def test_paths_that_a_guide_names_are_there(guide: str) -> None:
     assert markdown_files.missing_paths(REPOSITORY, (REPOSITORY / guide).read_text()) == []
+
+
+@pytest.mark.parametrize("guide", ["ARCHITECTURE.md", *map(str, WINGS)])
+def test_sources_that_a_table_names_are_below_its_folder(guide: str) -> None:
+    path = REPOSITORY / guide
+    assert markdown_files.lost_files(path.parent, path.read_text()) == []
+
+
+def test_every_wing_has_a_table_with_each_of_its_crates() -> None:
+    for wing in (path for path in (REPOSITORY / "crates").iterdir() if path.is_dir()):
+        text = (wing / "README.md").read_text()
+        crates = sorted(manifest.parent.name for manifest in wing.glob("*/Cargo.toml"))
+        assert [crate for crate in crates if f"\n| `{crate}` " not in text] == []
+
+
+def test_a_source_that_moved_is_found(tmp_path: Path) -> None:
+    (tmp_path / "there.rs").touch()
+    text = "| the line is about | it is in |\n| a | `there.rs`, `gone.rs` |\n"
+    below = (
+        "| the line is about | it is below `crates/base/units/src` |\n| a | `cache.rs`, `b.rs` |\n"
+    )
+    assert markdown_files.lost_files(tmp_path, text + below) == ["gone.rs", "b.rs"]
 
 
 def test_a_path_to_nowhere_is_found() -> None:
