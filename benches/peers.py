@@ -25,7 +25,7 @@ import skipline  # noqa: E402
 from parity import valgrind_peer  # noqa: E402
 from parity.referee import Level, Machine  # noqa: E402
 from parity.skipline_trace import machine_toml  # noqa: E402
-from skipline.replay import STANDARD_MACHINE, STANDARD_TRACES  # noqa: E402
+from skipline.traces.replay import STANDARD_MACHINE, STANDARD_TRACES  # noqa: E402
 
 LINE_BYTES = 64
 LOADS = 10_000_000

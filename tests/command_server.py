@@ -21,9 +21,9 @@ import polars  # noqa: F401
 import rich.progress  # noqa: F401
 
 import skipline.cli
-from skipline import result_view  # noqa: F401
 from skipline.__main__ import main
 from skipline.report import experiment_directory  # noqa: F401
+from skipline.runs import result_view  # noqa: F401
 
 for _name in skipline.cli.COMMANDS:
     importlib.import_module(f"skipline.commands.{_name}")

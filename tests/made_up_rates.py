@@ -6,7 +6,7 @@ from types import MappingProxyType
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.points import of_null_models, points
 from skipline.experiment.runner import Finished
-from skipline.result import Result
+from skipline.runs.result import Result
 
 EXPERIMENT = """
 title = "t"

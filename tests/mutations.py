@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from skipline import _core, platforms, terminal, toml_model
+from skipline import _core
 from skipline._core import InputError
 from skipline.experiment import catalogue, claim_verdicts, table
 from skipline.experiment.axis import Setting, Table
@@ -26,6 +26,8 @@ from skipline.experiment.catalogue import Entry
 from skipline.experiment.points import Point, points
 from skipline.experiment.runner import Batch, Finished, Runner
 from skipline.experiment.store import PointStore
+from skipline.platforms import platform_facts
+from skipline.text import terminal, toml_model
 
 FILE = "tests/mutations.toml"
 FOLDER = Path("reports/mutations")
@@ -93,7 +95,7 @@ def _fact(key: str, point: Point, resolved: Mapping[str, Any]) -> Any:
     name = key.removeprefix(_FACTS)
     if name in resolved.get("hardware", {}):
         return resolved["hardware"][name]
-    found = platforms.facts(resolved["platform"], point.scenario)
+    found = platform_facts.facts(resolved["platform"], point.scenario)
     return next((fact.value for fact in found if fact.key == name), None)
 
 

@@ -14,11 +14,11 @@ from skipline._core import InputError, RunError
 from skipline._core import version as _version
 
 if TYPE_CHECKING:
-    from skipline.replay import TraceResult, standard_trace, trace
-    from skipline.result import Metric, NoSuchNumber, Result
-    from skipline.simulation import run
+    from skipline.runs.result import Metric, NoSuchNumber, Result
+    from skipline.runs.simulation import run
     from skipline.store.store import Store
     from skipline.sweeps.call import sweep
+    from skipline.traces.replay import TraceResult, standard_trace, trace
 
 __version__ = _version()
 __all__ = [
@@ -40,15 +40,15 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Import a name when it is first used, so that the command line starts quickly."""
     if name in ("Metric", "NoSuchNumber", "Result"):
-        from skipline import result
+        from skipline.runs import result
 
         return getattr(result, name)
     if name in ("TraceResult", "standard_trace", "trace"):
-        from skipline import replay
+        from skipline.traces import replay
 
         return getattr(replay, name)
     if name == "run":
-        from skipline.simulation import run
+        from skipline.runs.simulation import run
 
         return run
     if name == "Store":

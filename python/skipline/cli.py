@@ -8,10 +8,11 @@ from typing import NoReturn
 
 import click
 
-from skipline import _core, terminal
+from skipline import _core
 from skipline._core import InputError, RunError
 from skipline.commands.command import Group
-from skipline.nearest import did_you_mean
+from skipline.text import terminal
+from skipline.text.nearest import did_you_mean
 
 _COMPLETION = "_SKIPLINE_COMPLETE"
 _INTERRUPTED = 130

@@ -9,7 +9,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import _core, csv_text
+from skipline import _core
+from skipline.text import csv_text
 
 
 class Declared(BaseModel):

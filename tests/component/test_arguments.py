@@ -9,9 +9,9 @@ import pytest
 import skipline
 from command_line import REPOSITORY, SHORT_BATCH
 from skipline import _core
-from skipline.replay import STANDARD_MACHINE
-from skipline.settings import toml_literal
+from skipline.scenarios.settings import toml_literal
 from skipline.slices import Latencies
+from skipline.traces.replay import STANDARD_MACHINE
 
 L2FWD = REPOSITORY / "experiments/ddio-bench/l2fwd.toml"
 PLATFORM = REPOSITORY / "platforms/skylake-gold-6140.toml"

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipline import InputError, toml_model
+from skipline import InputError
 from skipline.calibrate import numbers, search, validation
 from skipline.calibrate.definition import Calibration, Judged
 from skipline.calibrate.numbers import Errors, Measurement, Target
 from skipline.calibrate.search import Candidate, Tried
 from skipline.experiment.points import Point
 from skipline.experiment.runner import Finished
-from skipline.result import Result
-from skipline.run_command import RESULT_FILE
+from skipline.runs.result import Result
+from skipline.runs.run_command import RESULT_FILE
+from skipline.text import toml_model
 
 TEXT = """
 title = "t"

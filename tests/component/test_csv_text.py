@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipline import csv_text
+from skipline.text import csv_text
 
 ROWS = [["rx_descriptors", "ddio_ways"], ["128", "2"], ["256", "4"]]
 CELLS = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), max_size=8)

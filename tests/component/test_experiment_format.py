@@ -8,7 +8,7 @@ from skipline import InputError
 from skipline.experiment import catalogue
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.points import Point, points
-from skipline.settings import toml_literal
+from skipline.scenarios.settings import toml_literal
 
 EXPERIMENT = """
 title = "t"

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skipline import InputError
-from skipline.integers import Bits, unsigned
+from skipline.traces.integers import Bits, unsigned
 
 INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 WIDTHS: st.SearchStrategy[Bits] = st.sampled_from((8, 64))

@@ -8,7 +8,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from skipline import layout
+from skipline.text import layout
 
 LONGEST_WORD = 12
 WORD = st.text("abcdefghijkl0123456789.,", min_size=1, max_size=LONGEST_WORD)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from skipline import metrics, result, result_view
+from skipline import metrics
 from skipline.report import run_page
-from skipline.run_command import RESULT_FILE
+from skipline.runs import result, result_view
+from skipline.runs.run_command import RESULT_FILE
 
 
 @pytest.fixture

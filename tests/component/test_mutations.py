@@ -8,9 +8,10 @@ import made_up_rates
 import mutations
 from command_line import REPOSITORY
 from mutations import Mutation, Mutations, mutated
-from skipline import InputError, toml_model
+from skipline import InputError
 from skipline.experiment import catalogue
 from skipline.experiment.points import Point, points
+from skipline.text import toml_model
 
 EXPERIMENT = """title = "t"
 question = "q"

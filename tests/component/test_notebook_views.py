@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 import skipline
-from skipline import result, terminal
-from skipline.replay import STANDARD_MACHINE
-from skipline.run_command import RESULT_FILE
+from skipline.runs import result
+from skipline.runs.run_command import RESULT_FILE
+from skipline.text import terminal
+from skipline.traces.replay import STANDARD_MACHINE
 
 MARKUP = "<script>alert('1')</script> & \"more\""
 LINE_BYTES = 64

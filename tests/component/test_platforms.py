@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from command_line import Skipline
-from skipline import InputError, _core, platforms
+from skipline import InputError, _core
+from skipline.platforms import platform_facts
 
 MINE = """
 title = "Mine"
@@ -26,8 +27,8 @@ def mine(tmp_path: Path) -> str:
     return str(path)
 
 
-def _facts(platform: str) -> dict[str, platforms.Fact]:
-    return {fact.key: fact for fact in platforms.facts(platform)}
+def _facts(platform: str) -> dict[str, platform_facts.Fact]:
+    return {fact.key: fact for fact in platform_facts.facts(platform)}
 
 
 def test_a_user_s_platform_inherits_from_a_built_in_one(mine: str) -> None:
@@ -71,7 +72,7 @@ def test_a_fault_is_that_of_the_file_that_states_the_fact(mine: str) -> None:
     heir = Path(mine).with_name("heir.toml")
     heir.write_text('title = "Heir"\nextends = "mine.toml"\n')
     with pytest.raises(InputError, match=f"{mine}, inherited by {heir}: `cpu.core_ghz` = -2.6"):
-        platforms.facts(str(heir))
+        platform_facts.facts(str(heir))
 
 
 @pytest.mark.parametrize(
@@ -86,10 +87,10 @@ def test_what_cannot_be_inherited_is_refused(mine: str, line: str, told: str) ->
     kept = [old for old in MINE.splitlines() if old.partition(" ")[0] != line.partition(" ")[0]]
     Path(mine).write_text("\n".join([line, *kept]))
     with pytest.raises(InputError, match=told):
-        platforms.facts(mine)
+        platform_facts.facts(mine)
 
 
 def test_parts_are_no_platforms() -> None:
     assert not [name for name in _core.platform_names() if "/" in name]
     with pytest.raises(InputError, match="`part`: is a part"):
-        platforms.facts("parts/ddr4")
+        platform_facts.facts("parts/ddr4")

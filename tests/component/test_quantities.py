@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipline import quantity
-from skipline.quantity import Number
+from skipline.text import quantity
+from skipline.text.quantity import Number
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import pytest
 
 from command_line import Skipline
 from page_structure import Structure, structure
-from skipline import result
 from skipline.experiment import outcome
 from skipline.report import answers, palette, run_page
 from skipline.report.palette import Colour
-from skipline.run_command import RESULT_FILE
+from skipline.runs import result
+from skipline.runs.run_command import RESULT_FILE
 from small_experiment import CLAIMS, write_small_evidence
 
 # WCAG AA: the least contrast of text, and of marks and controls.

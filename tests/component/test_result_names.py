@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import skipline
-from skipline import result
-from skipline.run_command import RESULT_FILE
+from skipline.runs import result
+from skipline.runs.run_command import RESULT_FILE
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from skipline import InputError, result, result_view
-from skipline.run_command import RESULT_FILE
+from skipline import InputError
+from skipline.runs import result, result_view
+from skipline.runs.run_command import RESULT_FILE
 
 
 @pytest.fixture

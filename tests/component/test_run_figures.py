@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from skipline import result
 from skipline.report import run_figures
-from skipline.run_command import RESULT_FILE
+from skipline.runs import result
+from skipline.runs.run_command import RESULT_FILE
 
 CORES = 18
 

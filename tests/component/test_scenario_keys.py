@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from command_line import L2FWD
-from skipline import _core, scenario_keys
+from skipline import _core
 from skipline._core import InputError
+from skipline.scenarios import scenario_keys
 
 DEEPEST = 4
 

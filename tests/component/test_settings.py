@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipline import InputError, settings
+from skipline import InputError
+from skipline.scenarios import settings
 
 BITS = 63
 NAMES = st.sampled_from(("a", "b", "cores", "ddio_ways", "run", "rx_descriptors"))

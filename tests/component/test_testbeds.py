@@ -6,9 +6,10 @@ import pytest
 
 from command_line import REPOSITORY, Skipline
 from made_up_rates import CLAIM, EXPERIMENT, finished
-from skipline import _core, identity, result
+from skipline import _core
 from skipline.experiment import catalogue, claim_verdicts, outcome
-from skipline.result import FittedParameter
+from skipline.platforms.testbeds import FittedParameter, Testbed
+from skipline.runs import identity
 
 MINE = """title = "my rack"
 platform = "skylake-gold-6140"
@@ -74,7 +75,7 @@ def test_each_published_scenario_names_its_testbed_and_repeats_nothing_of_it() -
         if "\napplication = " not in text or name.startswith(own) or "cbdma" in name:
             continue
         (line,) = (line for line in text.splitlines() if line.startswith("testbed = "))
-        known = result.Testbed.model_validate_json(_core.testbed(line.split('"')[1]))
+        known = Testbed.model_validate_json(_core.testbed(line.split('"')[1]))
         resolved, _ = _core.resolve_scenario(str(path), [])
         assert resolved
         for setting in known.settings:

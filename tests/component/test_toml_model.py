@@ -3,7 +3,8 @@
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from skipline import InputError, toml_model
+from skipline import InputError
+from skipline.text import toml_model
 
 
 class Wheel(BaseModel):

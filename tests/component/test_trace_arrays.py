@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import skipline
-from skipline.replay import STANDARD_MACHINE, STANDARD_TRACES
+from skipline.traces.replay import STANDARD_MACHINE, STANDARD_TRACES
 
 LINE_BYTES = 64
 LOAD, STORE, FETCH, MODIFY = range(4)

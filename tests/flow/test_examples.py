@@ -11,7 +11,7 @@ import pytest
 
 from command_line import REPOSITORY, Skipline
 from flow.test_bad_input import assert_refused
-from skipline import examples
+from skipline.scenarios import examples
 
 COMMAND = re.compile(r"^#   \$ skipline (?P<arguments>.+)$", re.M)
 # Fewer packets in a batch would be too few for large rings.

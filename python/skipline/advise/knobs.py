@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from skipline import _core
 from skipline._core import InputError
-from skipline.nearest import did_you_mean
+from skipline.text.nearest import did_you_mean
 
 _RINGS = (64, 128, 256, 512, 1024, 2048, 4096)
 _SEND_RINGS = (256, 512, 1024, 2048)

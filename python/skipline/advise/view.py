@@ -6,10 +6,10 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import csv_text
 from skipline.advise import commands
 from skipline.advise.advice import Advice
 from skipline.diff.change import Change
+from skipline.text import csv_text
 
 
 def sentence(advice: Advice) -> str:

@@ -13,7 +13,7 @@ from skipline.calibrate.result import CalibrationResult, NumberError, Ranked
 from skipline.calibrate.search import Candidate, Tried
 from skipline.experiment.runner import Batch, Runner
 from skipline.experiment.store import PointStore
-from skipline.terminal import Bar
+from skipline.text.terminal import Bar
 
 CANDIDATES_FOLDER = "candidates"
 

@@ -8,7 +8,7 @@ from skipline.calibrate.definition import Calibration, Judged
 from skipline.experiment import catalogue
 from skipline.experiment.points import Point, points
 from skipline.experiment.runner import Finished
-from skipline.result import Result
+from skipline.runs.result import Result
 
 
 @dataclass(frozen=True)

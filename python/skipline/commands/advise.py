@@ -5,12 +5,12 @@ import re
 
 import click
 
-from skipline import terminal
 from skipline._core import InputError
 from skipline.commands import options as shared
 from skipline.commands import suggestions
 from skipline.commands.command import Command
 from skipline.commands.options import Format
+from skipline.text import terminal
 
 _GOALS = ("p99", "throughput", "isolation", "memory-bandwidth", "energy-free-cores")
 _BUDGET = re.compile(r"(?P<number>\d+)(?P<unit>s|m|h)?")
@@ -74,7 +74,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one argument for each option
     """Find settings of a machine that reach a goal; say what each brings, and what it costs."""
     from skipline import _core
     from skipline.diff import bound
-    from skipline.settings import parse_settings
+    from skipline.scenarios.settings import parse_settings
     from skipline.store import opening
     from skipline.sweeps.engine import parse_engine
 

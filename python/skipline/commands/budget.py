@@ -4,10 +4,10 @@ import json
 
 import click
 
-from skipline import terminal
 from skipline.commands import options, suggestions
 from skipline.commands.command import Command
 from skipline.commands.options import Format
+from skipline.text import terminal
 
 
 @click.command(
@@ -28,10 +28,10 @@ from skipline.commands.options import Format
 @options.output
 def budget(platform: str, output: Format) -> None:
     """Show how much time a packet has, and what NIC and memory take of it."""
-    from skipline import budget as work
+    from skipline.platforms import budget as work
 
     items = work.items(platform)
-    from skipline import budget_view
+    from skipline.platforms import budget_view
 
     match output:
         case Format.TABLE:

@@ -5,10 +5,11 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from skipline import atomic, resources, terminal
+from skipline import atomic, resources
 from skipline.commands import options, suggestions
 from skipline.commands.command import Command
 from skipline.commands.options import Format
+from skipline.text import terminal
 
 
 @click.command(
@@ -30,10 +31,10 @@ from skipline.commands.options import Format
 def calibrate(file: str, jobs: int | None, output: Format, out: Path | None) -> None:
     """Let measured points choose among named hypotheses and parameters; cross-validate."""
     text = resources.read_text(file)
-    from skipline import toml_model
     from skipline.calibrate import bench, numbers, view
     from skipline.calibrate.definition import Calibration
     from skipline.calibrate.result import RESULT_FILE
+    from skipline.text import toml_model
 
     calibration = toml_model.load(Calibration, text, file)
     identifier = PurePosixPath(file).stem

@@ -2,8 +2,8 @@
 
 import click
 
-from skipline import terminal
 from skipline.commands.command import Command
+from skipline.text import terminal
 
 
 @click.command(

@@ -2,10 +2,10 @@
 
 import click
 
-from skipline import terminal
 from skipline.commands import options
 from skipline.commands.command import Command
 from skipline.commands.options import Format
+from skipline.text import terminal
 
 
 @click.command(
@@ -27,7 +27,7 @@ from skipline.commands.options import Format
 @options.output
 def demo(messages: int, seed: int | None, output: Format) -> None:
     """Show what DDIO saves: ping-pong latency and counters with DDIO off and on."""
-    from skipline import demo as work
+    from skipline.runs import demo as work
 
     measured = work.measure(messages, seed)
     match output:

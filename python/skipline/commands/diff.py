@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from skipline import terminal
 from skipline.commands import options, suggestions
 from skipline.commands.command import Command
 from skipline.commands.options import Format
+from skipline.text import terminal
 
 if TYPE_CHECKING:
     from skipline.diff.comparison import Comparison
@@ -94,7 +94,7 @@ def diff(  # noqa: PLR0913, PLR0917 - one argument for each option
     from skipline.diff import bound, sides
 
     bounds = [bound.parse(text, "--gate") for text in gates]
-    from skipline import settings
+    from skipline.scenarios import settings
 
     first = sides.parse_request(before, settings.parse_settings(list(set_a)))
     second = sides.parse_request(now, settings.parse_settings(list(set_b)))

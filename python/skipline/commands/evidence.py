@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from skipline import _core, atomic, terminal
+from skipline import _core, atomic
 from skipline.commands import options, suggestions
 from skipline.commands.command import Command
 from skipline.commands.options import Format
+from skipline.text import terminal
 
 if TYPE_CHECKING:
     from skipline.evidence.evidence import ExperimentRun

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from skipline import terminal
 from skipline.commands import options, suggestions
 from skipline.commands.command import Group
 from skipline.commands.options import Format
+from skipline.text import terminal
 
 
 @click.group(
@@ -36,7 +36,7 @@ def list_all(output: Format) -> None:
 
 
 def _list(output: Format) -> None:
-    from skipline import examples as known
+    from skipline.scenarios import examples as known
 
     entries = known.entries()
     match output:
@@ -57,7 +57,7 @@ def _list(output: Format) -> None:
 )
 def show(name: str) -> None:
     """Print an example: its scenario, what to run, and what comes out."""
-    from skipline import examples as known
+    from skipline.scenarios import examples as known
 
     terminal.emit(known.find(name).text)
 
@@ -80,7 +80,7 @@ def show(name: str) -> None:
 @click.option("--replace", is_flag=True, help="Overwrite a file of that name, and say so.")
 def copy(name: str, directory: Path, replace: bool) -> None:
     """Copy an example into a folder, to change it. Nothing is overwritten unless you ask."""
-    from skipline import examples as known
+    from skipline.scenarios import examples as known
 
     target, replaced = known.copy(known.find(name), directory, replace=replace)
     terminal.emit_for_people(f"{'replaced' if replaced else 'wrote'} {target}")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from skipline import terminal
 from skipline.commands import options, suggestions
 from skipline.commands.command import Group
 from skipline.commands.options import Format
+from skipline.text import terminal
 
 if TYPE_CHECKING:
     from skipline.experiment.outcome import Outcome

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from skipline import _core, atomic, terminal
+from skipline import _core, atomic
 from skipline._core import InputError
 from skipline.commands import options, suggestions
 from skipline.commands.command import Command, Group
 from skipline.commands.options import Format
+from skipline.text import terminal
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -2,10 +2,10 @@
 
 import click
 
-from skipline import terminal
 from skipline.commands import options
 from skipline.commands.command import Command
 from skipline.commands.options import Format
+from skipline.text import terminal
 
 
 @click.command(

@@ -2,10 +2,11 @@
 
 import click
 
-from skipline import _core, terminal
+from skipline import _core
 from skipline.commands import options, suggestions
 from skipline.commands.command import Group
 from skipline.commands.options import Format
+from skipline.text import terminal
 
 
 @click.group(
@@ -33,7 +34,7 @@ def list_all() -> None:
 
 
 def _list() -> None:
-    from skipline.platforms_view import overview
+    from skipline.platforms.platforms_view import overview
 
     terminal.show(overview())
 
@@ -55,13 +56,13 @@ def _list() -> None:
 @options.output
 def show(name: str, output: Format) -> None:
     """Show a platform's facts with confidence and source."""
-    from skipline.platforms import facts
+    from skipline.platforms.platform_facts import facts
 
     if output is Format.JSON:
         terminal.emit(_core.platform(name))
         return
     known = facts(name)
-    from skipline import platforms_view
+    from skipline.platforms import platforms_view
 
     if output is Format.CSV:
         terminal.emit(platforms_view.as_csv(known))
@@ -81,6 +82,6 @@ def show(name: str, output: Format) -> None:
 )
 def check(file: str) -> None:
     """Check a platform file: keys, ranges, a source for every number."""
-    from skipline.platforms import facts
+    from skipline.platforms.platform_facts import facts
 
     terminal.emit_for_people(f"{file}: good, {len(facts(file))} facts")

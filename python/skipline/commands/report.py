@@ -4,10 +4,11 @@ from pathlib import Path
 
 import click
 
-from skipline import _core, atomic, resources, terminal
+from skipline import _core, atomic, resources
 from skipline._core import InputError
 from skipline.commands import options
 from skipline.commands.command import Command
+from skipline.text import terminal
 
 
 @click.command(
@@ -110,7 +111,7 @@ def _require_file(target: Path) -> None:
 
 def _page(path: Path) -> str:
     from skipline.experiment import outcome
-    from skipline.run_command import RESULT_FILE
+    from skipline.runs.run_command import RESULT_FILE
 
     directory = path if path.is_dir() else path.parent
     of_experiment = path.is_dir() or path.name in (outcome.OUTCOME_FILE, outcome.TABLE_FILE)
@@ -124,7 +125,7 @@ def _page(path: Path) -> str:
             f"{path}: no results here; expected {RESULT_FILE} (of `skipline run --out DIR`) or "
             f"{outcome.OUTCOME_FILE} (of `skipline experiment run ID --out DIR`)"
         )
-    from skipline import result
     from skipline.report import run_page
+    from skipline.runs import result
 
     return run_page.page(result.parse(resources.read_text(str(single)), str(single)))

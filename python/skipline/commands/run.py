@@ -1,10 +1,13 @@
 """`skipline run`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
+from skipline._core import InputError
 from skipline.commands import options, suggestions
 from skipline.commands.command import Command
 from skipline.commands.options import Format, WholeNumber
@@ -88,7 +91,7 @@ def run(  # noqa: PLR0913, PLR0917 - one argument for each option
     trace_descriptor: int | None,
 ) -> None:
     """Simulate one scenario."""
-    from skipline import run_command
+    from skipline.runs import run_command
 
     request = run_command.Request(
         scenario,
@@ -101,4 +104,21 @@ def run(  # noqa: PLR0913, PLR0917 - one argument for each option
         trace_line,
         trace_descriptor,
     )
-    run_command.execute(request, output.value)
+    with _experiments_named(scenario):
+        run_command.execute(request, output.value)
+
+
+@contextmanager
+def _experiments_named(scenario: str) -> Iterator[None]:
+    """Say of an experiment's file how it is run, in place of its first key that no scenario has."""
+    try:
+        yield
+    except InputError as error:
+        from skipline.experiment import catalogue
+
+        if "unknown key" in str(error) and catalogue.is_experiment(scenario):
+            raise InputError(
+                f"{scenario}: this is an experiment, not a scenario; "
+                f"to run it: skipline experiment run {scenario}"
+            ) from error
+        raise

@@ -4,8 +4,9 @@ import json
 
 import click
 
-from skipline import _core, terminal
+from skipline import _core
 from skipline.commands.command import Command
+from skipline.text import terminal
 
 # Files that have a JSON schema.
 _EXPERIMENT = "experiment"

@@ -15,7 +15,7 @@ from click.shell_completion import (
     add_completion_class,
 )
 
-from skipline import known_names
+from skipline.commands import known_names
 
 _BASH = """\
 _skipline_completion() {

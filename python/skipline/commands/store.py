@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from skipline import atomic, terminal
+from skipline import atomic
 from skipline._core import InputError
 from skipline.commands import options
 from skipline.commands.command import Group
 from skipline.commands.options import Format
+from skipline.text import terminal
 
 if TYPE_CHECKING:
     import polars as pl

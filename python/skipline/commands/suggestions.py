@@ -14,7 +14,7 @@ Items = list["CompletionItem"]
 
 def scenarios(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """Complete a scenario, built in or on disk."""
-    from skipline import known_names
+    from skipline.commands import known_names
 
     return _items(known_names.scenarios(), typed, _TOML)
 
@@ -23,7 +23,7 @@ def settings(_context: click.Context, _parameter: click.Parameter, typed: str) -
     """Complete a key of scenarios, then its value if those can be listed."""
     from click.shell_completion import CompletionItem
 
-    from skipline import scenario_keys
+    from skipline.scenarios import scenario_keys
 
     return [
         CompletionItem(step.text, help=step.meaning) for step in scenario_keys.completions(typed)
@@ -32,14 +32,14 @@ def settings(_context: click.Context, _parameter: click.Parameter, typed: str) -
 
 def experiments(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """Complete an experiment: its identifier, or a file on disk."""
-    from skipline import known_names
+    from skipline.commands import known_names
 
     return _items(known_names.experiments(), typed, _TOML)
 
 
 def calibrations(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """Complete a calibration, built in or on disk."""
-    from skipline import known_names
+    from skipline.commands import known_names
 
     return _items(known_names.calibrations(), typed, _TOML)
 
@@ -60,7 +60,7 @@ def testbeds(_context: click.Context, _parameter: click.Parameter, typed: str) -
 
 def examples(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """Complete the name of an example."""
-    from skipline import examples as known
+    from skipline.scenarios import examples as known
 
     return _items((entry.name for entry in known.entries()), typed)
 
@@ -72,14 +72,14 @@ def toml_files(_context: click.Context, _parameter: click.Parameter, typed: str)
 
 def sources(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """Complete the short name of a source of claims."""
-    from skipline import known_names
+    from skipline.commands import known_names
 
     return _items(known_names.sources(), typed)
 
 
 def standard_traces(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """Complete the name of a standard trace."""
-    from skipline import trace_calls
+    from skipline.traces import trace_calls
 
     return _items(trace_calls.STANDARD_TRACES, typed)
 
@@ -88,7 +88,7 @@ def _items(names: Iterable[str], typed: str, ending: str | None = None) -> Items
     """Return the names that begin as typed, and paths on disk if an ending is given."""
     from click.shell_completion import CompletionItem
 
-    from skipline import known_names
+    from skipline.commands import known_names
 
     found = [name for name in names if name.startswith(typed)]
     if ending is not None:

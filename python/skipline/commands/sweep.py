@@ -2,10 +2,10 @@
 
 import click
 
-from skipline import terminal
 from skipline.commands import options as shared
 from skipline.commands import suggestions
 from skipline.commands.command import Command
+from skipline.text import terminal
 
 DEFAULT_STORE = "results.duckdb"
 
@@ -93,7 +93,7 @@ def sweep(  # noqa: PLR0913, PLR0917 - one argument for each option
     resume: bool,  # noqa: ARG001 - always so
 ) -> None:
     """Simulate a scenario at many points, on all cores or a cluster; keep what is finished."""
-    from skipline.settings import parse_settings
+    from skipline.scenarios.settings import parse_settings
     from skipline.store import opening
     from skipline.sweeps import axis, definition, design
     from skipline.sweeps.engine import parse_engine

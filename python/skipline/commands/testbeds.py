@@ -2,10 +2,11 @@
 
 import click
 
-from skipline import _core, terminal
+from skipline import _core
 from skipline.commands import options, suggestions
 from skipline.commands.command import Group
 from skipline.commands.options import Format
+from skipline.text import terminal
 
 
 @click.group(
@@ -29,7 +30,7 @@ def list_all() -> None:
 
 
 def _list() -> None:
-    from skipline import testbeds_view
+    from skipline.platforms import testbeds_view
 
     terminal.show(testbeds_view.overview())
 
@@ -54,9 +55,10 @@ def show(name: str, output: Format) -> None:
     if output is Format.JSON:
         terminal.emit(_core.testbed(name))
         return
-    from skipline import testbeds_view
+    from skipline.platforms import testbeds_view
+    from skipline.platforms.testbeds import read
 
-    testbed = testbeds_view.read(name)
+    testbed = read(name)
     if output is Format.CSV:
         terminal.emit(testbeds_view.as_csv(testbed))
     else:

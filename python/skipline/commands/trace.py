@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 import click
 
-from skipline import terminal, trace_calls
 from skipline._core import InputError
 from skipline.commands import options, suggestions
 from skipline.commands.command import Command
 from skipline.commands.options import Format
+from skipline.text import terminal
+from skipline.traces import trace_calls
 
 
 class TraceFormat(StrEnum):
@@ -86,7 +87,7 @@ def trace(  # noqa: PLR0913, PLR0917 - one argument for each option
     if output is Format.JSON:
         terminal.emit(text)
         return
-    from skipline import replay, replay_view
+    from skipline.traces import replay, replay_view
 
     result = replay.TraceResult.model_validate_json(text)
     if output is Format.CSV:

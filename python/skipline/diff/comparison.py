@@ -11,7 +11,7 @@ from skipline.diff.bound import Bound
 from skipline.diff.change import Change
 from skipline.diff.settings import Differing
 from skipline.diff.side import Figure, Run, Side
-from skipline.nearest import did_you_mean
+from skipline.text.nearest import did_you_mean
 
 
 class Found(NamedTuple):

@@ -86,7 +86,7 @@ def _kind_of_text(text: str) -> str:
 
 def of_result(path: str) -> Side:
     """Read the result of one run."""
-    from skipline import result
+    from skipline.runs import result
 
     file = Path(path) / RESULT_FILE if Path(path).is_dir() else Path(path)
     found = result.parse(resources.read_text(str(file)), str(file))
@@ -98,7 +98,7 @@ def of_scenario(
     path: str, overrides: Sequence[tuple[str, str]], seeds: range, progress: Progress
 ) -> Side:
     """Simulate a scenario with each of the seeds."""
-    from skipline import result
+    from skipline.runs import result
 
     pairs = list(overrides)
     resolved = json.loads(_core.check_scenario(path, pairs))

@@ -6,9 +6,10 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import csv_text, metrics, quantity
+from skipline import metrics
 from skipline.diff.change import Change
 from skipline.diff.comparison import Broken, Comparison, Found
+from skipline.text import csv_text, quantity
 
 # Of many points the largest changes are shown, most certain ones of many numbers.
 _MOST_ROWS = 40

@@ -6,8 +6,9 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from skipline import resources, toml_model
+from skipline import resources
 from skipline._core import InputError
+from skipline.text import toml_model
 
 FILE = "tests.toml"
 # Folders that only the repository has; the source distribution has crates, and some of tests/.

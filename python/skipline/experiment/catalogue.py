@@ -4,9 +4,10 @@ import posixpath
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from skipline import _core, resources, toml_model
+from skipline import _core, resources
 from skipline._core import InputError
-from skipline.nearest import did_you_mean
+from skipline.text import toml_model
+from skipline.text.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from skipline.experiment.definition import Experiment

@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from skipline import csv_text, resources
+from skipline import resources
 from skipline._core import InputError
 from skipline.experiment.catalogue import Entry
-from skipline.nearest import did_you_mean
+from skipline.text import csv_text
+from skipline.text.nearest import did_you_mean
 
 FILE = "claims.csv"
 # Short names of the sources, for the command line.

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from skipline.nearest import did_you_mean
+from skipline.text.nearest import did_you_mean
 
 ExpressionValue = float | bool | str | list[Any]
 Functions = Mapping[str, Callable[..., ExpressionValue]]

@@ -21,8 +21,8 @@ from skipline.experiment.claim import ClaimVerdict
 from skipline.experiment.definition import Experiment
 from skipline.experiment.runner import Finished
 from skipline.experiment.table import Comparison, Simulated
-from skipline.nearest import did_you_mean
-from skipline.result import FittedParameter, Testbed
+from skipline.platforms.testbeds import FittedParameter, Testbed
+from skipline.text.nearest import did_you_mean
 
 OUTCOME_FILE = "outcome.json"
 TABLE_FILE = "results.parquet"

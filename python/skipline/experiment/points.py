@@ -10,7 +10,7 @@ from skipline._core import InputError
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.definition import Basis, Experiment, Setting, Value
 from skipline.experiment.reference import Measured, Published
-from skipline.settings import toml_literal
+from skipline.scenarios.settings import toml_literal
 
 # Longer names of points are cut, so that the file systems take them with seed and suffix.
 _LONGEST_STEM = 160

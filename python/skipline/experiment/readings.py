@@ -4,7 +4,7 @@ import ast
 import copy
 from collections.abc import Mapping, Sequence
 
-from skipline import _core, platforms
+from skipline import _core
 from skipline._core import InputError
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.definition import Axis, Basis, Value
@@ -13,7 +13,8 @@ from skipline.experiment.points import combinations
 from skipline.experiment.reference import Published
 from skipline.experiment.runner import Finished
 from skipline.experiment.table import Comparison, address, gather
-from skipline.nearest import did_you_mean
+from skipline.platforms import platform_facts
+from skipline.text.nearest import did_you_mean
 
 _PointKey = tuple[tuple[str, Value], ...]
 # Mean and half interval of each number of a point.
@@ -200,7 +201,7 @@ class Readings:
         names = sorted({name for name, _ in found})
         if len(names) != 1:
             raise ExpressionError(f"fact('{key}'): say at which point; platforms: {names}")
-        numbers = {platforms.number(name, str(key), scenario) for name, scenario in found}
+        numbers = {platform_facts.number(name, str(key), scenario) for name, scenario in found}
         if len(numbers) != 1:
             raise ExpressionError(f"fact('{key}'): say at which point; scenarios differ")
         value = numbers.pop()

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
-from skipline import csv_text, resources
+from skipline import resources
 from skipline._core import InputError
 from skipline.experiment.definition import Experiment, Stated, Value
-from skipline.nearest import did_you_mean
+from skipline.text import csv_text
+from skipline.text.nearest import did_you_mean
 
 
 class Measured(BaseModel):

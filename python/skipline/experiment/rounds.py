@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from skipline.experiment import claim_verdicts
 from skipline.experiment.preparation import Prepared
 from skipline.experiment.runner import Batch, Ran, Runner
-from skipline.terminal import Bar
+from skipline.text.terminal import Bar
 
 
 def run(prepared: Sequence[Prepared], jobs: int, bar: Bar) -> list[Ran]:

@@ -10,8 +10,8 @@ from skipline import _core
 from skipline.experiment import store
 from skipline.experiment.points import Point
 from skipline.experiment.store import PointStore
-from skipline.result import Result
-from skipline.terminal import Bar
+from skipline.runs.result import Result
+from skipline.text.terminal import Bar
 
 _REFRESH_S = 0.1
 

@@ -12,9 +12,10 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from skipline import atomic, identity
+from skipline import atomic
 from skipline.experiment.points import Point
-from skipline.result import Result
+from skipline.runs import identity
+from skipline.runs.result import Result
 
 
 class _Kept(BaseModel):

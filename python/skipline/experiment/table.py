@@ -10,7 +10,7 @@ from skipline import _core
 from skipline.experiment.definition import Axis, Basis, ComparedMetric, Experiment, Value
 from skipline.experiment.reference import Measured
 from skipline.experiment.runner import Finished
-from skipline.result import Entry
+from skipline.runs.result import Entry
 
 NUMBERS = {
     "predicted": pl.Float64,

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from skipline import platforms
 from skipline._core import InputError
 from skipline.experiment.checks import BASES, select
 from skipline.experiment.definition import Basis, Experiment, Setting, Trivial
 from skipline.experiment.table import Comparison
+from skipline.platforms import platform_facts
 
 _LINE_BYTES = 64
 
@@ -119,7 +119,7 @@ def capacity_of_a_way(trivial: Trivial, platform: str, scenario: str) -> float:
     product = 1.0
     for factor in trivial.way_bytes:
         value = (
-            platforms.number(platform, factor, scenario)
+            platform_facts.number(platform, factor, scenario)
             if isinstance(factor, str)
             else float(factor)
         )

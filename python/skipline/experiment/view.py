@@ -8,7 +8,7 @@ from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import resources, terminal
+from skipline import resources
 from skipline.experiment import together
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.checks import BASES, ErrorVerdict
@@ -18,6 +18,7 @@ from skipline.experiment.outcome import Outcome, Summary
 from skipline.experiment.points import Point, combinations
 from skipline.experiment.table import Comparison, Simulated
 from skipline.experiment.together import Together
+from skipline.text import terminal
 
 # Least terminal width at which intervals are shown.
 _WIDE = 108

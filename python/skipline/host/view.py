@@ -3,8 +3,8 @@
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from skipline import csv_text
 from skipline.host.comparison import EDGE_OCTAVES, TOLERANCE, Comparison, Size
+from skipline.text import csv_text
 
 _UNITS = ((1 << 20, "MiB"), (1 << 10, "KiB"))
 _SMALL_PAGE_BYTES = 4096

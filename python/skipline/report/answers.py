@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from skipline import quantity
 from skipline.evidence.evidence import Evidence
 from skipline.experiment.checks import ErrorVerdict
 from skipline.experiment.claim import ClaimVerdict, got_text
 from skipline.experiment.outcome import Outcome
-from skipline.result import Result
-from skipline.result_view import readable
+from skipline.runs.result import Result
+from skipline.runs.result_view import readable
+from skipline.text import quantity
 
 # A loss of a smaller share is not worth a sentence of its own.
 _LEAST_SHARE_PERCENT = 0.01

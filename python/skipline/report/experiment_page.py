@@ -5,7 +5,6 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from skipline import quantity
 from skipline.experiment.checks import BASES, ErrorVerdict, GroupError
 from skipline.experiment.claim import ClaimCheckVerdict, ClaimVerdict, got_text
 from skipline.experiment.outcome import Outcome
@@ -15,6 +14,7 @@ from skipline.report import answers, captions, claim_figures, figures
 from skipline.report.chart_style import basis_legend, legend
 from skipline.report.document import Document, Markup, Panel, card, cards, details, escape
 from skipline.report.fitted import fitted_table, testbed_table
+from skipline.text import quantity
 
 
 def page(outcome: Outcome) -> str:

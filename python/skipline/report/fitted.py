@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from skipline.platforms_view import plain
+from skipline.platforms.platforms_view import plain
+from skipline.platforms.testbeds import FittedParameter, Testbed
 from skipline.report.document import Document
-from skipline.result import FittedParameter, Testbed
 
 
 def fitted_table(

@@ -2,12 +2,13 @@
 
 import altair as alt
 
-from skipline import metrics, quantity
-from skipline.quantity import Number
+from skipline import metrics
 from skipline.report.chart_style import CATEGORIES, MEASURED, PAPER, PREDICTED, chart, specification
 from skipline.report.document import Figure
-from skipline.result import Entry, Result
-from skipline.result_view import evictions, latencies, readable
+from skipline.runs.result import Entry, Result
+from skipline.runs.result_view import evictions, latencies, readable
+from skipline.text import quantity
+from skipline.text.quantity import Number
 
 # Evictor and owner, lines that were read before, lines that were not.
 Pair = tuple[str, Number, Number]

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from skipline import descriptor_replay_view, quantity, result_view
 from skipline.report import answers, run_figures, settings
 from skipline.report.document import Document, Markup, card, cards, escape
 from skipline.report.fitted import fitted_table, testbed_table
-from skipline.result import Entry, Result
-from skipline.result_view import groups, readable, run_facts
+from skipline.runs import descriptor_replay_view, result_view
+from skipline.runs.result import Entry, Result
+from skipline.runs.result_view import groups, readable, run_facts
+from skipline.text import quantity
 
 _UNSETTLED = (
     "This run has not settled: its metrics describe how it began. Raise run.max_batches before "

@@ -7,11 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from skipline import _core, platforms
+from skipline import _core
 from skipline._core import InputError
+from skipline.platforms import platform_facts
 from skipline.report.document import Document, details, escape
-from skipline.result import Result
-from skipline.settings import toml_literal
+from skipline.runs.result import Result
+from skipline.scenarios.settings import toml_literal
 
 # Keys that the head of the page shows.
 _SHOWN_ABOVE = {"title", "question", "name"}
@@ -137,7 +138,7 @@ def _stated_defaults() -> dict[str, Any]:
 def _facts(platform: str) -> dict[str, object]:
     """Return the facts of a known platform by key."""
     try:
-        return {fact.key: fact.value for fact in platforms.facts(platform)}
+        return {fact.key: fact.value for fact in platform_facts.facts(platform)}
     except InputError:
         return {}
 

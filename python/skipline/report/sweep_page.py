@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from skipline import quantity
 from skipline._core import InputError
-from skipline.nearest import did_you_mean
 from skipline.report import sweep_figures as figures
 from skipline.report.document import Document, Markup, Panel, card, cards, escape
 from skipline.store import summary
 from skipline.store.store import Store
 from skipline.store.summary import Summary
+from skipline.text import quantity
+from skipline.text.nearest import did_you_mean
 
 _MOST_ROWS = 50
 _TWO = 2

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from skipline.result import Result
+from skipline.runs.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

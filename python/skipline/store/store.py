@@ -4,11 +4,12 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from skipline import html_card, identity
 from skipline import metrics as declared
 from skipline._core import InputError
-from skipline.nearest import did_you_mean
+from skipline.runs import identity
 from skipline.store import opening
+from skipline.text import html_card
+from skipline.text.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from skipline import quantity
+from skipline.text import quantity
 
 if TYPE_CHECKING:
     import polars as pl

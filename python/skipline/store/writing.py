@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pyarrow as pa
 
-from skipline import identity
 from skipline._core import RunError
+from skipline.runs import identity
 from skipline.store import opening, rows
 
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
-from skipline import settings as of_settings
-from skipline import terminal
 from skipline._core import InputError, RunError
+from skipline.scenarios import settings as of_settings
 from skipline.store import opening
 from skipline.store.store import Store
 from skipline.store.writing import Writer
 from skipline.sweeps import axis, definition, drive
 from skipline.sweeps.engine import parse_engine
+from skipline.text import terminal
 
 if TYPE_CHECKING:
     import polars as pl

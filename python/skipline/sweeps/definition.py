@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from skipline import _core, resources, toml_model
+from skipline import _core, resources
 from skipline._core import InputError
-from skipline.nearest import did_you_mean
-from skipline.settings import toml_literal
+from skipline.scenarios.settings import toml_literal
 from skipline.sweeps import axis as axes_of
 from skipline.sweeps import design
 from skipline.sweeps.axis import Axis
+from skipline.text import toml_model
+from skipline.text.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

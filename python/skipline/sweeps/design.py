@@ -5,9 +5,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from skipline import csv_text, resources
+from skipline import resources
 from skipline._core import InputError
 from skipline.sweeps.axis import Axis
+from skipline.text import csv_text
 
 if TYPE_CHECKING:
     import numpy

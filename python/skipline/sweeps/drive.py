@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from skipline import _core, identity
+from skipline import _core
 from skipline._core import InputError
+from skipline.runs import identity
 from skipline.store import opening, rows
 from skipline.store.writing import Writer
 from skipline.sweeps.definition import Definition

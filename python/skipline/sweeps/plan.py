@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
 
-from skipline import identity
 from skipline._core import InputError
+from skipline.runs import identity
 from skipline.store.writing import Member, SweepIdentity
 from skipline.sweeps.axis import parse_value
 from skipline.sweeps.definition import Definition

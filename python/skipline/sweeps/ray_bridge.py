@@ -8,7 +8,7 @@ import sys
 from multiprocessing.connection import Connection
 from typing import Any
 
-from skipline import identity
+from skipline.runs import identity
 from skipline.sweeps.messages import Answer, Ready, Refusal
 from skipline.sweeps.simulate import Chunk, chunk
 from skipline.sweeps.worker import read_chunks

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from skipline import _core, identity
+from skipline import _core
 from skipline._core import InputError, RunError
+from skipline.runs import identity
 from skipline.store import rows
 
 
@@ -68,7 +69,7 @@ def point(
     began = time.perf_counter()
     try:
         text = _core.run(request.scenario, request.settings, request.seed, None, progress)
-        from skipline import result
+        from skipline.runs import result
 
         found = rows.of_result(result.parse(text, request.scenario))
     except (InputError, RunError) as error:

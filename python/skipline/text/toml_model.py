@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from skipline._core import InputError
-from skipline.nearest import did_you_mean
+from skipline.text.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError

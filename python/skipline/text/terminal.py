@@ -56,7 +56,7 @@ def show(*renderables: "RenderableType") -> None:
     """Render for people and write to stdout, coloured only on a terminal."""
     from rich.console import Console
 
-    from skipline import layout
+    from skipline.text import layout
 
     # Texts are shown as they are: none has markup, and some have brackets and colons.
     console = Console(

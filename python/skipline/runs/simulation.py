@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
-from skipline import _core, settings
+from skipline import _core
+from skipline.scenarios import settings
 
 if TYPE_CHECKING:
-    from skipline.result import Result
+    from skipline.runs.result import Result
 
 Progress = Callable[[dict[str, float]], None]
 
@@ -35,7 +36,7 @@ def run(
     Raises InputError for bad input, also for a key that is stated twice; RunError if the run cannot
     finish.
     """
-    from skipline.result import parse
+    from skipline.runs.result import parse
 
     pairs = settings.of_python(overrides or {}, keys)
     text = _core.run(

@@ -8,9 +8,10 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from skipline import _core, atomic, csv_text
+from skipline import _core, atomic
 from skipline._core import InputError
-from skipline.nearest import did_you_mean
+from skipline.text import csv_text
+from skipline.text.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -6,8 +6,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import quantity
-from skipline.result import Replay, ReplayedPhase, Result
+from skipline.runs.result import Replay, ReplayedPhase, Result
+from skipline.text import quantity
 
 # Operations of a phase that its row names.
 _MOST_NAMED = 2

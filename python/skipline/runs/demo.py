@@ -8,8 +8,10 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import budget, budget_view, csv_text, simulation, terminal
-from skipline.result import Result
+from skipline.platforms import budget, budget_view
+from skipline.runs import simulation
+from skipline.runs.result import Result
+from skipline.text import csv_text, terminal
 
 SCENARIO = "experiments/blog/echo.toml"
 PERCENTILES = ("p25", "p50", "p75", "p90", "p99", "p99.9", "p99.99", "p99.999")

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from skipline import html_card, metrics, quantity
+from skipline import metrics
 from skipline._core import InputError
-from skipline.nearest import did_you_mean
-from skipline.quantity import Number
+from skipline.platforms.testbeds import FittedParameter, Testbed
+from skipline.text import html_card, quantity
+from skipline.text.nearest import did_you_mean
+from skipline.text.quantity import Number
 
 if TYPE_CHECKING:
     import polars
@@ -83,58 +85,6 @@ class Metric(BaseModel):
             raise NoSuchNumber(f"no component '{name}'{close}; components: {_listed(self.value)}")
         intervals = self.ci95 if isinstance(self.ci95, dict) else {}
         return self.model_copy(update={"value": self.value[name], "ci95": intervals.get(name)})
-
-
-class FittedParameter(BaseModel):
-    """A parameter of platform or testbed that was fitted, and the data that it was fitted on."""
-
-    model_config = ConfigDict(frozen=True)
-
-    key: str
-    value: Any
-    fitted_on: str
-
-    @property
-    def value_text(self) -> str:
-        """The value as people write it."""
-        return f"{self.value:g}" if isinstance(self.value, float) else str(self.value)
-
-
-class TestbedSetting(BaseModel):
-    """A scenario key that the experiments of a testbed share, and where its value is from."""
-
-    model_config = ConfigDict(frozen=True)
-
-    key: str
-    value: Any
-    source: str
-    confidence: str
-    fitted_on: str | None = None
-
-    @property
-    def whole_source(self) -> str:
-        """Where the value is from, and what it was fitted on."""
-        return self.source + (f" (fitted on {self.fitted_on})" if self.fitted_on else "")
-
-
-class Testbed(BaseModel):
-    """The testbed that a scenario names, and the settings that it takes from there.
-
-    `measurements` are what `fitted_on` begins with where the testbed's own chose a value.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    name: str
-    title: str
-    platform: str
-    measurements: list[str]
-    settings: list[TestbedSetting]
-
-    def tuned(self, parameter: FittedParameter) -> bool:
-        """Return whether measurements of this testbed were among those that chose a parameter."""
-        chosen_on = parameter.fitted_on.split("; ")
-        return any(one.startswith(own) for one in chosen_on for own in self.measurements)
 
 
 class Eviction(BaseModel):

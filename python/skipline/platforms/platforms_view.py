@@ -7,8 +7,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import _core, csv_text
-from skipline.platforms import Fact, facts
+from skipline import _core
+from skipline.platforms.platform_facts import Fact, facts
+from skipline.text import csv_text
 
 CONFIDENCE_STYLE = {"seen": "green", "derived": "cyan", "memory": "yellow", "fitted": "magenta"}
 

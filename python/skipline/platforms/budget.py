@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from skipline import platforms
 from skipline._core import InputError
+from skipline.platforms import platform_facts
 
 # IEEE 802.3: the smallest frame with FCS, and preamble and gap around each frame.
 SMALLEST_FRAME_BYTES = 64
@@ -61,7 +61,7 @@ def items(platform: str) -> list[Item]:
 
 
 def _fact(platform: str, key: str) -> float:
-    value = platforms.number(platform, key)
+    value = platform_facts.number(platform, key)
     if value is None:
         raise InputError(f"{platform}: {key}: missing; a time budget needs it")
     return value

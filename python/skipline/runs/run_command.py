@@ -1,14 +1,12 @@
 """`skipline run`: one scenario, printed and optionally stored."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from skipline import _core, atomic, terminal
+from skipline import _core, atomic
 from skipline._core import InputError
-from skipline.experiment import catalogue
-from skipline.settings import parse_settings
+from skipline.scenarios.settings import parse_settings
+from skipline.text import terminal
 
 RESULT_FILE = "result.json"
 
@@ -31,7 +29,7 @@ class Request:
 def execute(request: Request, output: str) -> None:
     """Simulate, store the result if asked to, and print it as `output` (table, json or csv)."""
     out = request.out
-    with terminal.progress_bar("simulating") as bar, _experiments_named(request.scenario):
+    with terminal.progress_bar("simulating") as bar:
         text = _core.run(
             request.scenario,
             parse_settings(request.settings),
@@ -55,22 +53,8 @@ def execute(request: Request, output: str) -> None:
         terminal.note(f"wrote {request.out / RESULT_FILE}")
 
 
-@contextmanager
-def _experiments_named(scenario: str) -> Iterator[None]:
-    """Say of an experiment's file how it is run, in place of its first key that no scenario has."""
-    try:
-        yield
-    except InputError as error:
-        if "unknown key" in str(error) and catalogue.is_experiment(scenario):
-            raise InputError(
-                f"{scenario}: this is an experiment, not a scenario; "
-                f"to run it: skipline experiment run {scenario}"
-            ) from error
-        raise
-
-
 def _require_trace(text: str, request: Request) -> None:
-    from skipline import result
+    from skipline.runs import result
 
     if result.parse(text, request.scenario).trace:
         return
@@ -81,7 +65,7 @@ def _require_trace(text: str, request: Request) -> None:
 
 
 def _require_descriptor(text: str, request: Request) -> None:
-    from skipline import result
+    from skipline.runs import result
 
     if result.parse(text, request.scenario).descriptor_trace:
         return
@@ -95,7 +79,7 @@ def _print(request: Request, text: str, output: str) -> None:
     if output == "json":
         terminal.emit(text)
         return
-    from skipline import descriptor_replay_view, result, result_view, story_view
+    from skipline.runs import descriptor_replay_view, result, result_view, story_view
 
     parsed = result.parse(text, request.scenario)
     if output == "csv":

@@ -6,11 +6,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import csv_text, metrics, platforms, quantity, terminal
+from skipline import metrics
 from skipline._core import InputError
-from skipline.platforms import Fact
-from skipline.quantity import Number
-from skipline.result import Entry, MissKinds, Result, natural_order
+from skipline.platforms import platform_facts
+from skipline.platforms.platform_facts import Fact
+from skipline.runs.result import Entry, MissKinds, Result, natural_order
+from skipline.text import csv_text, quantity, terminal
+from skipline.text.quantity import Number
 
 # Groups that have tables of their own.
 _LATENCY, _EVICTIONS = "Latency", "Evictions"
@@ -199,7 +201,7 @@ def _slices_in_short(result: Result, facts: Sequence[Fact]) -> str:
 def _facts_of(platform: str) -> list[Fact]:
     """Return the facts of a platform; none if its file is not here."""
     try:
-        return platforms.facts(platform)
+        return platform_facts.facts(platform)
     except InputError:
         return []
 

@@ -4,14 +4,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import _core, csv_text
-from skipline.platforms_view import CONFIDENCE_STYLE, plain
-from skipline.result import Testbed, TestbedSetting
-
-
-def read(name_or_path: str) -> Testbed:
-    """Read a testbed; InputError for one that does not exist or is invalid."""
-    return Testbed.model_validate_json(_core.testbed(name_or_path))
+from skipline import _core
+from skipline.platforms.platforms_view import CONFIDENCE_STYLE, plain
+from skipline.platforms.testbeds import Testbed, TestbedSetting, read
+from skipline.text import csv_text
 
 
 def overview() -> RenderableType:

@@ -4,8 +4,9 @@ from typing import Any
 
 from rich.table import Table
 
-from skipline import csv_text, quantity, result_view
-from skipline.replay import TraceResult
+from skipline.runs import result_view
+from skipline.text import csv_text, quantity
+from skipline.traces.replay import TraceResult
 
 
 def overview(result: TraceResult, *, miss_kinds: bool) -> list[Any]:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from skipline import _core, resources, toml_model
+from skipline import _core, resources
 from skipline.experiment import catalogue, claims_table
+from skipline.text import toml_model
 
 # The key by which a kind of file is recognised, looked for in this order.
 _KINDS = {

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from rich.table import Table
 
-from skipline import csv_text
-from skipline.budget import Item
+from skipline.platforms.budget import Item
+from skipline.text import csv_text
 
 
 def table(budget: Iterable[Item], platform: str) -> Table:

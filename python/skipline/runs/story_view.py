@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from skipline.result import DescriptorTrace, Result, TraceEvent
+from skipline.runs.result import DescriptorTrace, Result, TraceEvent
 
 
 def trace_table(result: Result, packet: int) -> RenderableType:

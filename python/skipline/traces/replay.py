@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from skipline import _core, html_card, integers, quantity, trace_calls
-from skipline.result import MissKinds
-from skipline.trace_calls import STANDARD_MACHINE, STANDARD_TRACES, Progress, Wanted
+from skipline import _core
+from skipline.runs.result import MissKinds
+from skipline.text import html_card, quantity
+from skipline.traces import integers, trace_calls
+from skipline.traces.trace_calls import STANDARD_MACHINE, STANDARD_TRACES, Progress, Wanted
 
 if TYPE_CHECKING:
     import polars
 
-    from skipline.integers import Integers
+    from skipline.traces.integers import Integers
 
 __all__ = ["STANDARD_MACHINE", "STANDARD_TRACES", "Level", "TraceResult", "standard_trace", "trace"]
 

@@ -1,0 +1,64 @@
+"""Testbeds: the settings that experiments on one machine share, and parameters fitted on them."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from skipline import _core
+
+
+class FittedParameter(BaseModel):
+    """A parameter of platform or testbed that was fitted, and the data that it was fitted on."""
+
+    model_config = ConfigDict(frozen=True)
+
+    key: str
+    value: Any
+    fitted_on: str
+
+    @property
+    def value_text(self) -> str:
+        """The value as people write it."""
+        return f"{self.value:g}" if isinstance(self.value, float) else str(self.value)
+
+
+class TestbedSetting(BaseModel):
+    """A scenario key that the experiments of a testbed share, and where its value is from."""
+
+    model_config = ConfigDict(frozen=True)
+
+    key: str
+    value: Any
+    source: str
+    confidence: str
+    fitted_on: str | None = None
+
+    @property
+    def whole_source(self) -> str:
+        """Where the value is from, and what it was fitted on."""
+        return self.source + (f" (fitted on {self.fitted_on})" if self.fitted_on else "")
+
+
+class Testbed(BaseModel):
+    """The testbed that a scenario names, and the settings that it takes from there.
+
+    `measurements` are what `fitted_on` begins with where the testbed's own chose a value.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    title: str
+    platform: str
+    measurements: list[str]
+    settings: list[TestbedSetting]
+
+    def tuned(self, parameter: FittedParameter) -> bool:
+        """Return whether measurements of this testbed were among those that chose a parameter."""
+        chosen_on = parameter.fitted_on.split("; ")
+        return any(one.startswith(own) for one in chosen_on for own in self.measurements)
+
+
+def read(name_or_path: str) -> Testbed:
+    """Read a testbed; InputError for one that does not exist or is invalid."""
+    return Testbed.model_validate_json(_core.testbed(name_or_path))

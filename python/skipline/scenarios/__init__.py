@@ -1,0 +1,1 @@
+"""Scenarios before they run: settings (`settings`), keys (`scenario_keys`), `examples`."""
