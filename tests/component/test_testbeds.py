@@ -8,7 +8,8 @@ from command_line import REPOSITORY, Skipline
 from made_up_rates import CLAIM, EXPERIMENT, finished
 from skipline import _core
 from skipline.experiment import catalogue, claim_verdicts, outcome
-from skipline.platforms.testbeds import FittedParameter, Testbed
+from skipline.platforms import testbeds
+from skipline.platforms.testbeds import FittedParameter
 from skipline.runs import identity
 
 MINE = """title = "my rack"
@@ -75,7 +76,7 @@ def test_each_published_scenario_names_its_testbed_and_repeats_nothing_of_it() -
         if "\napplication = " not in text or name.startswith(own) or "cbdma" in name:
             continue
         (line,) = (line for line in text.splitlines() if line.startswith("testbed = "))
-        known = Testbed.model_validate_json(_core.testbed(line.split('"')[1]))
+        known = testbeds.Testbed.model_validate_json(_core.testbed(line.split('"')[1]))
         resolved, _ = _core.resolve_scenario(str(path), [])
         assert resolved
         for setting in known.settings:
