@@ -114,11 +114,13 @@ def _experiments_named(scenario: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
+        if "unknown key" not in str(error):
+            raise
         from skipline.experiment import catalogue
 
-        if "unknown key" in str(error) and catalogue.is_experiment(scenario):
-            raise InputError(
-                f"{scenario}: this is an experiment, not a scenario; "
-                f"to run it: skipline experiment run {scenario}"
-            ) from error
-        raise
+        if not catalogue.is_experiment(scenario):
+            raise
+        raise InputError(
+            f"{scenario}: this is an experiment, not a scenario; "
+            f"to run it: skipline experiment run {scenario}"
+        ) from error
