@@ -7,6 +7,7 @@ from typing import Any
 from skipline import _core
 
 Schema = dict[str, Any]
+_FACT = {"value", "source", "confidence"}
 
 _INTRODUCTION = """# Scenario keys
 
@@ -16,11 +17,27 @@ the same for editors. Keys of a table are written below its name (`[traffic]`) o
 (`traffic.pattern`)."""
 
 
+_PLATFORM_INTRODUCTION = """# Platform keys
+
+A platform is a TOML file that describes a machine: [how to write one](../how-to/platforms.md). Each
+fact is stated as `KEY = { value = ..., source = "...", confidence = "..." }`; its unit is in the
+key. `confidence` is `seen`, `memory` (a guess), `derived` or `fitted`, which names the measurements
+in `fitted_on`. `skipline schema platform` prints the same for editors."""
+
+
 def scenario_keys() -> str:
     """Return the page of all keys of a scenario."""
-    schema: Schema = json.loads(_core.schema("scenario"))
+    return _page(_INTRODUCTION, json.loads(_core.schema("scenario")))
+
+
+def platform_keys() -> str:
+    """Return the page of all keys of a platform file."""
+    return _page(_PLATFORM_INTRODUCTION, json.loads(_core.schema("platform")))
+
+
+def _page(introduction: str, schema: Schema) -> str:
     definitions: dict[str, Schema] = schema["$defs"]
-    parts = [_INTRODUCTION, "## Top level", _table(schema["properties"], definitions)]
+    parts = [introduction, "## Top level", _table(schema["properties"], definitions)]
     shown = set[str]()
     for name, key in sorted(schema["properties"].items()):
         for table in _tables(key, definitions):
@@ -33,8 +50,14 @@ def scenario_keys() -> str:
 def _tables(key: Schema, definitions: dict[str, Schema]) -> Iterator[str]:
     """Yield the definitions of tables that a key refers to."""
     for reference in _references(key):
-        if "properties" in definitions[reference]:
+        if "properties" in definitions[reference] and not _is_fact(definitions[reference]):
             yield reference
+
+
+def _is_fact(definition: Schema) -> bool:
+    """Return whether a table is a value with its source."""
+    properties: Schema = definition.get("properties", {})
+    return properties.keys() >= _FACT
 
 
 def _references(key: Schema) -> Iterator[str]:
@@ -60,12 +83,21 @@ def _section(
 
 
 def _table(properties: dict[str, Schema], definitions: dict[str, Schema]) -> str:
-    rows = ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
-    for name, key in sorted(properties.items()):
-        meaning = " ".join(key.get("description", "").split()).replace("|", r"\|")
-        cells = (f"`{name}`", _values(key, definitions), _default(key), meaning)
-        rows.append("| " + " | ".join(cells) + " |")
-    return "\n".join(rows)
+    cells = {
+        name: [_values(key, definitions), _default(key), _meaning(key)]
+        for name, key in sorted(properties.items())
+    }
+    header = ["value", "default", "meaning"]
+    if not any(default for _, default, _ in cells.values()):
+        header.remove("default")
+        cells = {name: [values, meaning] for name, (values, _, meaning) in cells.items()}
+    rows = [["key", *header], ["---"] * (len(header) + 1)]
+    rows += [[f"`{name}`", *row] for name, row in cells.items()]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def _meaning(key: Schema) -> str:
+    return " ".join(key.get("description", "").split()).replace("|", r"\|")
 
 
 def _values(key: Schema, definitions: dict[str, Schema]) -> str:
@@ -80,7 +112,9 @@ def _kinds(key: Schema, definitions: dict[str, Schema]) -> Iterator[str]:
     for choice in (*key.get("anyOf", ()), *key.get("oneOf", ())):
         yield from _kinds(choice, definitions)
     yield from (f"`{value}`" for value in key.get("enum", ()) if value is not None)
-    if "const" in key:
+    if _is_fact(key):
+        yield from _kinds(key["properties"]["value"], definitions)
+    elif "const" in key:
         yield f"`{key['const']}`"
     elif "properties" in key:
         yield "table"
