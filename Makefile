@@ -45,7 +45,7 @@ SOAK_LONG_MINUTES := 60
 # A soak repeats the same random numbers; `make soak-long` begins there and goes on to others.
 SOAK_SEED := 1
 
-.PHONY: help run test claim-tests mutations simulator-tests soak soak-long check lint dpdk-to-test dsa-programs bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk bench-vhost setup wheel clean format browser peers docs docs-tools packaging-tools redis-tools rust-tools soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
+.PHONY: help run test claim-tests mutations simulator-tests soak soak-long check lint dpdk-to-test dsa-programs bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk bench-vhost setup wheel clean format browser peers docs docs-tables docs-tools packaging-tools redis-tools rust-tools soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -132,7 +132,7 @@ bench-scaling: setup ## Time per line operation from 1 to 56 cores, LLCs, NICs; 
 	@python benches/scaling.py
 
 bench-peers: setup peers ## Compare with simulators by others; write the table of docs/evidence/performance.md
-	@python benches/peers.py docs/evidence/performance.md
+	@python docs/tables/write_tables.py --measure peers
 
 # Without a musl target (no rustup, no network) or its C compiler, which a dependency needs, the C library
 # of this system is linked in instead.
@@ -280,6 +280,11 @@ slices-install: ## Install libskipline_slices with header, pkg-config file, man 
 dsa-install: ## Install libskipline_dsa with header, pkg-config file, man page: PREFIX, DESTDIR
 	@cargo build $(DSA_LIBRARY_BUILD)
 	$(call install_library,dsa/c,skipline_dsa,$(DSA_LIBRARY_PROFILE))
+
+MEASURE :=
+docs-tables: setup ## Write the tables of results and the pages made of code; results of MEASURE anew first
+	@$(if $(MEASURE),$(MAKE) --no-print-directory dsa && python docs/tables/write_tables.py --measure $(MEASURE))
+	python docs/tables/write_tables.py
 
 docs: setup docs-tools ## Build the documentation site below site/
 	@cargo build -p host-cli --locked --quiet

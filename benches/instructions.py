@@ -4,13 +4,21 @@ A count, unlike a time, is the same on a loaded machine: it says where the work 
 the run are counted, the first on a machine whose caches are still filling.
 """
 
+import argparse
+import json
 import re
 import subprocess
+import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "docs/tables"))
+
+import performance  # noqa: E402
+
 PROGRAM = ROOT / "target/release/examples/warm"
 L2FWD = "experiments/ddio-bench/l2fwd.toml"
 COPIES = "benches/copies.toml"
@@ -46,17 +54,24 @@ PARTS = [
 
 def main() -> None:
     """Print the table of all scenarios."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON, too")
+    arguments = parser.parse_args()
     build = ["cargo", "build", "--release", "--locked", "-q", "-p", "scenario"]
     subprocess.run([*build, "--example", "warm"], cwd=ROOT, check=True)
-    measured = {name: per_operation(*scenario) for name, scenario in SCENARIOS.items()}
-    columns = [counts for counts, _ in measured.values()]
-    print("| instructions per line operation | " + " | ".join(measured) + " |")
-    print("| --- |" + " --- |" * len(columns))
-    for part in [*(part for part, _ in PARTS), LIBRARIES]:
-        print(f"| {part} | " + " | ".join(f"{counts[part]:.0f}" for counts in columns) + " |")
-    print("| all | " + " | ".join(f"{counts.total():.0f}" for counts in columns) + " |")
-    shares = " | ".join(f"{share:.2f}" for _, share in measured.values())
-    print(f"| DRAM transfers per line operation | {shares} |")
+    results: dict[str, Any] = {"command": "make bench-instructions", "scenarios": {}}
+    for name, scenario in SCENARIOS.items():
+        counts, transfers = per_operation(*scenario)
+        parts = {part: counts[part] for part in names()}
+        results["scenarios"][name] = {"parts": parts, "dram_transfers": transfers}
+    print(performance.instructions(results))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results), encoding="utf-8")
+
+
+def names() -> list[str]:
+    """Return the parts, in the order of the table."""
+    return [*(part for part, _ in PARTS), LIBRARIES]
 
 
 def per_operation(scenario: str, work: int, keys: list[str]) -> tuple[Counter[str], float]:

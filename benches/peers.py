@@ -1,11 +1,11 @@
 """Runs the standard traces through Skipline and simulators by others, in turn, in one run.
 
 Prints a table in Markdown: million accesses per second, median and range over the rounds. Where two
-simulators model the same caches, their counts are compared; a difference ends the run. If a file is
-named, the table in it, between two marks, is replaced.
+simulators model the same caches, their counts are compared; a difference ends the run.
 """
 
 import argparse
+import json
 import os
 import platform
 import statistics
@@ -17,10 +17,12 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "docs/tables")]
 
+import performance  # noqa: E402
 import skipline  # noqa: E402
 from parity import valgrind_peer  # noqa: E402
 from parity.referee import Level, Machine  # noqa: E402
@@ -38,7 +40,18 @@ KNOWN = {
     "64mib-random": (4_829, 151_485, 3_203_042, 6_640_644),
 }
 L1, L2, L3 = Level("L1", 64, 8), Level("L2", 1024, 16), Level("L3", 32768, 11)
-BEGIN, END = "<!-- peers: begin -->", "<!-- peers: end -->"
+
+_THREE, _TWO = "three levels", "two levels (32 KiB, 22 MiB)"
+# Simulators by name, and the caches that they model.
+SIMULATORS = [
+    ("Skipline, file", _THREE),
+    ("Skipline, array", _THREE),
+    ("Skipline, array, one processor", _THREE),
+    ("Skipline, array", _TWO),
+    ("pycachesim, batch call", _THREE),
+    ("cachegrind", _TWO),
+    ("libCacheSim, file", "one set of 22 MiB"),
+]
 
 
 @dataclass(frozen=True)
@@ -49,14 +62,18 @@ class Measured:
     counts: tuple[int, ...]
 
 
+Run = Callable[[str], Measured]
+Expected = Callable[[str], tuple[int, ...] | None]
+
+
 @dataclass
 class Subject:
     """A simulator, and what its counts on a trace must be; None where it models something else."""
 
     name: str
     models: str
-    run: Callable[[str], Measured]
-    expected: Callable[[str], tuple[int, ...] | None]
+    run: Run
+    expected: Expected
     rates: dict[str, list[float]] = field(default_factory=dict)
 
     def measure(self, trace: str) -> None:
@@ -87,23 +104,20 @@ class Bench:
 
     def subjects(self) -> list[Subject]:
         """List Skipline and the other simulators that are installed."""
-        three, two = "three levels", "two levels (32 KiB, 22 MiB)"
-        here = [
-            Subject("Skipline, file", three, self.skipline_file, KNOWN.get),
-            Subject("Skipline, array", three, self.skipline_array, KNOWN.get),
-            Subject("Skipline, array, one processor", three, self.on_one_processor, KNOWN.get),
-            Subject("Skipline, array", two, self.skipline_two_levels, lambda _: None),
+        checked: list[tuple[Run, Expected, bool]] = [
+            (self.skipline_file, KNOWN.get, True),
+            (self.skipline_array, KNOWN.get, True),
+            (self.on_one_processor, KNOWN.get, True),
+            (self.skipline_two_levels, lambda _: None, True),
+            (self.pycachesim, KNOWN.get, _installed("cachesim")),
+            (self.cachegrind, self.of_two_levels, valgrind_peer.AVAILABLE),
+            (self.libcachesim, self.of_full_associativity, _installed("libcachesim")),
         ]
-        if _installed("cachesim"):
-            here.append(Subject("pycachesim, batch call", three, self.pycachesim, KNOWN.get))
-        if valgrind_peer.AVAILABLE:
-            here.append(Subject("cachegrind", two, self.cachegrind, self.of_two_levels))
-        if _installed("libcachesim"):
-            models = "one set of 22 MiB"
-            here.append(
-                Subject("libCacheSim, file", models, self.libcachesim, self.of_full_associativity)
-            )
-        return here
+        return [
+            Subject(*simulator, run, expected)
+            for simulator, (run, expected, is_here) in zip(SIMULATORS, checked, strict=True)
+            if is_here
+        ]
 
     def skipline_file(self, trace: str) -> Measured:
         """Read from a file in the host's page cache."""
@@ -214,19 +228,25 @@ def _skipline(run: Callable[[], skipline.TraceResult]) -> Measured:
     return Measured(seconds, (*hits, result.memory_lines_read))
 
 
-def table(subjects: list[Subject], rounds: int) -> str:
-    """Write million accesses per second: median, and the slowest and fastest round."""
-    head = f"| simulator | models | {' | '.join(STANDARD_TRACES)} |"
-    lines = [head, "| --- " * (2 + len(STANDARD_TRACES)) + "|"]
-    for subject in subjects:
-        cells = [_cell(subject.rates[trace]) for trace in STANDARD_TRACES]
-        lines.append(f"| {subject.name} | {subject.models} | {' | '.join(cells)} |")
-    about = f"{rounds} rounds, every simulator once in each, on {_host()}"
-    return "\n".join([f"Million accesses per second; {about}.", "", *lines])
+def results(subjects: list[Subject], rounds: int) -> dict[str, Any]:
+    """Return million accesses per second: median, and the slowest and fastest round."""
+    return {
+        "command": "make bench-peers",
+        "host": _host(),
+        "rounds": rounds,
+        "simulators": [
+            {
+                "name": subject.name,
+                "models": subject.models,
+                "rates": {trace: _spread(subject.rates[trace]) for trace in STANDARD_TRACES},
+            }
+            for subject in subjects
+        ],
+    }
 
 
-def _cell(rates: list[float]) -> str:
-    return f"{statistics.median(rates):.3g} ({min(rates):.3g} to {max(rates):.3g})"
+def _spread(rates: list[float]) -> list[float]:
+    return [statistics.median(rates), min(rates), max(rates)]
 
 
 def _host() -> str:
@@ -242,7 +262,7 @@ def main() -> None:
     """Measure round by round and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("file", nargs="?", type=Path, help="document to put the table into")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON, too")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="skipline-peers-") as directory:
         subjects = Bench(Path(directory)).subjects()
@@ -250,12 +270,10 @@ def main() -> None:
             for trace in STANDARD_TRACES:
                 for subject in subjects:
                     subject.measure(trace)
-    result = table(subjects, arguments.rounds)
-    print(result)
-    if arguments.file:
-        before, rest = arguments.file.read_text().split(BEGIN)
-        _, after = rest.split(END)
-        arguments.file.write_text(f"{before}{BEGIN}\n{result}\n{END}{after}")
+    measured = results(subjects, arguments.rounds)
+    print(performance.peers(measured))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(measured), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ load hits all of its members; what is printed is the median and the range of the
 first member.
 """
 
+import argparse
+import json
 import os
 import statistics
 import subprocess
@@ -14,10 +16,15 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import skipline
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "docs/tables"))
+
+import performance  # noqa: E402
+
 SCENARIO = ROOT / "experiments/ddio-bench/l2fwd.toml"
 ROUNDS = 7
 # Every member moves the same number of packets, and its buffers fit the ways of I/O: where they
@@ -28,44 +35,66 @@ INDEPENDENT = 32
 SMALL = ["rx_descriptors=256", *BATCHES]
 
 Keys = list[str]
+# A scenario and its keys.
+Machine = tuple[Path, Keys]
+EIGHTEEN_CORES = ["cores=18", "rx_descriptors=64"]
+FIFTY_SIX_CORES = ["platform=sapphire-rapids-56", "cores=56", "rx_descriptors=64"]
 
 
 def main() -> None:
-    """Print the tables."""
-    cores = [(1, 1024), (2, 512), (4, 256), (8, 128), (18, 64)]
-    table(
-        "simulated cores",
-        {str(n): [f"cores={n}", f"rx_descriptors={ring}"] for n, ring in cores},
-    )
-    table(
-        "LLC of 18 slices",
-        {
-            f"{sets * 18 * 11 * 64 / 2**20:.1f} MiB": [
-                "cores=4",
-                "rx_descriptors=64",
-                "packet_bytes=512",
-                f"hardware.llc.sets_per_slice={sets}",
-            ]
+    """Measure all families, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON, too")
+    arguments = parser.parse_args()
+    if len(os.sched_getaffinity(0)) == 1:
+        sys.exit("error: this process may use one processor only; the last row needs two")
+    with tempfile.TemporaryDirectory() as folder:
+        ratios = {name: spreads(members) for name, members in families(Path(folder)).items()}
+    results: dict[str, Any] = {
+        "command": "make bench-scaling",
+        "ratios": ratios,
+        "memory_mib": memory_mib(),
+        "independent": INDEPENDENT,
+        "two_cores": spread([sweep_seconds(2) / sweep_seconds(1) for _ in range(ROUNDS)]),
+    }
+    print(performance.scaling(results))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results), encoding="utf-8")
+
+
+def families(folder: Path) -> dict[str, dict[str, Machine]]:
+    """Return the machines that are compared with the first of their family."""
+    cores = {"1": 1024, "2": 512, "4": 256, "8": 128, "18": 64}
+    return {
+        "simulated cores": {
+            number: (SCENARIO, [f"cores={number}", f"rx_descriptors={ring}"])
+            for number, ring in cores.items()
+        },
+        "LLC of 18 slices": {
+            f"{sets * 18 * 11 * 64 / 2**20:.1f} MiB": (
+                SCENARIO,
+                [
+                    "cores=4",
+                    "rx_descriptors=64",
+                    "packet_bytes=512",
+                    f"hardware.llc.sets_per_slice={sets}",
+                ],
+            )
             for sets in (2048, 1024, 512, 256)
         },
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        nics = {str(n): several_nics(Path(folder), n) for n in (1, 2, 3, 4)}
-        table(
-            "NICs, a core each",
-            {name: ["rx_descriptors=64", "offered_gbps=50"] for name in nics},
-            nics,
-        )
-    table(
-        "beyond: cores and LLC",
-        {
-            "18 cores, 24.8 MiB": ["cores=18", "rx_descriptors=64"],
-            "40 cores, 60 MiB": ["platform=ice-lake-40", "cores=40", "rx_descriptors=64"],
-            "56 cores, 105 MiB": ["platform=sapphire-rapids-56", "cores=56", "rx_descriptors=64"],
+        "NICs, a core each": {
+            str(number): (several_nics(folder, number), ["rx_descriptors=64", "offered_gbps=50"])
+            for number in (1, 2, 3, 4)
         },
-    )
-    memory()
-    two_cores()
+        "cores and LLC": {
+            "18 cores and 24.8 MiB": (SCENARIO, EIGHTEEN_CORES),
+            "40 cores and 60 MiB": (
+                SCENARIO,
+                ["platform=ice-lake-40", "cores=40", "rx_descriptors=64"],
+            ),
+            "56 cores and 105 MiB": (SCENARIO, FIFTY_SIX_CORES),
+        },
+    }
 
 
 def several_nics(folder: Path, count: int) -> Path:
@@ -77,25 +106,22 @@ def several_nics(folder: Path, count: int) -> Path:
     return path
 
 
-def table(what: str, members: dict[str, Keys], scenarios: dict[str, Path] | None = None) -> None:
-    """Run the members in turn and print how their time per line operation compares."""
-    names = list(members)
-    times: dict[str, list[float]] = {name: [] for name in names}
+def spreads(members: dict[str, Machine]) -> dict[str, list[float]]:
+    """Run machines in turn; compare their time per line operation with that of the first."""
+    times: dict[str, list[float]] = {name: [] for name in members}
     for _ in range(ROUNDS):
-        for name in names:
-            scenario = scenarios[name] if scenarios else SCENARIO
-            times[name].append(nanoseconds(scenario, [*BATCHES, *members[name]]))
-    print(f"\n| {what} | ns per line operation | ratio to the first | range |")
-    print("| --- | --- | --- | --- |")
-    for name in names:
-        pairs = zip(times[name], times[names[0]], strict=True)
-        ratios = [own / first for own, first in pairs]
-        middle = statistics.median(ratios)
-        print(
-            f"| {name} | {statistics.median(times[name]):.0f} | {middle:.2f} "
-            f"| {min(ratios):.2f} to {max(ratios):.2f} |",
-            flush=True,
-        )
+        for name, (scenario, keys) in members.items():
+            times[name].append(nanoseconds(scenario, [*BATCHES, *keys]))
+    first = next(iter(times.values()))
+    return {
+        name: spread([own / other for own, other in zip(each, first, strict=True)])
+        for name, each in times.items()
+    }
+
+
+def spread(ratios: list[float]) -> list[float]:
+    """Return the median and the range."""
+    return [statistics.median(ratios), min(ratios), max(ratios)]
 
 
 def nanoseconds(scenario: Path, keys: Keys) -> float:
@@ -108,16 +134,15 @@ def run(scenario: Path, keys: Keys, seed: int = 1) -> skipline.Result:
     return skipline.run(str(scenario), dict(key.split("=", 1) for key in keys), seed=seed)
 
 
-def memory() -> None:
-    """Print what a machine adds to the memory of the interpreter, in a process of its own."""
-    print("\n| machine | MiB |\n| --- | --- |")
-    idle = peak_kib([])
-    for name, keys in {
+def memory_mib() -> dict[str, float]:
+    """Return what a machine adds to the memory of the interpreter, in a process of its own."""
+    machines = {
         "1 core": ["rx_descriptors=4096"],
-        "18 cores, 24.8 MiB": ["cores=18", "rx_descriptors=64"],
-        "56 cores, 105 MiB": ["platform=sapphire-rapids-56", "cores=56", "rx_descriptors=64"],
-    }.items():
-        print(f"| {name} | {(peak_kib(keys) - idle) / 1024:.0f} |", flush=True)
+        "18 cores and 24.8 MiB": EIGHTEEN_CORES,
+        "56 cores and 105 MiB": FIFTY_SIX_CORES,
+    }
+    idle = peak_kib([])
+    return {name: (peak_kib(keys) - idle) / 1024 for name, keys in machines.items()}
 
 
 def peak_kib(keys: Keys) -> int:
@@ -135,21 +160,6 @@ def one(keys: Keys) -> None:
     # Not getrusage: its maximum begins with that of the process which started this one.
     status = Path("/proc/self/status").read_text(encoding="ascii")
     print(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))
-
-
-def two_cores() -> None:
-    """Print how long independent scenarios take on two cores, of their time on one."""
-    if len(os.sched_getaffinity(0)) == 1:
-        print("\ntwo cores against one: this process may use one core only")
-        return
-    ratios = []
-    for _ in range(ROUNDS):
-        alone, both = (sweep_seconds(jobs) for jobs in (1, 2))
-        ratios.append(both / alone)
-    print(
-        f"\n{INDEPENDENT} independent scenarios on two cores take {statistics.median(ratios):.2f} "
-        f"of their time on one ({min(ratios):.2f} to {max(ratios):.2f})"
-    )
 
 
 def sweep_seconds(jobs: int) -> float:

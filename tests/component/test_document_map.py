@@ -20,6 +20,7 @@ MOST_WORDS_OF_README = 1200
 MOST_WORDS_OF_HOW_TO = 1500
 FEWEST_QUESTIONS = 40
 FEWEST_TERMS = 100
+MOST_LINES_OF_CHANGES = 10
 _QUESTION = re.compile(r"^\| (?P<question>[^|]+\?) \| (?P<page>[^|]+) \|$", re.M)
 _TERM = re.compile(r'^\| (?P<anchors>(?:<a id="[^"]+"></a>)*)(?P<term>[^|<]+) \|', re.M)
 
@@ -77,6 +78,17 @@ def test_a_how_to_page_can_be_read_in_one_sitting(path: Path) -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((REPOSITORY / "README.md").read_text().split()) <= MOST_WORDS_OF_README
+
+
+def test_changes_of_a_version_are_ten_lines_a_section() -> None:
+    version = (REPOSITORY / "CHANGELOG.md").read_text().split("\n## ")[1]
+    sections = {
+        section.splitlines()[0]: [line for line in section.splitlines()[1:] if line]
+        for section in version.split("\n### ")[1:]
+    }
+    assert len(sections) > 1
+    longest = {name: len(lines) for name, lines in sections.items()}
+    assert {name: n for name, n in longest.items() if n > MOST_LINES_OF_CHANGES} == {}
 
 
 def test_each_term_of_the_glossary_has_an_anchor_and_is_defined_once() -> None:

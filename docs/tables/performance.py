@@ -1,0 +1,114 @@
+"""The tables of speed, from the JSON that the benchmarks of benches/ write."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from kept_results import REPOSITORY, Kept, read
+from page_blocks import table
+
+_MINUTE_S = 60
+# Times of less than this are not told apart.
+_LEAST_S = 0.5
+
+
+def measure(name: str) -> Kept:
+    """Run a benchmark of benches/."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "results.json"
+        program = REPOSITORY / "benches" / f"{name}.py"
+        subprocess.run([sys.executable, program, "--json", file], check=True)
+        found: Kept = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+def peers(found: Kept) -> str:
+    """Return million accesses per second: median, and the slowest and fastest round."""
+    traces = list(found["simulators"][0]["rates"])
+    rows = [
+        [one["name"], one["models"], *(_spread(one["rates"][trace], "{:.3g}") for trace in traces)]
+        for one in found["simulators"]
+    ]
+    about = f"{found['rounds']} rounds, every simulator once in each, on {found['host']}"
+    return f"Million accesses per second; {about}.\n\n" + table(
+        ["simulator", "models", *traces], rows
+    )
+
+
+def instructions(found: Kept) -> str:
+    """Return instructions per line operation: a row for each part, a column for each scenario."""
+    scenarios = found["scenarios"]
+    parts = list(next(iter(scenarios.values()))["parts"])
+    rows = [
+        [part, *(f"{scenario['parts'][part]:.0f}" for scenario in scenarios.values())]
+        for part in parts
+    ]
+    sums = (sum(scenario["parts"].values()) for scenario in scenarios.values())
+    rows.append(["all", *(f"{count:.0f}" for count in sums)])
+    transfers = (f"{one['dram_transfers']:.2f}" for one in scenarios.values())
+    rows.append(["DRAM transfers per line operation", *transfers])
+    return table(["instructions per line operation", *scenarios], rows)
+
+
+def scaling(found: Kept) -> str:
+    """Return the time of each machine relative to the first of its kind, and two cores' gain."""
+    rows = [
+        [f"{machines}: {', '.join(ratios)}", ", ".join(_ratio(one) for one in ratios.values())]
+        for machines, ratios in found["ratios"].items()
+    ]
+    memory = ", ".join(f"{size:.0f}" for size in found["memory_mib"].values())
+    both = f"{found['independent']} independent scenarios on two cores, of their time on one"
+    rows.append([both, _spread(found["two_cores"], "{:.2f}")])
+    rows.append([f"memory: {', '.join(found['memory_mib'])}", f"{memory} MiB"])
+    return table(["machines", "relative time per line operation"], rows)
+
+
+def start(found: Kept) -> str:
+    """Return how long commands take that do nothing."""
+    rows = [[f"`{command}`", f"{ms:.0f}"] for command, ms in found["medians_ms"].items()]
+    return table(["command", "ms"], rows)
+
+
+def durations(found: Kept) -> str:
+    """Return the table, shortest first."""
+    seconds: dict[str, float] = found["seconds"]
+    rows = [
+        [f"`{command}`", _rounded(taken)]
+        for command, taken in sorted(seconds.items(), key=lambda item: item[1])
+    ]
+    return table(["command", "takes"], rows)
+
+
+def _ratio(spread: list[float]) -> str:
+    return "1" if set(spread) == {1} else _spread(spread, "{:.2f}")
+
+
+def _spread(spread: list[float], number: str) -> str:
+    median, least, most = (number.format(value) for value in spread)
+    return f"{median} ({least} to {most})"
+
+
+def _rounded(seconds: float) -> str:
+    if seconds < _LEAST_S:
+        return "less than half a second"
+    if seconds < 2 * _MINUTE_S:
+        return f"{_two_digits(seconds)} s"
+    return f"{_two_digits(seconds / _MINUTE_S)} min"
+
+
+def _two_digits(number: float) -> str:
+    return f"{float(f'{number:.2g}'):g}"
+
+
+def written(name: str) -> str:
+    """Return a table from its kept results."""
+    tables = {
+        "durations": durations,
+        "instructions": instructions,
+        "peers": peers,
+        "scaling": scaling,
+        "start": start,
+    }
+    return tables[name](read(name))

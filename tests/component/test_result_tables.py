@@ -1,0 +1,92 @@
+"""Are the tables of results those that their commands write, of what is asked now?
+
+Tables are written from results that are kept in docs/evidence/kept. A table that was edited by hand
+differs from them; results of another experiment, claim or command line do not have its rows.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import durations
+import kept_results
+import markdown_files
+import page_blocks
+import peers
+import scaling
+import write_tables
+from command_line import REPOSITORY
+from skipline.traces.replay import STANDARD_TRACES
+
+PAGE = f"Before\n\n{page_blocks.block('mine', '| a |')}\n\nAfter {page_blocks.block('b', 'c')}\n"
+
+
+@pytest.mark.parametrize("name", write_tables.TABLES)
+def test_a_page_has_the_table_that_the_kept_results_give(name: str) -> None:
+    table = write_tables.TABLES[name]
+    page = (REPOSITORY / table.page).read_text()
+    again = page_blocks.replace(page, name, table.text())
+    how = f"python docs/tables/write_tables.py {name}"
+    assert page_blocks.blocks(again)[name] == page_blocks.blocks(page)[name], how
+
+
+def test_every_block_of_a_page_is_a_listed_table_and_the_other_way_round() -> None:
+    found = {
+        name: str(path.relative_to(REPOSITORY))
+        for path in markdown_files.files(REPOSITORY)
+        for name in page_blocks.blocks(path.read_text())
+    }
+    assert found == {name: table.page for name, table in write_tables.TABLES.items()}
+
+
+def test_kept_results_are_those_of_the_listed_measurements() -> None:
+    files = {path.stem for path in kept_results.FOLDER.iterdir()}
+    assert files == set(write_tables.MEASUREMENTS)
+    assert files == {name for table in write_tables.TABLES.values() for name in table.results}
+
+
+def test_benchmarks_are_of_the_members_that_are_measured_now() -> None:
+    found = kept_results.read("peers")["simulators"]
+    assert [(one["name"], one["models"]) for one in found] == peers.SIMULATORS
+    assert all(list(one["rates"]) == list(STANDARD_TRACES) for one in found)
+    commands = [command.text for command in durations.COMMANDS]
+    assert list(kept_results.read("durations")["seconds"]) == commands
+
+
+def test_scaling_is_of_the_machines_that_are_measured_now(tmp_path: Any) -> None:
+    kept = kept_results.read("scaling")
+    families = scaling.families(tmp_path)
+    assert {name: list(one) for name, one in kept["ratios"].items()} == {
+        name: list(members) for name, members in families.items()
+    }
+    assert kept["independent"] == scaling.INDEPENDENT
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from _numbers(inner)
+    elif isinstance(value, float):
+        yield value
+
+
+@pytest.mark.parametrize("name", write_tables.MEASUREMENTS)
+def test_results_are_kept_with_the_command_and_in_few_digits(name: str) -> None:
+    kept = kept_results.read(name)
+    assert kept["command"]
+    assert all(kept_results.rounded(number) == number for number in _numbers(kept))
+
+
+def test_only_the_block_of_a_table_is_replaced() -> None:
+    assert page_blocks.blocks(PAGE) == {"mine": "\n| a |\n\n", "b": "\nc\n\n"}
+    again = page_blocks.replace(PAGE, "mine", "| 1 |")
+    assert again == PAGE.replace("| a |", "| 1 |")
+    with pytest.raises(ValueError, match="no block 'gone'"):
+        page_blocks.replace(PAGE, "gone", "")
+
+
+def test_a_table_in_markdown_has_a_line_below_its_header() -> None:
+    assert page_blocks.table(["a", "b"], [["1", ""]]) == "| a | b |\n| --- | --- |\n| 1 | |"
