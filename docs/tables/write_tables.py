@@ -5,6 +5,7 @@ results are made anew first, by the command that they name.
 """
 
 import argparse
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,9 +47,16 @@ TABLES: dict[str, Table] = {
 }
 
 
+def _dsa_commands() -> str:
+    command = ["cargo", "run", "--locked", "--quiet", "-p", "dsa-cli", "--example", "dsa_reference"]
+    done = subprocess.run(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout
+
+
 # Whole pages, by their file.
 PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/platform-keys.md": key_reference.platform_keys,
+    "docs/reference/skipline-dsa.md": _dsa_commands,
 }
 
 

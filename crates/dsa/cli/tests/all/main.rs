@@ -18,6 +18,7 @@ mod handlers;
 mod list_and_stats;
 mod misuse;
 mod recording;
+mod reference_page;
 mod refusals;
 mod run_end;
 mod runs;
