@@ -5,12 +5,9 @@ from functools import cache
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from skipline import _core
-from skipline.text import csv_text
+from skipline.text.table import Column, TextTable
 
 
 class Declared(BaseModel):
@@ -47,27 +44,20 @@ def rank(name: str) -> int:
     return ranks.get(name.rpartition(":")[2], len(ranks))
 
 
-def as_json() -> str:
-    """Write a list of all metrics."""
-    return json.dumps([entry.model_dump() for entry in declared().values()], indent=2)
-
-
-def as_csv() -> str:
-    """Write one row per metric."""
-    rows = (entry.model_dump().values() for entry in declared().values())
-    return csv_text.from_rows(Declared.model_fields, rows)
-
-
-def overview() -> RenderableType:
-    """Show all metrics, group by group."""
-    table = Table(box=None, pad_edge=False)
-    for name in ("metric", "unit", "by", "what it is"):
-        table.add_column(name)
+def table() -> TextTable:
+    """Return all metrics, group by group."""
+    for_people = {"unit": "unit", "by": "by", "about": "what it is"}
+    name, *others = Declared.model_fields
+    first = Column("metric", name, form=_indented)
+    shown = TextTable([first, *(Column(for_people.get(key), key) for key in others)])
     group = ""
     for entry in declared().values():
         if entry.group != group:
             group = entry.group
-            table.add_row()
-            table.add_row(Text(group, style="bold cyan"))
-        table.add_row(f"  {entry.name}", entry.unit, entry.by or "", entry.about)
-    return table
+            shown.add_heading(group)
+        shown.add(*entry.model_dump().values())
+    return shown
+
+
+def _indented(name: str) -> str:
+    return f"  {name}"

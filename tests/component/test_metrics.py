@@ -88,6 +88,6 @@ def test_a_page_says_labels_and_keeps_names_at_hand(text: str) -> None:
 
 
 def test_the_reference_has_one_row_per_metric() -> None:
-    rows = list(csv.DictReader(io.StringIO(metrics.as_csv())))
+    rows = list(csv.DictReader(io.StringIO(metrics.table().as_csv())))
     assert [row["name"] for row in rows] == list(metrics.declared())
-    assert [entry["name"] for entry in json.loads(metrics.as_json())] == list(metrics.declared())
+    assert [entry["name"] for entry in metrics.table().records()] == list(metrics.declared())

@@ -1,15 +1,14 @@
-"""Advice as tables for people, and as JSON."""
+"""Advice as tables, and as JSON."""
 
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from skipline.advise import commands
 from skipline.advise.advice import Advice
 from skipline.diff.change import Change
-from skipline.text import csv_text
+from skipline.text.table import Column, TextTable, texts
 
 
 def sentence(advice: Advice) -> str:
@@ -34,7 +33,7 @@ def overview(advice: Advice) -> list[RenderableType]:
     """Show settings with the gain from each, commands for them, costs, guidelines, bounds."""
     parts: list[RenderableType] = [Text(sentence(advice))]
     if advice.parts:
-        parts += ["", _parts(advice)]
+        parts += ["", parts_table(advice)]
         parts += ["", _commands(advice)]
         parts += ["", _tenants(advice)]
     if len(advice.trade_off) > 1:
@@ -47,64 +46,74 @@ def overview(advice: Advice) -> list[RenderableType]:
     return parts
 
 
-def _parts(advice: Advice) -> Table:
-    table = _table("setting", "now", "then", "gain from it", "± 95 %")
+def parts_table(advice: Advice) -> TextTable:
+    """Return a row per changed setting."""
+    columns = (
+        Column("setting", "key"),
+        Column("now", "now"),
+        Column("then", "then"),
+        *texts("gain from it", "± 95 %"),
+        *(Column(None, key) for key in Change._fields),
+    )
+    table = TextTable(columns)
     for part in advice.parts:
-        table.add_row(part.key, part.now, part.value, *_gain(part.gain))
+        table.add(part.key, part.now, part.value, *_gain(part.gain), *part.gain)
     return table
 
 
 def _gain(change: Change) -> tuple[str, str]:
     """Return what the goal gains by a part, in percent of the goal without it."""
     percent = change.percent or 0.0
-    half = 100 * (change.ci95 or 0.0) / abs(change.before) if change.before else 0.0
+    half = _half_width_percent(change)
     if abs(percent) <= half:
         return f"not significant ({-percent:+.2f} %)", f"{half:.2f} %"
     text = f"{-percent:+.2f} % better" if percent <= 0 else f"{percent:.2f} % worse"
     return text, f"{half:.2f} %"
 
 
-def _commands(advice: Advice) -> Table:
-    table = _table("setting", "how")
+def _half_width_percent(change: Change) -> float:
+    return 100 * (change.ci95 or 0.0) / abs(change.before) if change.before else 0.0
+
+
+def _commands(advice: Advice) -> TextTable:
+    table = TextTable(texts("setting", "how"))
     for key, lines in commands.for_changes(advice.candidate, advice.target.tenants):
         for at, line in enumerate(lines):
-            table.add_row(key if at == 0 else "", Text(line))
+            table.add(key if at == 0 else "", line)
     return table
 
 
-def _tenants(advice: Advice) -> Table:
-    table = _table("tenant", "number", "now", "then", "change", "± 95 %")
+def _tenants(advice: Advice) -> TextTable:
+    columns = (
+        *texts("tenant", "number"),
+        Column("now", form=",.5g"),
+        Column("then", form=",.5g"),
+        Column("change", form="{:+.2f} %".format),
+        Column("± 95 %", form="{:.2f} %".format),
+    )
+    table = TextTable(columns)
     for tenant, change in advice.tenants:
         name = change.name.rpartition(":")[2]
-        percent = "" if change.percent is None else f"{change.percent:+.2f} %"
-        half = 100 * (change.ci95 or 0.0) / abs(change.before) if change.before else 0.0
-        numbers = [f"{change.before:,.5g}", f"{change.now:,.5g}"]
-        table.add_row(tenant, name, *numbers, percent, f"{half:.2f} %")
+        numbers = (change.before, change.now, change.percent, _half_width_percent(change))
+        table.add(tenant, name, *numbers)
     return table
 
 
-def _trade_off(advice: Advice) -> Table:
-    table = _table("changes", "settings", "goal, in short runs")
+def _trade_off(advice: Advice) -> TextTable:
+    columns = (*texts("changes", "settings"), Column("goal, in short runs", form=",.5g"))
+    table = TextTable(columns)
     for one in advice.trade_off:
         settings = ", ".join(f"{key}={value}" for key, value in one.candidate) or "as now"
-        shown = f"{advice.target.shown(one.cost or 0.0):,.5g}"
-        table.add_row(str(len(one.candidate)), settings, shown)
+        table.add(len(one.candidate), settings, advice.target.shown(one.cost or 0.0))
     return table
 
 
-def _evidence(advice: Advice) -> Table:
-    table = _table("guideline", "source", "here", "alone, in short runs")
+def _evidence(advice: Advice) -> TextTable:
+    table = TextTable(texts("guideline", "source", "here", "alone, in short runs"))
     for one in advice.evidence:
         source = f"{one.guideline.source} ({one.guideline.claim})"
-        table.add_row(one.guideline.text, source, one.verdict, one.effect)
+        table.add(one.guideline.text, source, one.verdict, one.effect)
     return table
-
-
-def as_csv(advice: Advice) -> str:
-    """Write a row per changed setting."""
-    columns = ["key", "now", "then", *Change._fields]
-    rows = [(part.key, part.now, part.value, *part.gain) for part in advice.parts]
-    return csv_text.from_rows(columns, rows)
 
 
 def as_json(advice: Advice) -> dict[str, Any]:
@@ -144,10 +153,3 @@ def as_json(advice: Advice) -> dict[str, Any]:
         "settled": advice.settled,
         "seeds": advice.seeds,
     }
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in columns:
-        table.add_column(name)
-    return table

@@ -1,11 +1,11 @@
-"""A calibration as tables for people."""
+"""A calibration as tables."""
 
 from pathlib import Path
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 
 from skipline.calibrate.result import CalibrationResult, NumberError
+from skipline.text.table import Column, TextTable, texts
 
 # Numbers with the largest errors that are shown; the file has all.
 _WORST = 12
@@ -28,8 +28,14 @@ def overview(result: CalibrationResult, path: Path) -> RenderableType:
     return Group(*parts)
 
 
-def _answers(result: CalibrationResult) -> Table:
-    table = Table("hypothesis", "answer", "fit", "held out", "folds", "rejected by", box=None)
+def _answers(result: CalibrationResult) -> TextTable:
+    columns = (
+        *texts("hypothesis", "answer"),
+        Column("fit", form=".2f"),
+        Column("held out", form=".2f"),
+        *texts("folds", "rejected by"),
+    )
+    table = TextTable(columns, has_edges=True)
     for answer in result.answers:
         mark = "*" if answer.is_chosen else " "
         telling = answer.telling[0] if answer.telling else None
@@ -39,36 +45,43 @@ def _answers(result: CalibrationResult) -> Table:
             else f"{telling.number}: {telling.error_of_other:+.1f} "
             f"instead of {telling.error_of_chosen:+.1f}"
         )
-        table.add_row(
+        table.add(
             answer.hypothesis,
             f"{mark} {answer.choice}",
-            f"{answer.fit_error:.2f}",
-            f"{answer.held_out_error:.2f}",
+            answer.fit_error,
+            answer.held_out_error,
             f"{answer.chosen_in_folds}/{len(result.folds)}",
             reason,
         )
     return table
 
 
-def _parameters(result: CalibrationResult) -> Table:
-    table = Table("parameter", "value", box=None)
-    for key, value in result.parameters.items():
-        table.add_row(key, f"{value:g}")
-    return table
+def _parameters(result: CalibrationResult) -> TextTable:
+    columns = (Column("parameter"), Column("value", form="g"))
+    return TextTable(columns, result.parameters.items(), has_edges=True)
 
 
-def _folds(result: CalibrationResult) -> Table:
-    table = Table("left out", "chosen by the others", "error on others", "left out", box=None)
+def _folds(result: CalibrationResult) -> TextTable:
+    columns = (
+        *texts("left out", "chosen by the others"),
+        Column("error on others", form=".2f"),
+        Column("left out", form=".2f"),
+    )
+    table = TextTable(columns, has_edges=True)
     for number, fold in enumerate(result.folds, 1):
         part = f"part {number} of {len(result.folds)}"
-        others, left_out = f"{fold.error_on_others:.2f}", f"{fold.error_left_out:.2f}"
-        table.add_row(part, fold.chosen, others, left_out)
+        table.add(part, fold.chosen, fold.error_on_others, fold.error_left_out)
     return table
 
 
-def _worst(numbers: list[NumberError]) -> Table:
-    table = Table("largest errors", "basis", "measured", "error", "", box=None)
+def _worst(numbers: list[NumberError]) -> TextTable:
+    columns = (
+        *texts("largest errors", "basis"),
+        Column("measured", form=".1f"),
+        Column("error", form="+.1f"),
+        Column(""),
+    )
+    table = TextTable(columns, has_edges=True)
     for number in sorted(numbers, key=lambda entry: -abs(entry.error))[:_WORST]:
-        row = (number.number, number.basis, f"{number.measured:.1f}", f"{number.error:+.1f}")
-        table.add_row(*row, number.unit)
+        table.add(number.number, number.basis, number.measured, number.error, number.unit)
     return table

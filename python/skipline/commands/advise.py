@@ -107,7 +107,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one argument for each option
         case Format.JSON:
             terminal.emit(json.dumps(view.as_json(advice), indent=1))
         case Format.CSV:
-            terminal.emit(view.as_csv(advice))
+            terminal.emit(view.parts_table(advice).as_csv())
         case Format.TABLE:
             terminal.show(*view.overview(advice))
 

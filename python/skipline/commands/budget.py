@@ -31,12 +31,13 @@ def budget(platform: str, output: Format) -> None:
     from skipline.platforms import budget as work
 
     items = work.items(platform)
-    from skipline.platforms import budget_view
+    from skipline.platforms.budget_view import budget_table
 
+    table = budget_table(items, platform)
     match output:
         case Format.TABLE:
-            terminal.show(budget_view.table(items, platform))
+            terminal.show(table)
         case Format.JSON:
             terminal.emit(json.dumps({item.name: item.value_ns for item in items}, indent=2))
         case Format.CSV:
-            terminal.emit(budget_view.as_csv(items))
+            terminal.emit(table.as_csv())

@@ -36,4 +36,4 @@ def demo(messages: int, seed: int | None, output: Format) -> None:
         case Format.JSON:
             terminal.emit(work.as_json(measured))
         case Format.CSV:
-            terminal.emit(work.as_csv(measured))
+            terminal.emit(work.numbers_table(measured).as_csv())

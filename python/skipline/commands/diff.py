@@ -117,7 +117,7 @@ def _print(compared: "Comparison", output: Format, *, everything: bool) -> None:
         case Format.CSV:
             from skipline.diff import view
 
-            terminal.emit(view.as_csv(compared))
+            terminal.emit(view.numbers_table(compared).as_csv())
         case Format.TABLE:
             from skipline.diff import view
 

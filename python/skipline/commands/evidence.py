@@ -1,7 +1,5 @@
 """`skipline evidence`: every claim of the sources, and what the model says about it."""
 
-import csv
-import io
 import json
 import os
 from pathlib import Path
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from skipline.experiment.preparation import Prepared
 
 PAGE = "evidence.html"
-_COLUMNS = ["id", "source", "expected", "got", "verdict", "basis", "experiment"]
 
 
 @click.command(
@@ -93,11 +90,9 @@ def evidence(
         case Format.JSON:
             terminal.emit(json.dumps(found.as_json(), indent=1))
         case Format.CSV:
-            text = io.StringIO()
-            writer = csv.DictWriter(text, _COLUMNS, extrasaction="ignore", lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(found.as_json()["claims"])
-            terminal.emit(text.getvalue())
+            from skipline.evidence import view
+
+            terminal.emit(view.claims_table(found).as_csv())
         case Format.TABLE:
             from skipline.evidence import view
 

@@ -1,5 +1,6 @@
 """`skipline examples list | show | copy`."""
 
+import json
 from pathlib import Path
 
 import click
@@ -41,9 +42,9 @@ def _list(output: Format) -> None:
     entries = known.entries()
     match output:
         case Format.JSON:
-            terminal.emit(known.as_json(entries))
+            terminal.emit(json.dumps({"examples": known.table(entries).records()}, indent=1))
         case Format.CSV:
-            terminal.emit(known.as_csv(entries))
+            terminal.emit(known.table(entries).as_csv())
         case Format.TABLE:
             terminal.show(known.listing(entries))
 

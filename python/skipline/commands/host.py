@@ -135,7 +135,7 @@ def compare(
         case Format.JSON:
             terminal.emit(json.dumps(compared.as_json(), indent=1))
         case Format.CSV:
-            terminal.emit(view.as_csv(compared))
+            terminal.emit(view.sizes_table(compared).as_csv())
         case Format.TABLE:
             terminal.show(view.overview(compared))
     terminal.note(f"wrote {out}")

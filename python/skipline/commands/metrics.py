@@ -1,5 +1,7 @@
 """`skipline metrics`."""
 
+import json
+
 import click
 
 from skipline.commands import options
@@ -17,10 +19,11 @@ def metrics(output: Format) -> None:
     """List every metric of results: unit, what its numbers are by, meaning."""
     from skipline import metrics as work
 
+    table = work.table()
     match output:
         case Format.TABLE:
-            terminal.show(work.overview())
+            terminal.show(table)
         case Format.JSON:
-            terminal.emit(work.as_json())
+            terminal.emit(json.dumps(table.records(), indent=2))
         case Format.CSV:
-            terminal.emit(work.as_csv())
+            terminal.emit(table.as_csv())

@@ -65,9 +65,9 @@ def show(name: str, output: Format) -> None:
     from skipline.platforms import platforms_view
 
     if output is Format.CSV:
-        terminal.emit(platforms_view.as_csv(known))
+        terminal.emit(platforms_view.facts_table(name, known).as_csv())
     else:
-        terminal.show(platforms_view.details(name, known))
+        terminal.show(platforms_view.facts_table(name, known))
 
 
 @platforms.command(

@@ -60,6 +60,6 @@ def show(name: str, output: Format) -> None:
 
     testbed = read(name)
     if output is Format.CSV:
-        terminal.emit(testbeds_view.as_csv(testbed))
+        terminal.emit(testbeds_view.settings_table(testbed).as_csv())
     else:
         terminal.show(testbeds_view.details(testbed))

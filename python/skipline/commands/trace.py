@@ -91,7 +91,7 @@ def trace(  # noqa: PLR0913, PLR0917 - one argument for each option
 
     result = replay.TraceResult.model_validate_json(text)
     if output is Format.CSV:
-        terminal.emit(replay_view.as_csv(result))
+        terminal.emit(replay.levels_table(result).as_csv())
     else:
         terminal.show(*replay_view.overview(result, miss_kinds=explain))
 

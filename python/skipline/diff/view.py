@@ -1,15 +1,15 @@
-"""A comparison as tables for people."""
+"""A comparison as tables."""
 
 from collections.abc import Iterable
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from skipline import metrics
 from skipline.diff.change import Change
 from skipline.diff.comparison import Broken, Comparison, Found
-from skipline.text import csv_text, quantity
+from skipline.text import quantity
+from skipline.text.table import Column, Styled, TextTable, texts
 
 # Of many points the largest changes are shown, most certain ones of many numbers.
 _MOST_ROWS = 40
@@ -33,36 +33,32 @@ def overview(compared: Comparison, *, everything: bool) -> list[RenderableType]:
     return parts
 
 
-def as_csv(compared: Comparison) -> str:
-    """Write a row per number and point."""
+def numbers_table(compared: Comparison) -> TextTable:
+    """Return a row per number and point, for programs."""
     axes = list(dict.fromkeys(key for one in compared.found for key in one.axes))
-    columns = [*axes, *Change._fields, "percent", "unit", "significant"]
-    rows = []
+    keys = (*axes, *Change._fields, "percent", "unit", "significant")
+    table = TextTable(Column(None, key) for key in keys)
     for one in compared.found:
-        told = (one.change.percent, one.unit, one.significant)
-        rows.append([*(one.axes.get(key) for key in axes), *one.change, *told])
-    return csv_text.from_rows(columns, rows)
+        values = (*one.change, one.change.percent, one.unit, one.significant)
+        table.add(*(one.axes.get(key) for key in axes), *values)
+    return table
 
 
-def _sides(compared: Comparison) -> Table:
-    table = _table("", "A", "B")
-    table.add_row("", compared.before.name, compared.now.name)
+def _sides(compared: Comparison) -> TextTable:
+    table = TextTable(texts("", "A", "B"))
+    table.add("", compared.before.name, compared.now.name)
     for key in dict.fromkeys([*compared.before.origin, *compared.now.origin]):
         left, right = (side.origin.get(key, "–") for side in (compared.before, compared.now))
         if key != "simulator" or left != right:
-            table.add_row(key, left, right)
+            table.add(key, left, right)
     return table
 
 
-def _settings(compared: Comparison) -> Table:
-    table = _table("setting", "A", "B")
+def _settings(compared: Comparison) -> TextTable:
+    table = TextTable((Column("setting"), Column("A", absent="–"), Column("B", absent="–")))
     for one in compared.settings:
-        table.add_row(one.key, _value(one.before), _value(one.now))
+        table.add(one.key, one.before, one.now)
     return table
-
-
-def _value(value: object) -> str:
-    return "–" if value is None else str(value)
 
 
 def _sentence(compared: Comparison) -> str:
@@ -103,20 +99,26 @@ def _chosen(compared: Comparison) -> list[Found]:
     return [one for one in compared.found if headline(one)]
 
 
-def _changes(found: Iterable[Found]) -> Table:
+def _changes(found: Iterable[Found]) -> TextTable:
     rows = list(found)
     with_points = any(one.axes for one in rows)
-    head = ["point"] if with_points else []
-    table = _table(*head, "number", "A", "B", "unit", "change", "± 95 %", "")
+    columns = (
+        *texts(*(["point"] if with_points else []), "number"),
+        Column("A", form=",.5g"),
+        Column("B", form=",.5g"),
+        Column("unit"),
+        Column("change", form="{:+.2f} %".format),
+        *texts("± 95 %", ""),
+    )
+    table = TextTable(columns)
     for one in rows:
         change = one.change
         factor, unit = quantity.scale(change.now, one.unit)
-        percent = "" if change.percent is None else f"{change.percent:+.2f} %"
-        style = "bold" if one.significant else "dim"
-        cells = [one.point] if with_points else []
-        cells += [change.name, f"{change.before / factor:,.5g}", f"{change.now / factor:,.5g}"]
+        values = (change.before / factor, change.now / factor, unit, change.percent)
         verdict = "significant" if one.significant else _without_probability(one)
-        table.add_row(*cells, unit, percent, _half_width(change), Text(verdict, style=style))
+        styled = Styled(verdict, "bold" if one.significant else "dim")
+        point = [one.point] if with_points else []
+        table.add(*point, change.name, *values, _half_width(change), styled)
     return table
 
 
@@ -130,17 +132,10 @@ def _without_probability(found: Found) -> str:
     return "cannot be told" if found.change.chance is None else ""
 
 
-def _bounds(broken: list[Broken]) -> Table:
-    table = _table("bound that is broken", "where", "change")
+def _bounds(broken: list[Broken]) -> TextTable:
+    columns = (*texts("bound that is broken", "where"), Column("change", form="{:+.2f} %".format))
+    table = TextTable(columns)
     for one in broken[:_MOST_ROWS]:
         percent = one.found.change.percent
-        told = "" if percent is None else f"{percent:+.2f} %"
-        table.add_row(Text(one.bound.text, style="red"), one.found.point, told)
-    return table
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in columns:
-        table.add_column(name)
+        table.add(Styled(one.bound.text, "red"), one.found.point, percent)
     return table

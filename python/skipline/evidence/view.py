@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from skipline.evidence.evidence import Evidence
@@ -11,6 +10,9 @@ from skipline.evidence.failing_claims import FILE
 from skipline.evidence.verdicts import BASES, VERDICTS, Judgement
 from skipline.experiment.claim import got_text
 from skipline.experiment.view import basis_text, verdict_text
+from skipline.text.table import Column, Styled, TextTable, numbers, texts
+
+_CLAIM_KEYS = ("id", "source", "expected", "got", "verdict", "basis", "experiment")
 
 
 def overview(evidence: Evidence, page: Path, *, verbose: bool) -> RenderableType:
@@ -37,68 +39,72 @@ def overview(evidence: Evidence, page: Path, *, verbose: bool) -> RenderableType
     return Group(*parts)
 
 
-def _claims(judgements: list[Judgement]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("Claim", no_wrap=True, style="cyan")
-    table.add_column("expected")
-    table.add_column("got")
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("basis", no_wrap=True)
-    table.add_column("experiment")
+def _claims(judgements: list[Judgement]) -> TextTable:
+    headings = ("expected", "got", "verdict", "basis", "experiment")
+    table = TextTable((Column("Claim", style="cyan"), *texts(*headings)))
     for judgement in judgements:
-        table.add_row(
+        table.add(
             judgement.row.id,
             judgement.row.expectation,
             judgement.short,
-            verdict_text(judgement.verdict),
-            basis_text(judgement.basis or ""),
+            _styled(verdict_text(judgement.verdict)),
+            _styled(basis_text(judgement.basis or "")),
             ", ".join(judgement.experiments),
         )
     return table
 
 
-def _failing(judgements: list[Judgement]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("Checks that do not hold", no_wrap=True, style="cyan")
-    for name in ("", "expected", "got", "verdict", "experiment"):
-        table.add_column(name)
+def _styled(text: Text) -> Styled:
+    return Styled(text.plain, str(text.style))
+
+
+def _failing(judgements: list[Judgement]) -> TextTable:
+    headings = ("", "expected", "got", "verdict", "experiment")
+    table = TextTable((Column("Checks that do not hold", style="cyan"), *texts(*headings)))
     for judgement in judgements:
         for check in judgement.checks:
             if check.word != "holds":
-                verdict = verdict_text(check.word)
+                verdict = _styled(verdict_text(check.word))
                 cells = (check.text, check.expected, got_text(check), verdict, check.experiment)
-                table.add_row(judgement.row.id, *cells)
+                table.add(judgement.row.id, *cells)
         for test in judgement.failed_tests:
-            table.add_row(judgement.row.id, test, "passes", "failed", verdict_text("fails"), "")
+            verdict = _styled(verdict_text("fails"))
+            table.add(judgement.row.id, test, "passes", "failed", verdict, "")
     return table
 
 
-def _counts(evidence: Evidence) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("Source")
+def _counts(evidence: Evidence) -> TextTable:
     # The verdict "not run here" has a column only where a test is missing.
     elsewhere = evidence.counts["all"]["not run here"] > 0
     verdicts = (verdict for verdict in VERDICTS if verdict != "not run here" or elsewhere)
     names = ("claims", *verdicts, *BASES)
-    for name in names:
-        table.add_column(name, justify="right")
-    # Of what is simulated: a test that shows a mechanism is no measurement that was met.
-    table.add_column("share", justify="right")
+    # The share is of what is simulated: a test that shows a mechanism is no measurement that was
+    # met.
+    table = TextTable((Column("Source"), *numbers(*names, "share")))
     for source, counted in sorted(evidence.counts.items(), key=lambda item: item[0] == "all"):
         simulated = counted["simulated"]
         share = f"{100 * counted['simulated hold'] / simulated:.0f} %" if simulated else "–"
         style = "bold" if source == "all" else ""
-        table.add_row(source, *(str(counted[name]) for name in names), share, style=style)
+        table.add(source, *(counted[name] for name in names), share, style=style)
     return table
 
 
-def _times(evidence: Evidence) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("Experiment")
-    for name in ("points", "reused", "simulated now, s", "all points, s"):
-        table.add_column(name, justify="right")
+def _times(evidence: Evidence) -> TextTable:
+    columns = (
+        Column("Experiment"),
+        *numbers("points", "reused"),
+        *numbers("simulated now, s", "all points, s", form=".1f"),
+    )
+    table = TextTable(columns)
     for run in sorted(evidence.experiments, key=lambda run: -run.outcome.summary.wall_s):
         summary = run.outcome.summary
-        times = (f"{run.wall_s:.1f}", f"{summary.wall_s:.1f}")
-        table.add_row(run.identifier, str(summary.points), str(run.reused), *times)
+        table.add(run.identifier, summary.points, run.reused, run.wall_s, summary.wall_s)
+    return table
+
+
+def claims_table(evidence: Evidence) -> TextTable:
+    """Return a row per claim, for programs."""
+    table = TextTable(Column(None, key) for key in _CLAIM_KEYS)
+    for claim in evidence.as_json()["claims"]:
+        table.add(*(claim[key] for key in _CLAIM_KEYS))
     return table

@@ -1,10 +1,9 @@
 """A host beside its model, as text."""
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 
 from skipline.host.comparison import EDGE_OCTAVES, TOLERANCE, Comparison, Size
-from skipline.text import csv_text
+from skipline.text.table import Column, TextTable, numbers
 
 _UNITS = ((1 << 20, "MiB"), (1 << 10, "KiB"))
 _SMALL_PAGE_BYTES = 4096
@@ -76,23 +75,7 @@ def _by_level(comparison: Comparison) -> str:
 
 def overview(comparison: Comparison) -> RenderableType:
     """Show sizes, streams and the line between cores."""
-    title = f"{comparison.measurement.processor.name}: measured, and simulated on "
-    table = Table(title=title + comparison.platform, box=None, title_justify="left")
-    table.add_column("working set", justify="right")
-    for name in ("measured, ns", "min", "median", "simulated, ns", "error"):
-        table.add_column(name, justify="right")
-    table.add_column("use")
-    for size in comparison.sizes:
-        style = "red" if size.is_judged and abs(size.error) > TOLERANCE else None
-        measured = (size.measured_ns, size.measured_min_ns, size.measured_median_ns)
-        table.add_row(
-            size_text(size.working_set_bytes),
-            *(f"{value:.2f}" for value in (*measured, size.simulated_ns)),
-            f"{100 * size.error:+.1f} %",
-            use_text(size),
-            style=style,
-        )
-    parts: list[RenderableType] = [table, "", _streams(comparison)]
+    parts: list[RenderableType] = [sizes_table(comparison), "", _streams(comparison)]
     if comparison.core_to_core_ns is not None:
         measured_ns, simulated_ns = comparison.core_to_core_ns
         parts += [
@@ -102,40 +85,43 @@ def overview(comparison: Comparison) -> RenderableType:
     return Group(*parts, "", verdict(comparison), *notes(comparison))
 
 
-def _streams(comparison: Comparison) -> Table:
-    table = Table(title="GB/s, measured / simulated", box=None, title_justify="left")
-    for name in ("array", "read", "write", "copy"):
-        table.add_column(name, justify="right")
-    for stream in comparison.streams:
-        pairs = (stream.read, stream.write, stream.copy)
-        table.add_row(
-            size_text(stream.array_bytes),
-            *(f"{measured:.1f} / {simulated:.1f}" for measured, simulated in pairs),
-        )
+def sizes_table(comparison: Comparison) -> TextTable:
+    """Return a row for each working set."""
+    columns = (
+        Column("working set", "working_set_bytes", form=size_text, right=True),
+        Column(None, "use"),
+        Column("measured", "measured_ns", unit="ns", form=".2f", right=True),
+        Column("min", "measured_min_ns", form=".2f", right=True),
+        Column("median", "measured_median_ns", form=".2f", right=True),
+        Column("simulated", "simulated_ns", unit="ns", form=".2f", right=True, decimals=3),
+        Column("error", "error", form=_percent, right=True, decimals=4),
+        Column("use"),
+    )
+    title = f"{comparison.measurement.processor.name}: measured, and simulated on "
+    table = TextTable(columns, title=title + comparison.platform, has_edges=True)
+    for size in comparison.sizes:
+        is_off = size.is_judged and abs(size.error) > TOLERANCE
+        measured = (size.measured_ns, size.measured_min_ns, size.measured_median_ns)
+        values = (size.working_set_bytes, use_text(size), *measured, size.simulated_ns, size.error)
+        table.add(*values, use_text(size), style="red" if is_off else "")
     return table
 
 
-def as_csv(comparison: Comparison) -> str:
-    """Write one row per working set."""
+def _percent(share: float) -> str:
+    return f"{100 * share:+.1f} %"
+
+
+def _streams(comparison: Comparison) -> TextTable:
     columns = (
-        "working_set_bytes",
-        "use",
-        "measured_ns",
-        "measured_min_ns",
-        "measured_median_ns",
-        "simulated_ns",
-        "error",
+        Column("array", form=size_text, right=True),
+        *numbers("read", "write", "copy", form=_pair),
     )
-    rows = (
-        (
-            size.working_set_bytes,
-            use_text(size),
-            size.measured_ns,
-            size.measured_min_ns,
-            size.measured_median_ns,
-            round(size.simulated_ns, 3),
-            round(size.error, 4),
-        )
-        for size in comparison.sizes
-    )
-    return csv_text.from_rows(columns, rows)
+    table = TextTable(columns, title="GB/s, measured / simulated", has_edges=True)
+    for stream in comparison.streams:
+        table.add(stream.array_bytes, stream.read, stream.write, stream.copy)
+    return table
+
+
+def _pair(rates: tuple[float, float]) -> str:
+    measured, simulated = rates
+    return f"{measured:.1f} / {simulated:.1f}"

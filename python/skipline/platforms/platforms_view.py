@@ -1,50 +1,47 @@
-"""The facts of platforms as tables for people, and as CSV."""
+"""The facts of platforms as tables."""
 
 import json
 from collections.abc import Iterable
 
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from skipline import _core
 from skipline.platforms.platform_facts import Fact, facts
-from skipline.text import csv_text
+from skipline.text.table import Column, Styled, TextTable, numbers
 
 CONFIDENCE_STYLE = {"seen": "green", "derived": "cyan", "memory": "yellow", "fitted": "magenta"}
+_CONFIDENCES = tuple(CONFIDENCE_STYLE)
 
 
 def overview() -> RenderableType:
     """List the known platforms: how many facts each has and states itself, how sure they are."""
-    table = Table("platform", "facts", "own", "seen", "derived", "memory", "fitted", box=None)
-    for column in table.columns[1:]:
-        column.justify = "right"
+    columns = (Column("platform"), *numbers("facts", "own", *_CONFIDENCES))
+    table = TextTable(columns, has_edges=True)
     for name in _core.platform_names():
         known = facts(name)
-        counts = [
-            str(sum(fact.confidence == level for fact in known))
-            for level in ("seen", "derived", "memory", "fitted")
-        ]
+        counts = [sum(fact.confidence == level for fact in known) for level in _CONFIDENCES]
         own = sum(fact.origin is None for fact in known)
-        table.add_row(name, str(len(known)), str(own), *counts)
+        table.add(name, len(known), own, *counts)
     return Group(table, "", "skipline platforms show NAME: every fact with its source")
 
 
-def details(name_or_path: str, known: Iterable[Fact]) -> RenderableType:
-    """Show a platform's facts as a table, with the file of those that it inherits."""
-    columns = ("key", "value", "confidence", "from", "source")
-    table = Table(*columns, title=name_or_path, box=None)
-    table.columns[1].justify = "right"
+def facts_table(name_or_path: str, known: Iterable[Fact]) -> TextTable:
+    """Return a platform's facts, with the file of those that it inherits."""
+    columns = (
+        Column("key", "key"),
+        Column("value", "value", form=plain, right=True),
+        Column("confidence", "confidence"),
+        Column("from"),
+        Column("source"),
+        *(Column(None, key) for key in ("source", "fitted_on", "origin")),
+    )
+    table = TextTable(columns, title=name_or_path, is_title_centred=True, has_edges=True)
     for fact in known:
         source = fact.source + (f" (fitted on {fact.fitted_on})" if fact.fitted_on else "")
-        confidence = Text(fact.confidence, style=CONFIDENCE_STYLE.get(fact.confidence, ""))
-        table.add_row(fact.key, plain(fact.value), confidence, _shown(fact.origin), source)
+        confidence = Styled(fact.confidence, CONFIDENCE_STYLE.get(fact.confidence, ""))
+        for_people = (fact.key, fact.value, confidence, _shown(fact.origin), source)
+        table.add(*for_people, fact.source, fact.fitted_on, fact.origin)
     return table
-
-
-def as_csv(known: Iterable[Fact]) -> str:
-    """Write one row per fact."""
-    return csv_text.from_rows(Fact._fields, known)
 
 
 def _shown(origin: str | None) -> str:

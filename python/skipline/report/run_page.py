@@ -52,9 +52,10 @@ def _replays(document: Document, result: Result) -> None:
     view = descriptor_replay_view
     for replay in result.replays:
         document.heading(view.title(result, replay), view.ABOUT)
-        numbers = list(range(1, len(view.HEADER)))
-        rows = [list[object](row) for row in view.rows(replay)]
-        document.add(document.table(list(view.HEADER), rows, "Engines beside cores.", numbers))
+        table = view.table(replay)
+        caption = "Engines beside cores."
+        header, numeric = table.headings(), table.numeric()
+        document.add(document.table(header, table.texts(), caption, numeric))
         for note in replay.notes:
             document.add(f"<p>{escape(note)}.</p>")
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from skipline.platforms import budget, budget_view
+from skipline.platforms import budget
+from skipline.platforms.budget_view import budget_table
 from skipline.runs import simulation
 from skipline.runs.result import Result
-from skipline.text import csv_text, terminal
+from skipline.text import terminal
+from skipline.text.table import Column, TextTable, numbers
 
 SCENARIO = "experiments/blog/echo.toml"
 PERCENTILES = ("p25", "p50", "p75", "p90", "p99", "p99.9", "p99.99", "p99.999")
@@ -103,7 +104,7 @@ def views(demo: Demo) -> list[RenderableType]:
         "",
         _counters(demo),
         "",
-        budget_view.table(demo.budget, demo.platform),
+        budget_table(demo.budget, demo.platform),
     ]
 
 
@@ -120,27 +121,22 @@ def _summary(name: str, side: Side) -> str:
     )
 
 
-def _latencies(demo: Demo) -> Table:
-    table = Table("one-way latency, us", "DDIO off", "DDIO on", "off - on, ns", box=None)
+def _latencies(demo: Demo) -> TextTable:
+    us, ns = numbers("DDIO off", "DDIO on", form=".3f"), numbers("off - on, ns", form=".0f")
+    table = TextTable((Column("one-way latency, us"), *us, *ns), has_edges=True)
     for name in ("max", *reversed(PERCENTILES), "min", "mean"):
         off, on = demo.off.latency_us[name], demo.on.latency_us[name]
-        table.add_row(name, f"{off:.3f}", f"{on:.3f}", f"{(off - on) * 1e3:.0f}")
-    return _right(table)
+        table.add(name, off, on, (off - on) * 1e3)
+    return table
 
 
-def _counters(demo: Demo) -> Table:
-    table = Table(f"polling core in {_COUNTED_S} s", "DDIO off", "DDIO on", "off / on", box=None)
+def _counters(demo: Demo) -> TextTable:
+    columns = (Column(f"polling core in {_COUNTED_S} s"), *numbers("DDIO off", "DDIO on"))
+    table = TextTable((*columns, *numbers("off / on", form=".2f")), has_edges=True)
     for name, off in demo.off.counters.items():
         on = demo.on.counters[name]
         digits = 2 if name.startswith(("instructions per", "L3 miss ratio")) else 0
-        ratio = f"{off / on:.2f}" if on else ""
-        table.add_row(name, f"{off:,.{digits}f}", f"{on:,.{digits}f}", ratio)
-    return _right(table)
-
-
-def _right(table: Table) -> Table:
-    for column in table.columns[1:]:
-        column.justify = "right"
+        table.add(name, f"{off:,.{digits}f}", f"{on:,.{digits}f}", off / on if on else None)
     return table
 
 
@@ -171,13 +167,12 @@ def as_json(demo: Demo) -> str:
     )
 
 
-def as_csv(demo: Demo) -> str:
-    """Write one row per number."""
-    latencies = (
-        (f"one-way latency {name}", "us", off, demo.on.latency_us[name])
-        for name, off in demo.off.latency_us.items()
-    )
-    counters = (
-        (name, "per 10 s", off, demo.on.counters[name]) for name, off in demo.off.counters.items()
-    )
-    return csv_text.from_rows(("number", "unit", "ddio_off", "ddio_on"), (*latencies, *counters))
+def numbers_table(demo: Demo) -> TextTable:
+    """Return a row per number, for programs."""
+    keys = ("number", "unit", "ddio_off", "ddio_on")
+    table = TextTable(Column(None, key) for key in keys)
+    for name, off in demo.off.latency_us.items():
+        table.add(f"one-way latency {name}", "us", off, demo.on.latency_us[name])
+    for name, off in demo.off.counters.items():
+        table.add(name, "per 10 s", off, demo.on.counters[name])
+    return table

@@ -3,25 +3,25 @@
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from skipline.runs.result import Replay, ReplayedPhase, Result
 from skipline.text import quantity
+from skipline.text.table import Column, TextTable
 
 # Operations of a phase that its row names.
 _MOST_NAMED = 2
 _ABSENT = "-"
 
-HEADER = (
-    "phase",
-    "begins, ms",
-    "descriptors",
-    "MB",
-    "engines, us",
-    "core, us",
-    "core / engines",
-    "freed, kcycles",
+_COLUMNS = (
+    Column("phase"),
+    Column("begins", unit="ms", form=",.3f", right=True),
+    Column("descriptors", form=quantity.count, right=True),
+    Column("MB", form=",.3f", right=True),
+    Column("engines", unit="us", form=",.1f", right=True, absent=_ABSENT),
+    Column("core", unit="us", form=",.1f", right=True, absent=_ABSENT),
+    Column("core / engines", form=".2f", right=True, absent=_ABSENT),
+    Column("freed", unit="kcycles", form=",.1f", right=True, absent=_ABSENT),
 )
 ABOUT = (
     "Engines: time in which they have offloads of the log under way, until a core has read the "
@@ -32,12 +32,14 @@ ABOUT = (
 )
 
 
-def rows(replay: Replay) -> Iterator[tuple[str, ...]]:
-    """Yield the texts of each phase, and of all of them where there are several."""
+def table(replay: Replay) -> TextTable:
+    """Return a row for each phase, and one for all of them where there are several."""
+    shown = TextTable(_COLUMNS)
     for number, phase in enumerate(replay.phases, start=1):
-        yield (f"{number}: {_what(phase)}", f"{phase.from_ns / 1e6:,.3f}", *_numbers(phase))
+        shown.add(f"{number}: {_what(phase)}", phase.from_ns / 1e6, *_numbers(phase))
     if len(replay.phases) > 1:
-        yield ("all", "", *_numbers(replay.total))
+        shown.add("all", None, *_numbers(replay.total))
+    return shown
 
 
 def title(result: Result, replay: Replay) -> str:
@@ -52,14 +54,9 @@ def tables(result: Result) -> list[RenderableType]:
 
 
 def _table(result: Result, replay: Replay) -> RenderableType:
-    table = Table(box=None, pad_edge=False)
-    for name in HEADER:
-        table.add_column(name, justify="left" if name == HEADER[0] else "right")
-    for row in rows(replay):
-        table.add_row(*row)
     notes = (f"{note}." for note in replay.notes)
     heading = Text(title(result, replay), style="bold cyan")
-    return Group(heading, table, ABOUT, *notes)
+    return Group(heading, table(replay), ABOUT, *notes)
 
 
 def _what(phase: ReplayedPhase) -> str:
@@ -70,11 +67,10 @@ def _what(phase: ReplayedPhase) -> str:
     return f"{named}, {others} more" if others > 0 else named
 
 
-def _numbers(phase: ReplayedPhase) -> Iterator[str]:
-    yield quantity.count(phase.descriptors)
-    yield f"{phase.bytes / 1e6:,.3f}"
+def _numbers(phase: ReplayedPhase) -> Iterator[float | None]:
+    yield phase.descriptors
+    yield phase.bytes / 1e6
     for ns in (phase.engines_ns, phase.core_ns):
-        yield _ABSENT if ns is None else f"{ns / 1e3:,.1f}"
-    ratio, freed = phase.core_by_engines, phase.freed_cycles
-    yield _ABSENT if ratio is None else f"{ratio:.2f}"
-    yield _ABSENT if freed is None else f"{freed / 1e3:,.1f}"
+        yield None if ns is None else ns / 1e3
+    yield phase.core_by_engines
+    yield None if phase.freed_cycles is None else phase.freed_cycles / 1e3

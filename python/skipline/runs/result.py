@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from skipline import metrics
 from skipline._core import InputError
 from skipline.platforms.testbeds import FittedParameter, Testbed
-from skipline.text import html_card, quantity
+from skipline.text import quantity
 from skipline.text.nearest import did_you_mean
 from skipline.text.quantity import Number
+from skipline.text.table import TextTable, numbers, texts
 
 if TYPE_CHECKING:
     import polars
@@ -339,10 +340,10 @@ class Result(BaseModel):
     def __repr__(self) -> str:
         shown = (next(self.metrics[name].entries(name), None) for name in self.headlines())
         single = [entry for entry in shown if entry and entry.component is None]
-        numbers = (f"{entry.metric} {_text(entry)}" for entry in single[:_MOST_SUGGESTED])
+        headlines = (f"{entry.metric} {_text(entry)}" for entry in single[:_MOST_SUGGESTED])
         return (
             f"<skipline.Result {self.title!r} on {self.platform}, seed {self.seed}: "
-            f"{', '.join(numbers)}; {len(self.metrics)} metrics>"
+            f"{', '.join(headlines)}; {len(self.metrics)} metrics>"
         )
 
     __str__ = __repr__
@@ -350,8 +351,8 @@ class Result(BaseModel):
     def _repr_html_(self) -> str:
         """Show the headline metrics in a notebook."""
         rows = [row for name in self.headlines() for row in self._rows(name)]
-        header = ("", "metric", "value", "95 %")
-        return html_card.card(self.title, header, rows, self._remarks(), numeric=(2, 3))
+        columns = (*texts("", "metric"), *numbers("value", "95 %"))
+        return TextTable(columns, rows, title=self.title).as_html(self._remarks())
 
     def _rows(self, name: str) -> Iterator[tuple[str, str, str, str]]:
         """Yield the rows of a metric, the label in the first."""
@@ -370,8 +371,8 @@ class Result(BaseModel):
             yield "It has not settled: the metrics describe how it began; raise run.max_batches."
         yield from (f"{note}." for note in self.notes)
         yield f"Platform {self.platform}, seed {self.seed}, version {self.version}."
-        numbers = sum(1 for _ in self.entries())
-        yield f"All {numbers} numbers: .to_frame(); one of them: .scalar('METRIC.COMPONENT')."
+        count = sum(1 for _ in self.entries())
+        yield f"All {count} numbers: .to_frame(); one of them: .scalar('METRIC.COMPONENT')."
 
 
 def natural_order(name: str) -> list[tuple[str, int]]:

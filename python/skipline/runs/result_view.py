@@ -1,9 +1,8 @@
-"""A run's result for people: grouped table, evictions, occupancy over time, CSV."""
+"""A run's result as tables: grouped numbers, evictions, occupancy over time."""
 
 from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from skipline import metrics
@@ -11,8 +10,9 @@ from skipline._core import InputError
 from skipline.platforms import platform_facts
 from skipline.platforms.platform_facts import Fact
 from skipline.runs.result import Entry, MissKinds, Result, natural_order
-from skipline.text import csv_text, quantity, terminal
+from skipline.text import quantity, terminal
 from skipline.text.quantity import Number
+from skipline.text.table import Column, TextTable, numbers, texts
 
 # Groups that have tables of their own.
 _LATENCY, _EVICTIONS = "Latency", "Evictions"
@@ -89,36 +89,37 @@ def everything(result: Result) -> RenderableType:
 
 def _metrics_table(
     result: Result, blocks: list[tuple[str, list[Entry]]], *, labelled: bool
-) -> Table:
+) -> TextTable:
     """Show names, which scripts use; `labelled`, what people call them, too."""
-    table = Table(box=None, show_header=False, pad_edge=False)
-    if labelled:
-        table.add_column("label")
-    table.add_column("metric", min_width=34, style="dim" if labelled else "")
-    table.add_column("value", justify="right", min_width=14)
-    table.add_column("ci95", style="dim")
-    table.add_column("unit")
+    columns = (
+        *texts(*(["label"] if labelled else [])),
+        Column("metric", least_width=34, style="dim" if labelled else ""),
+        Column("value", right=True, least_width=14),
+        Column("ci95", style="dim"),
+        Column("unit"),
+    )
+    table = TextTable(columns, has_header=False)
     for title, entries in blocks:
-        table.add_row()
-        table.add_row(Text(title, style="bold cyan"))
+        table.add_heading(title)
         last = ""
         for entry in entries:
             label = "" if entry.metric == last else result.description(entry.metric).label
             last = entry.metric
             name = entry.metric if entry.component is None else f"{entry.metric}.{entry.component}"
-            numbers = quantity.text_beside(entry.metric, entry.value, entry.ci95, entry.unit)
-            table.add_row(*([f"  {label}", name] if labelled else [f"  {name}"]), *numbers)
+            text = quantity.text_beside(entry.metric, entry.value, entry.ci95, entry.unit)
+            table.add(*([f"  {label}", name] if labelled else [f"  {name}"]), *text)
     return table
 
 
-def _latency_table(label: str, entries: list[Entry]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column(Text(label, style="bold cyan"), no_wrap=True)
-    for entry in entries:
-        table.add_column(entry.component or "", justify="right")
-    texts = [quantity.text(entry.value, entry.ci95, entry.unit) for entry in entries]
-    table.add_row("  value", *(f"{text.value} {text.unit}" for text in texts))
-    table.add_row("  95 %", *(text.ci95 for text in texts), style="dim")
+def _latency_table(label: str, entries: list[Entry]) -> TextTable:
+    columns = (
+        Column(label, heading_style="bold cyan"),
+        *numbers(*(entry.component or "" for entry in entries)),
+    )
+    table = TextTable(columns)
+    written = [quantity.text(entry.value, entry.ci95, entry.unit) for entry in entries]
+    table.add("  value", *(f"{text.value} {text.unit}" for text in written))
+    table.add("  95 %", *(text.ci95 for text in written), style="dim")
     return table
 
 
@@ -256,16 +257,16 @@ def evictions_table(result: Result) -> RenderableType:
         return "No line was evicted from the LLC."
     total = sum((read or 0) + (unread or 0) for _, _, read, unread in rows) or 1
     unit = result.metrics["evictions"].unit
-    table = Table(title="Who evicted whom from the LLC", box=None, title_justify="left")
-    table.add_column("evictor")
-    table.add_column("owner of the line")
-    for name in (f"read before, {unit}", f"unread, {unit}", "share"):
-        table.add_column(name, justify="right")
+    columns = (
+        *texts("evictor", "owner of the line"),
+        Column("read before", unit=unit, form=quantity.count, right=True),
+        Column("unread", unit=unit, form=quantity.count, right=True),
+        Column("share", form="{:.1f} %".format, right=True),
+    )
+    table = TextTable(columns, title="Who evicted whom from the LLC", has_edges=True)
     for evictor, owner, read, unread in rows:
         share = 100 * ((read or 0) + (unread or 0)) / total
-        table.add_row(
-            evictor, owner, quantity.count(read), quantity.count(unread), f"{share:.1f} %"
-        )
+        table.add(evictor, owner, read, unread, share)
     return table
 
 
@@ -278,28 +279,28 @@ def occupancy_table(result: Result) -> RenderableType:
                 held.setdefault(name.removeprefix(_OCCUPANCY), []).append(value or 0)
     agents = sorted(held, key=lambda agent: (-max(held[agent]), natural_order(agent)))
     shown, others = agents[:_MOST_AGENTS], agents[_MOST_AGENTS:]
+    columns = (
+        Column("until", unit="us", form=",.0f", right=True),
+        *numbers(*shown, *(["others"] if others else []), form=",.2f"),
+    )
     # A title of the table would be cut to the width of its columns.
-    table = Table(box=None)
-    for name in ("until, us", *shown, *(["others"] if others else [])):
-        table.add_column(name, justify="right")
+    table = TextTable(columns, has_edges=True)
     for number, point in enumerate(result.timeline):
         bytes_held = [held[agent][number] for agent in shown]
         if others:
             bytes_held.append(sum(held[agent][number] for agent in others))
-        cells = (f"{value / (1 << 20):,.2f}" for value in bytes_held)
-        table.add_row(f"{point.until_ns / 1e3:,.0f}", *cells)
+        table.add(point.until_ns / 1e3, *(value / (1 << 20) for value in bytes_held))
     return Group(Text("LLC occupancy over time, MiB", style="bold cyan"), table)
 
 
 def miss_kinds_table(kinds: dict[str, MissKinds], title: str, first: str) -> RenderableType:
     """Show why requests missed: compulsory, capacity, conflict; `first` names the rows."""
-    table = Table(title=title, box=None, title_justify="left")
-    table.add_column(first)
     names = ("requests", "misses", "compulsory", "capacity", "conflict", "invalidated")
-    for name in names:
-        table.add_column(name, justify="right")
+    columns = (Column(first), *numbers(*names, form=quantity.count))
+    table = TextTable(columns, title=title, has_edges=True)
     for name, counts in kinds.items():
-        numbers = (
+        table.add(
+            name,
             counts.hits + counts.misses,
             counts.misses,
             counts.compulsory,
@@ -307,7 +308,6 @@ def miss_kinds_table(kinds: dict[str, MissKinds], title: str, first: str) -> Ren
             counts.conflict,
             counts.invalidated,
         )
-        table.add_row(name, *(quantity.count(number) for number in numbers))
     return Group(
         table,
         "Compulsory: never requested before. Capacity: a fully associative LRU cache of the same "
@@ -317,6 +317,6 @@ def miss_kinds_table(kinds: dict[str, MissKinds], title: str, first: str) -> Ren
     )
 
 
-def as_csv(result: Result) -> str:
-    """Write one row per number: metric, component, value, ci95, unit."""
-    return csv_text.from_rows(Entry._fields, result.entries())
+def numbers_table(result: Result) -> TextTable:
+    """Return a row per number, for programs: metric, component, value, ci95, unit."""
+    return TextTable((Column(None, key) for key in Entry._fields), result.entries())

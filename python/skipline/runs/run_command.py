@@ -83,7 +83,7 @@ def _print(request: Request, text: str, output: str) -> None:
 
     parsed = result.parse(text, request.scenario)
     if output == "csv":
-        terminal.emit(result_view.as_csv(parsed))
+        terminal.emit(result_view.numbers_table(parsed).as_csv())
         return
     shown = result_view.everything if request.show_all else result_view.overview
     parts = [shown(parsed), *descriptor_replay_view.tables(parsed)]

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 
 from skipline.runs.result import DescriptorTrace, Result, TraceEvent
+from skipline.text.table import Column, TextTable, numbers, texts
 
 
 def trace_table(result: Result, packet: int) -> RenderableType:
@@ -66,14 +66,19 @@ def descriptor_table(result: Result) -> RenderableType:
     return Group(*parts)
 
 
+_PHASE_COLUMNS = (
+    Column("phase"),
+    Column("took", unit="ns", form=",.1f", right=True),
+    Column("until", unit="ns", form=",.1f", right=True),
+    Column("which means"),
+)
+
+
 def _phases(trace: DescriptorTrace) -> RenderableType:
     title = f"Descriptor {trace.descriptor}, phase by phase; the core began at "
-    table = Table(title=f"{title}{trace.begun_ns:,.1f} ns", box=None, title_justify="left")
-    for name in ("phase", "took, ns", "until, ns", "which means"):
-        table.add_column(name, justify="right" if name.endswith("ns") else "left")
+    table = TextTable(_PHASE_COLUMNS, title=f"{title}{trace.begun_ns:,.1f} ns", has_edges=True)
     for phase in trace.phases:
-        took, until = f"{phase.took_ns:,.1f}", f"{phase.until_ns:,.1f}"
-        table.add_row(phase.phase, took, until, _PHASES.get(phase.phase, ""))
+        table.add(phase.phase, phase.took_ns, phase.until_ns, _PHASES.get(phase.phase, ""))
     return table
 
 
@@ -84,13 +89,9 @@ def _totals(events: list[TraceEvent]) -> RenderableType:
         agent = event.agent.rstrip("0123456789")
         key = (agent, event.operation, event.found.partition(", way")[0])
         found[key] = found.get(key, 0) + 1
-    table = Table(title="In all", box=None, title_justify="left")
-    for name in ("agents", "operation", "found"):
-        table.add_column(name)
-    table.add_column("lines", justify="right")
-    for (agent, operation, where), lines in found.items():
-        table.add_row(agent, operation, where, str(lines))
-    return table
+    columns = (*texts("agents", "operation", "found"), *numbers("lines"))
+    rows = ((*kind, lines) for kind, lines in found.items())
+    return TextTable(columns, rows, title="In all", has_edges=True)
 
 
 def line_table(result: Result, address: int) -> RenderableType:
@@ -104,9 +105,13 @@ def line_table(result: Result, address: int) -> RenderableType:
 
 
 def _story(events: list[TraceEvent], title: str, line: str) -> RenderableType:
-    table = Table(title=title, box=None, title_justify="left")
-    for name in ("time, ns", "agent", "operation", line, "found", "evicted"):
-        table.add_column(name, justify="right" if name in ("time, ns", line) else "left")
+    columns = (
+        Column("time", unit="ns", form=",.1f", right=True),
+        *texts("agent", "operation"),
+        Column(line, right=True),
+        *texts("found", "evicted"),
+    )
+    table = TextTable(columns, title=title, has_edges=True)
     for event in events:
         victim = event.evicted
         evicted = (
@@ -114,8 +119,8 @@ def _story(events: list[TraceEvent], title: str, line: str) -> RenderableType:
             if victim
             else ""
         )
-        table.add_row(
-            f"{event.time_ns:,.1f}",
+        table.add(
+            event.time_ns,
             event.agent,
             event.operation,
             f"{event.part} {event.line}" if event.part else str(event.line),

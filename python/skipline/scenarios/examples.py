@@ -3,15 +3,14 @@
 The comment above a scenario has the commands to run, what to look at, and what comes out.
 """
 
-import json
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from skipline import _core, atomic
 from skipline._core import InputError
-from skipline.text import csv_text
 from skipline.text.nearest import did_you_mean
+from skipline.text.table import Column, TextTable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -81,31 +80,19 @@ def copy(example: Example, folder: Path, *, replace: bool) -> Copied:
 def listing(examples: list[Example]) -> "RenderableType":
     """List examples with their questions."""
     from rich.console import Group
-    from rich.table import Table
 
-    table = Table("example", "question", box=None, pad_edge=False)
-    table.columns[1].overflow = "fold"
-    for example in examples:
-        table.add_row(example.name, example.question)
     return Group(
-        table,
+        table(examples),
         "",
         "skipline examples show NAME: the scenario, what to run, what comes out",
         "skipline run examples/NAME.toml: from any folder",
     )
 
 
-def as_json(examples: list[Example]) -> str:
-    """Write name, question and path of each."""
-    rows = [
-        {"name": name, "question": question, "path": path} for name, question, path, _ in examples
-    ]
-    return json.dumps({"examples": rows}, indent=1)
-
-
-def as_csv(examples: list[Example]) -> str:
-    """Write one row per example."""
-    return csv_text.from_rows(Example._fields[:3], (example[:3] for example in examples))
+def table(examples: list[Example]) -> TextTable:
+    """Return name, question and path of each example."""
+    columns = (Column("example", "name"), Column("question", "question"), Column(None, "path"))
+    return TextTable(columns, (example[:3] for example in examples))
 
 
 def _load(path: str) -> Example:

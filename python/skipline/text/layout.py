@@ -14,6 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from skipline.text.table import TextTable
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
@@ -36,6 +38,8 @@ def fit_to_width(shown: "RenderableType", console: "Console") -> "RenderableType
     match shown:
         case Group():
             return Group(*(fit_to_width(part, console) for part in shown.renderables))
+        case TextTable():
+            return _fitted_table(shown.__rich__(), console)
         case Table():
             return _fitted_table(shown, console)
         case Text(no_wrap=True):

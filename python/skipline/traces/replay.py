@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict
 
 from skipline import _core
 from skipline.runs.result import MissKinds
-from skipline.text import html_card, quantity
+from skipline.text import quantity
+from skipline.text.table import Column, TextTable
 from skipline.traces import integers, trace_calls
 from skipline.traces.trace_calls import STANDARD_MACHINE, STANDARD_TRACES, Progress, Wanted
 
@@ -92,24 +93,27 @@ class TraceResult(BaseModel):
 
     def _repr_html_(self) -> str:
         """Show the levels in a notebook."""
-        header = ("level", "hits", "misses", "miss rate", "write-backs")
-        rows = [
-            (
-                level.name,
-                quantity.count(level.hits),
-                quantity.count(level.misses),
-                _percent(level.miss_rate),
-                quantity.count(level.writebacks),
-            )
-            for level in self.levels
-        ]
         notes = (
             f"{self.references:,} references ({self.format}); memory: "
             f"{self.memory_lines_read:,} lines read, {self.memory_lines_written:,} written.",
             "As a data frame: .to_frame().",
         )
-        title = f"{self.trace} on {self.machine}"
-        return html_card.card(title, header, rows, notes, numeric=(1, 2, 3, 4))
+        return levels_table(self).as_html(notes)
+
+
+def levels_table(result: TraceResult) -> TextTable:
+    """Return the counts of each level, as terminals, CSV and notebooks have them."""
+    columns = (
+        Column("level", "level"),
+        Column("hits", "hits", form=quantity.count, right=True),
+        Column("misses", "misses", form=quantity.count, right=True),
+        Column("miss rate", form=_percent, right=True, absent="–"),
+        Column("write-backs", "writebacks", form=quantity.count, right=True),
+    )
+    table = TextTable(columns, title=f"{result.trace} on {result.machine}", has_edges=True)
+    for level in result.levels:
+        table.add(level.name, level.hits, level.misses, level.miss_rate, level.writebacks)
+    return table
 
 
 def _percent(rate: float | None) -> str:

@@ -1,33 +1,18 @@
-"""A replayed trace for people and as CSV."""
+"""A replayed trace as tables."""
 
 from typing import Any
 
-from rich.table import Table
-
 from skipline.runs import result_view
-from skipline.text import csv_text, quantity
-from skipline.traces.replay import TraceResult
+from skipline.traces.replay import TraceResult, levels_table
 
 
 def overview(result: TraceResult, *, miss_kinds: bool) -> list[Any]:
     """Show what each level did, and with `miss_kinds` why lines missed there."""
-    parts: list[Any] = [_levels_table(result), "", *_facts(result)]
+    parts: list[Any] = [levels_table(result), "", *_facts(result)]
     if miss_kinds:
         kinds = {level.name: level.miss_kinds for level in result.levels if level.miss_kinds}
         parts += ["", result_view.miss_kinds_table(kinds, "Why lines missed", "level")]
     return parts
-
-
-def _levels_table(result: TraceResult) -> Table:
-    table = Table(title=f"{result.trace} on {result.machine}", box=None, title_justify="left")
-    table.add_column("level")
-    for name in ("hits", "misses", "miss rate", "write-backs"):
-        table.add_column(name, justify="right")
-    for level in result.levels:
-        rate = "-" if level.miss_rate is None else f"{level.miss_rate:.2f} %"
-        numbers = [quantity.count(number) for number in (level.hits, level.misses)]
-        table.add_row(level.name, *numbers, rate, quantity.count(level.writebacks))
-    return table
 
 
 def _facts(result: TraceResult) -> list[str]:
@@ -49,10 +34,3 @@ def _facts(result: TraceResult) -> list[str]:
             "l1i table."
         )
     return facts
-
-
-def as_csv(result: TraceResult) -> str:
-    """Return the levels as rows."""
-    columns = ("level", "hits", "misses", "writebacks")
-    rows = ((level.name, level.hits, level.misses, level.writebacks) for level in result.levels)
-    return csv_text.from_rows(columns, rows)
