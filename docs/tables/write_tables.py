@@ -15,10 +15,12 @@ from kept_results import REPOSITORY, Kept, write
 
 sys.path.insert(0, str(REPOSITORY / "docs/site"))
 
+import dsa_figures
 import key_reference
 import page_blocks
 import performance
 
+_FIGURES = "docs/evidence/dsa-bench-figures.md"
 # Programs of benches/, each with a table of its own in one page.
 _BENCHES = ("scaling", "peers")
 
@@ -34,11 +36,15 @@ class Table:
 
 # All that is measured, by the name of its file in docs/evidence/kept.
 MEASUREMENTS: dict[str, Callable[[], Kept]] = {
+    "dsa-figures": dsa_figures.measure,
+    "dsa-thresholds": dsa_figures.measure_thresholds,
     "durations": partial(performance.measure, "durations"),
     **{name: partial(performance.measure, name) for name in _BENCHES},
 }
 # All tables, by the name in the comment before them.
 TABLES: dict[str, Table] = {
+    "dsa-figures": Table(_FIGURES, dsa_figures.figures, ("dsa-figures",)),
+    "dsa-thresholds": Table(_FIGURES, dsa_figures.thresholds, ("dsa-thresholds",)),
     "durations": Table("docs/README.md", partial(performance.written, "durations"), ("durations",)),
     **{
         name: Table("docs/evidence/performance.md", partial(performance.written, name), (name,))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import dsa_figures
 import durations
 import kept_results
 import markdown_files
@@ -44,6 +45,17 @@ def test_kept_results_are_those_of_the_listed_measurements() -> None:
     files = {path.stem for path in kept_results.FOLDER.iterdir()}
     assert files == set(write_tables.MEASUREMENTS)
     assert files == {name for table in write_tables.TABLES.values() for name in table.results}
+
+
+def test_figures_of_a_dsa_are_of_the_command_lines_that_are_listed_now() -> None:
+    kept = kept_results.read("dsa-figures")["lines"]
+    lines = [(line.figure, line.options) for line in dsa_figures.LINES]
+    assert [(line["figure"], line["options"]) for line in kept] == lines
+    for line in kept:
+        if "faster_from_bytes" not in line["results"][0]:
+            words = line["options"].split()
+            sizes = words[words.index("-s") + 1].split(",")
+            assert len(line["results"]) % len(sizes) == 0, line["options"]
 
 
 def test_benchmarks_are_of_the_members_that_are_measured_now() -> None:

@@ -5,5 +5,6 @@
 mod command_lines;
 mod cpu;
 mod figures;
+mod kept_figures;
 mod measurements;
 mod refusals;
