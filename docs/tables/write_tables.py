@@ -15,6 +15,7 @@ from kept_results import REPOSITORY, Kept, write
 
 sys.path.insert(0, str(REPOSITORY / "docs/site"))
 
+import accuracy
 import dsa_figures
 import key_reference
 import page_blocks
@@ -36,6 +37,7 @@ class Table:
 
 # All that is measured, by the name of its file in docs/evidence/kept.
 MEASUREMENTS: dict[str, Callable[[], Kept]] = {
+    "fidelity": accuracy.measure,
     "dsa-figures": dsa_figures.measure,
     "dsa-thresholds": dsa_figures.measure_thresholds,
     "durations": partial(performance.measure, "durations"),
@@ -43,6 +45,8 @@ MEASUREMENTS: dict[str, Callable[[], Kept]] = {
 }
 # All tables, by the name in the comment before them.
 TABLES: dict[str, Table] = {
+    "accuracy": Table("README.md", accuracy.accuracy, ("fidelity",)),
+    "fidelity": Table("docs/evidence/fidelity.md", accuracy.where_it_stands, ("fidelity",)),
     "dsa-figures": Table(_FIGURES, dsa_figures.figures, ("dsa-figures",)),
     "dsa-thresholds": Table(_FIGURES, dsa_figures.thresholds, ("dsa-thresholds",)),
     "durations": Table("docs/README.md", partial(performance.written, "durations"), ("durations",)),

@@ -1,12 +1,14 @@
 """The claims of the repository: each is judged, each experiment judges one, each test exists."""
 
 import csv
+import re
 
 import pytest
 
 from command_line import REPOSITORY
 from skipline.evidence import collection, failing_claims, pointers
 from skipline.experiment import catalogue, claim_verdicts, claims_table
+from skipline.experiment.claim import Claim
 from skipline.experiment.points import points
 
 FOLDER = "experiments"
@@ -62,6 +64,26 @@ def test_every_section_on_a_failing_claim_is_of_a_listed_claim_and_complete() ->
     assert set(explained) <= known
     for claim, section in explained.items():
         assert tuple(section.fields) == failing_claims.FIELDS, claim
+
+
+def test_pages_count_the_claims_that_are_listed_and_explained() -> None:
+    rows = {row.id for row in claims_table.read(f"{FOLDER}/claims.csv")}
+    judged = {claim.id for path in catalogue.paths(FOLDER) for claim in _claims(path)}
+    page = (REPOSITORY / failing_claims.FILE).read_text()
+    counted = re.search(r"(\d+) of (\d+) published claims fail, (\d+) depend .*?\(([^)]*)\)", page)
+    assert counted
+    undecided = counted[4].replace("\n", " ").split(", ")
+    explained = failing_claims.read(FOLDER).keys()
+    assert int(counted[3]) == len(undecided) and set(undecided) <= explained
+    assert (int(counted[1]), int(counted[2])) == (len(explained) - len(undecided), len(rows))
+    readme = " ".join((REPOSITORY / "README.md").read_text().split())
+    assert f"of {len(rows)}** claims" in readme and f"and {counted[1]} fail" in readme
+    tested = {pointer.id for pointer in pointers.read(FOLDER) if pointer.judged is None} - judged
+    assert f"{len(tested)} of the {len(rows)} are shown by tests" in readme
+
+
+def _claims(path: str) -> list[Claim]:
+    return catalogue.load(path).experiment.claim
 
 
 # Their points take long: four seeds more would cost half a minute or more of a core.

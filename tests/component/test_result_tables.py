@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import accuracy
 import dsa_figures
 import durations
 import kept_results
@@ -18,6 +19,9 @@ import peers
 import scaling
 import write_tables
 from command_line import REPOSITORY
+from skipline.experiment import catalogue
+from skipline.experiment.catalogue import Entry
+from skipline.experiment.points import points
 from skipline.traces.replay import STANDARD_TRACES
 
 PAGE = f"Before\n\n{page_blocks.block('mine', '| a |')}\n\nAfter {page_blocks.block('b', 'c')}\n"
@@ -45,6 +49,34 @@ def test_kept_results_are_those_of_the_listed_measurements() -> None:
     files = {path.stem for path in kept_results.FOLDER.iterdir()}
     assert files == set(write_tables.MEASUREMENTS)
     assert files == {name for table in write_tables.TABLES.values() for name in table.results}
+
+
+def test_errors_are_of_the_experiments_and_numbers_that_are_compared_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(REPOSITORY)
+    kept = kept_results.read("fidelity")["experiments"]
+    assert list(kept) == accuracy.EXPERIMENTS
+    by_name = {name: catalogue.find(name) for name in kept}
+    for name, verdicts in kept.items():
+        checks = by_name[name].experiment.check
+        assert [verdict["name"] for verdict in verdicts] == [check.name for check in checks]
+        for check, verdict in zip(checks, verdicts, strict=True):
+            assert (verdict["text"], verdict["at_most"]) == (check.text, check.at_most)
+            assert verdict["numbers"] == _compared(by_name[name], check), (name, check.name)
+
+
+def _compared(entry: Entry, check: Any) -> int:
+    """Count the measured numbers that a check of an experiment is about."""
+    below = float("inf") if check.measured_below is None else check.measured_below
+    measured = (
+        point.measured[metric]
+        for point in points(entry)
+        if not point.null
+        for metric in check.metrics
+        if metric in point.measured
+    )
+    return sum(number.mean < below for number in measured)
 
 
 def test_figures_of_a_dsa_are_of_the_command_lines_that_are_listed_now() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import accuracy
+import kept_results
 from command_line import EXPERIMENTS
 from skipline.experiment import outcome, together
 from skipline.experiment.outcome import Outcome
@@ -30,6 +32,16 @@ def test_every_check_holds(concluded: Callable[[str], Outcome], identifier: str)
         if group.value > verdict.at_most
     ]
     assert failing == []
+
+
+@pytest.mark.parametrize("identifier", EXPERIMENTS)
+def test_errors_that_the_pages_state_are_those_of_the_model(
+    concluded: Callable[[str], Outcome], identifier: str
+) -> None:
+    verdicts = concluded(identifier).summary.model_dump(mode="json")["verdicts"]
+    simulated = kept_results.rounded(accuracy.verdicts(verdicts))
+    how = "make docs-tables MEASURE=fidelity"
+    assert kept_results.read("fidelity")["experiments"][identifier] == simulated, how
 
 
 def test_both_experiments_together_stay_within_eight_points_and_ten_percent(
