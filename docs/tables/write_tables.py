@@ -23,7 +23,7 @@ import performance
 
 _FIGURES = "docs/evidence/dsa-bench-figures.md"
 # Programs of benches/, each with a table of its own in one page.
-_BENCHES = ("scaling", "peers")
+_BENCHES = ("start", "scaling", "peers")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import markdown_files
 import page_blocks
 import peers
 import scaling
+import start
 import write_tables
 from command_line import REPOSITORY
 from skipline.experiment import catalogue
@@ -94,6 +95,7 @@ def test_benchmarks_are_of_the_members_that_are_measured_now() -> None:
     found = kept_results.read("peers")["simulators"]
     assert [(one["name"], one["models"]) for one in found] == peers.SIMULATORS
     assert all(list(one["rates"]) == list(STANDARD_TRACES) for one in found)
+    assert list(kept_results.read("start")["medians_ms"]) == start.names()
     commands = [command.text for command in durations.COMMANDS]
     assert list(kept_results.read("durations")["seconds"]) == commands
 
