@@ -1,0 +1,62 @@
+//! Is a lock held by one process at a time, and by no other user?
+
+use crate::shared_directory::{OTHER_USER, SharedDirectory};
+use durable::directory::BaseDirectory;
+use durable::error::DurableReason;
+use durable::lock;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+
+fn base(directory: &Path) -> BaseDirectory {
+    BaseDirectory::confined(directory).expect("a directory")
+}
+
+#[test]
+fn a_second_one_is_kept_away_until_the_first_is_closed() {
+    let place = tempfile::tempdir().expect("a directory");
+    let (base, path) = (base(place.path()), Path::new("lock"));
+    let first = lock::take(&base, path, false).expect("is free");
+    let second = lock::take(&base, path, false).expect_err("is held");
+    assert!(matches!(second.reason, DurableReason::Locked), "{second}");
+    drop(first);
+    lock::take(&base, path, true).expect("is free");
+}
+
+#[test]
+fn a_lock_is_its_owner_s_alone_also_if_the_file_was_another_program_s() {
+    let place = tempfile::tempdir().expect("a directory");
+    fs::write(place.path().join("old"), "").expect("a file");
+    let old = place.path().join("old");
+    fs::set_permissions(&old, PermissionsExt::from_mode(0o666)).expect("its mode");
+    for name in ["old", "new"] {
+        lock::take(&base(place.path()), Path::new(name), false).expect("is free");
+        let found = fs::metadata(place.path().join(name)).expect("a file");
+        assert_eq!(found.mode() & 0o777, 0o600, "{name}");
+    }
+}
+
+#[test]
+fn a_link_and_a_second_name_of_a_file_are_refused() {
+    let place = tempfile::tempdir().expect("a directory");
+    let file = place.path().join("file");
+    fs::write(&file, "").expect("a file");
+    fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).expect("its mode");
+    symlink("file", place.path().join("link")).expect("a link");
+    fs::hard_link(&file, place.path().join("name")).expect("a name");
+    for (lock, words) in [("link", "link is a link"), ("name", "name has 2 names")] {
+        let error = lock::take(&base(place.path()), Path::new(lock), false).expect_err(lock);
+        assert!(error.to_string().ends_with(words), "{error}");
+    }
+    assert_eq!(fs::metadata(&file).expect("a file").mode() & 0o777, 0o644);
+}
+
+#[test]
+fn a_lock_of_another_user_is_refused() {
+    let Some(place) = SharedDirectory::new() else { return };
+    fs::write(place.path("shared/lock"), "").expect("a file");
+    place.give("shared/lock", OTHER_USER);
+    let base = base(&place.path("shared"));
+    let error = lock::take(&base, Path::new("lock"), false).expect_err("is another's");
+    assert!(error.to_string().ends_with("lock belongs to user 4321"), "{error}");
+}
