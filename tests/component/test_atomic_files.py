@@ -111,3 +111,61 @@ def test_a_circle_of_links_is_told(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="one: cannot be written: Too many levels of symbolic links"):
         atomic.write(tmp_path / "one", "content")
     assert (tmp_path / "one").is_symlink()
+
+
+OTHER_USER = 4321
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """Create `shared` (sticky, as /tmp is) beside `own/precious`."""
+    if os.geteuid() != 0:
+        pytest.skip("giving a link to another user needs root")
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "precious").write_text("precious")
+    return folder
+
+
+def _link(path: Path, target: Path | str, user: int) -> Path:
+    path.symlink_to(target)
+    os.lchown(path, user, -1)
+    return path
+
+
+@pytest.mark.parametrize("mode", [0o1777, 0o777])
+@pytest.mark.parametrize("rest", ["", "precious", "new"])
+def test_a_link_of_another_user_where_others_write_is_refused(
+    shared: Path, rest: str, mode: int
+) -> None:
+    shared.chmod(mode)
+    own = shared.parent / "own"
+    link = _link(shared / "link", own if rest else own / "precious", OTHER_USER)
+    with pytest.raises(InputError, match=r"link is a link of user 4321 .* not followed"):
+        atomic.write(link / rest, "new")
+    # Also where a link of root leads to it.
+    with pytest.raises(InputError, match=r"link is a link of user 4321"):
+        atomic.write(_link(own / "hop", Path("../shared/link"), 0) / rest, "new")
+    assert (own / "precious").read_text() == "precious"
+    assert {path.name for path in own.iterdir()} == {"precious", "hop"}
+
+
+def test_a_link_of_this_user_or_where_nobody_else_writes_is_followed(shared: Path) -> None:
+    precious = shared.parent / "own" / "precious"
+    atomic.write(_link(shared / "own", "../own/precious", os.geteuid()), "one")
+    assert precious.read_text() == "one"
+    shared.chmod(0o755)
+    atomic.write(_link(shared / "other", "../own/precious", OTHER_USER), "two")
+    assert precious.read_text() == "two"
+    os.chown(shared, OTHER_USER, -1)
+    with pytest.raises(InputError, match="is a link of user 4321"):
+        atomic.write(shared / "other", "three")
+
+
+def test_a_pipe_of_another_user_where_others_write_gets_nothing(shared: Path) -> None:
+    os.mkfifo(shared / "pipe")
+    os.chown(shared / "pipe", OTHER_USER, -1)
+    with pytest.raises(InputError, match="pipe is a pipe of user 4321"):
+        atomic.write(shared / "pipe", "content")  # an open would wait for a reader
