@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 # Work that is lost at most when a worker dies, against what it costs to ask for it.
 _CHUNK_S = 1.0
-_MOST_IN_CHUNK = 64
+MOST_IN_CHUNK = 64
 # A point whose worker dies so often, with no other point beside it, is given up.
 MOST_DEATHS = 5
 
@@ -24,9 +24,10 @@ class ChunkPoints(NamedTuple):
 
 
 class Dispatcher:
-    """Hands out the points 0 to `points` - 1."""
+    """Hands out the points 0 to `points` - 1, up to `largest_chunk` of them together."""
 
-    def __init__(self, points: int, slots: int) -> None:
+    def __init__(self, points: int, slots: int, largest_chunk: int = MOST_IN_CHUNK) -> None:
+        self._largest_chunk = largest_chunk
         self._waiting = deque(range(points))
         self._again: deque[int] = deque()
         self._slots = max(1, slots)
@@ -63,7 +64,7 @@ class Dispatcher:
             return 1
         by_time = int(_CHUNK_S / max(self._measured_s / self._measured, 1e-6))
         by_rest = len(self._waiting) // (2 * self._slots)
-        return max(1, min(by_time, by_rest, _MOST_IN_CHUNK))
+        return max(1, min(by_time, by_rest, self._largest_chunk))
 
     def points(self, number: int) -> list[int]:
         """Return the points of a chunk that is handed out, none if it is not."""

@@ -1,4 +1,4 @@
-"""Messages of worker processes to the writer."""
+"""Messages of workers to the writer."""
 
 from typing import NamedTuple
 
@@ -27,3 +27,13 @@ class Refusal(NamedTuple):
     """Why the sweep cannot go on."""
 
     message: str
+
+
+class WorkerDeath(NamedTuple):
+    """A process has ended; `numbers` are the chunks that it had."""
+
+    numbers: list[int]
+    slots: int
+
+
+Event = Ready | ChunkProgress | Answer | Refusal | WorkerDeath

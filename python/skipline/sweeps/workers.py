@@ -7,26 +7,16 @@ import tempfile
 from collections.abc import Iterator
 from multiprocessing import connection as connections
 from multiprocessing.connection import Connection
-from typing import IO, NamedTuple, Self
+from typing import IO, Self
 
 from skipline._core import RunError
 from skipline.sweeps.engine import Engine
-from skipline.sweeps.messages import Answer, ChunkProgress, Ready, Refusal
+from skipline.sweeps.messages import Answer, Event, Ready, WorkerDeath
 from skipline.sweeps.simulate import Chunk
 
 # Processes that end before they have taken a chunk: then it is not by chance.
 _MOST_FALSE_STARTS = 3
 _END_WITHIN_S = 5.0
-
-
-class WorkerDeath(NamedTuple):
-    """A process has ended; `numbers` are the chunks that it had."""
-
-    numbers: list[int]
-    slots: int
-
-
-Event = Ready | ChunkProgress | Answer | Refusal | WorkerDeath
 
 
 class _Process:
