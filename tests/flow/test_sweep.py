@@ -17,6 +17,7 @@ from command_line import ENDLESS_BATCH, L2FWD, REPOSITORY, Skipline
 from on_terminal import on_a_terminal, read_rest, read_until
 from skipline import InputError
 from skipline import Store as ReadStore
+from skipline.store import schema
 
 INTERRUPTED = 130
 _FINISHED = re.compile(r"(\d+) of \d+ points")
@@ -125,6 +126,28 @@ def test_a_store_of_another_version_is_refused_and_stays(
         assert done.code == 2
         assert "a store of format 99, written by Skipline 9.9.9" in done.err
     assert path.read_bytes() == before
+
+
+def test_a_store_of_the_former_format_is_read_and_goes_on(
+    skipline: Skipline, tmp_path: Path
+) -> None:
+    assert skipline(*SWEEP, "--limit", "3").code == 0
+    path = tmp_path / "results.duckdb"
+    before = table(path)
+    with duckdb.connect(str(path)) as store:
+        store.execute("ALTER TABLE points DROP provenance; ALTER TABLE points DROP digest")
+        store.execute("UPDATE meta SET format = 1")
+        store.execute(schema.VIEWS)
+    assert table(path).equals(before)
+    merged = skipline("store", "merge", "all.duckdb", "results.duckdb")
+    assert "3 points added" in merged.out, merged.err
+    assert table(tmp_path / "all.duckdb").equals(before)
+    assert "4 points: 1 simulated, 3 reused;" in skipline(*SWEEP).out
+    assert table(path).head(len(before)).equals(before)
+    with ReadStore(path) as opened:
+        assert opened.sql("SELECT format FROM meta").rows() == [(schema.FORMAT,)]
+        kept = opened.sql("SELECT provenance IS NULL AS former, count(*) FROM points GROUP BY 1")
+        assert sorted(kept.rows()) == [(False, 1), (True, 3)]
 
 
 def test_a_read_only_store_is_refused_and_can_be_read(skipline: Skipline, tmp_path: Path) -> None:

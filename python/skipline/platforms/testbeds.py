@@ -1,5 +1,6 @@
 """Testbeds: the settings that experiments on one machine share, and parameters fitted on them."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -57,6 +58,13 @@ class Testbed(BaseModel):
         """Return whether measurements of this testbed were among those that chose a parameter."""
         chosen_on = parameter.fitted_on.split("; ")
         return any(one.startswith(own) for one in chosen_on for own in self.measurements)
+
+
+def chosen_here(
+    testbed: Testbed | None, parameters: Iterable[FittedParameter]
+) -> list[FittedParameter]:
+    """Return the parameters that measurements of a testbed chose."""
+    return [one for one in parameters if testbed and testbed.tuned(one)]
 
 
 def read(name_or_path: str) -> Testbed:

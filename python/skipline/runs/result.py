@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from skipline import metrics
 from skipline._core import InputError
+from skipline.platforms import testbeds
 from skipline.platforms.testbeds import FittedParameter, Testbed
 from skipline.text import quantity
 from skipline.text.nearest import did_you_mean
@@ -223,8 +224,7 @@ class Result(BaseModel):
     @property
     def chosen_here(self) -> list[FittedParameter]:
         """The fitted parameters that measurements of the scenario's own testbed chose."""
-        testbed = self.testbed
-        return [one for one in self.fitted_parameters if testbed and testbed.tuned(one)]
+        return testbeds.chosen_here(self.testbed, self.fitted_parameters)
 
     @property
     def title(self) -> str:

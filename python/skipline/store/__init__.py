@@ -1,5 +1,6 @@
-"""The store of sweeps: one DuckDB file with points, their numbers, and which sweep asked for them.
+"""The store of sweeps and experiments: one DuckDB file with points, their numbers, and who asked.
 
 In reading order: `rows` (what a worker sends), `schema` (tables), `opening` (refusals), `store`
-(reading), `writing` (the one writer), `frames` (tables of polars), `view` (tables for people).
+(reading), `writing` (the one writer), `kept_results` (what verdicts of experiments need), `frames`
+(tables of polars), `view` (tables for people).
 """

@@ -100,7 +100,7 @@ def is_store(file: Path) -> bool:
 def _check_format(connection: "DuckDBPyConnection", path: str, write: bool) -> None:
     tables = {name for (name,) in connection.execute("SHOW TABLES").fetchall()}
     if not tables and write:
-        _create(connection)
+        _set_up(connection, schema.TABLES + schema.VIEWS)
         return
     if "meta" not in tables:
         raise InputError(f"{path}: not a store of sweeps; it has tables of something else")
@@ -108,20 +108,24 @@ def _check_format(connection: "DuckDBPyConnection", path: str, write: bool) -> N
     kind, number, by = found or ("", None, "")
     if kind != schema.KIND:
         raise InputError(f"{path}: not a store of sweeps, but '{kind}'")
-    if number != schema.FORMAT:
+    if number not in range(schema.OLDEST_FORMAT, schema.FORMAT + 1):
         raise InputError(
             f"{path}: a store of format {number}, written by Skipline {by}; this is Skipline "
-            f"{_core.version()}, which reads format {schema.FORMAT}; use that version, or name "
-            "another file"
+            f"{_core.version()}, which reads formats {schema.OLDEST_FORMAT} to {schema.FORMAT}; "
+            "use that version, or name another file"
         )
+    if write and number != schema.FORMAT:
+        _set_up(connection, schema.UPGRADE)
 
 
-def _create(connection: "DuckDBPyConnection") -> None:
+def _set_up(connection: "DuckDBPyConnection", statements: str) -> None:
+    """Bring tables and views to the format of this version, all or nothing."""
     import duckdb
 
     try:
         connection.begin()
-        connection.execute(schema.TABLES)
+        connection.execute(statements)
+        connection.execute("DELETE FROM meta")
         row = [schema.KIND, schema.FORMAT, _core.version()]
         connection.execute("INSERT INTO meta VALUES (?, ?, ?)", row)
         connection.commit()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from skipline.runs.result import Result
+from skipline.store import kept_results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +39,8 @@ POINT = [
     ("line_ops", pa.uint64()),
     ("wall_s", pa.float64()),
     ("finished_at", pa.timestamp("us")),
+    ("provenance", pa.string()),
+    ("digest", pa.string()),
 ]
 SCHEMA = pa.schema([*POINT, ("numbers", pa.list_(NUMBER))])
 
@@ -49,6 +52,7 @@ def now() -> datetime:
 
 def of_result(result: Result) -> dict[str, Any]:
     """Return the columns that a finished run fills."""
+    kept = kept_results.from_result(result)
     return {
         "status": "done",
         "platform": result.platform,
@@ -57,7 +61,9 @@ def of_result(result: Result) -> dict[str, Any]:
         "answer": result.answer,
         "simulated_ns": result.simulated_ns,
         "line_ops": result.line_ops,
-        "numbers": [entry._asdict() for entry in result.entries()],
+        "provenance": kept.provenance,
+        "digest": kept.digest,
+        "numbers": [entry._asdict() for entry in kept.numbers],
     }
 
 

@@ -5,8 +5,10 @@
 which simulator has answered it, if any, says whether it is there, stale or missing.
 """
 
-# Another number is another format: this version reads no other.
-FORMAT = 1
+# Another number is another format. Stores of format 1 are read, and brought to this one as soon as
+# they are written: their points lack what verdicts of experiments need.
+FORMAT = 2
+OLDEST_FORMAT = 1
 KIND = "skipline sweeps"
 
 TABLES = """
@@ -15,7 +17,7 @@ CREATE TABLE points (
     point BIGINT, question VARCHAR, simulator VARCHAR, scenario VARCHAR, settings VARCHAR,
     seed UBIGINT, status VARCHAR, error VARCHAR, platform VARCHAR, version VARCHAR,
     settled BOOLEAN, answer VARCHAR, simulated_ns DOUBLE, line_ops UBIGINT, wall_s DOUBLE,
-    finished_at TIMESTAMP, PRIMARY KEY (question, simulator)
+    finished_at TIMESTAMP, provenance VARCHAR, digest VARCHAR, PRIMARY KEY (question, simulator)
 );
 CREATE TABLE numbers (
     point BIGINT, metric VARCHAR, component VARCHAR, value DOUBLE, ci95 DOUBLE, unit VARCHAR
@@ -27,7 +29,10 @@ CREATE TABLE sweeps (
 CREATE TABLE members (
     sweep INTEGER, ordinal INTEGER, question VARCHAR, seed UBIGINT, axes VARCHAR
 );
-CREATE VIEW answers AS
+"""
+
+VIEWS = """
+CREATE OR REPLACE VIEW answers AS
     SELECT members.sweep, members.ordinal, members.axes, members.seed, members.question,
         points.* EXCLUDE (question, seed),
         points.simulator IS DISTINCT FROM sweeps.simulator AND points.point IS NOT NULL AS stale
@@ -37,7 +42,14 @@ CREATE VIEW answers AS
         PARTITION BY members.sweep, members.ordinal
         ORDER BY (points.simulator = sweeps.simulator) DESC NULLS LAST, points.finished_at DESC
     ) = 1;
-CREATE VIEW results AS
+CREATE OR REPLACE VIEW results AS
     SELECT answers.* EXCLUDE (point), points_of.* FROM answers
     JOIN numbers AS points_of ON points_of.point = answers.point;
+"""
+
+# From format 1. A view has the columns that its tables had when it was made.
+UPGRADE = f"""
+ALTER TABLE points ADD COLUMN provenance VARCHAR;
+ALTER TABLE points ADD COLUMN digest VARCHAR;
+{VIEWS}
 """

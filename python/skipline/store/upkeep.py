@@ -53,8 +53,9 @@ def _add_points(connection: "DuckDBPyConnection") -> None:
         "WHERE (question, simulator) NOT IN (SELECT (question, simulator) FROM points)"
     )
     connection.execute(
-        "INSERT INTO points SELECT ours, points.* EXCLUDE (point) FROM other.points AS points "
-        "JOIN added ON point = theirs"
+        # Points of a store of format 1 have fewer columns.
+        "INSERT INTO points BY NAME SELECT ours AS point, points.* EXCLUDE (point) "
+        "FROM other.points AS points JOIN added ON point = theirs"
     )
     connection.execute(
         "INSERT INTO numbers SELECT ours, numbers.* EXCLUDE (point) FROM other.numbers AS numbers "

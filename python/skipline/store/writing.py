@@ -1,17 +1,19 @@
 """The one writer of a store: what it added is there whole, and outlives the process."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import pyarrow as pa
-
-from skipline._core import RunError
+from skipline._core import InputError, RunError
 from skipline.runs import identity
-from skipline.store import opening, rows
+from skipline.store import opening
 
+# An experiment whose points are all kept needs no Arrow.
 if TYPE_CHECKING:
+    import pyarrow as pa
     from duckdb import DuckDBPyConnection
+
+    from skipline.store.kept_results import KeptResult
 
 
 class Member(NamedTuple):
@@ -75,6 +77,10 @@ class Writer:
 
     def record_sweep(self, sweep_identity: SweepIdentity, members: Sequence[Member]) -> int:
         """Keep what a sweep asks, in place of what the same one asked before; return its number."""
+        import pyarrow as pa
+
+        from skipline.store import rows
+
         number = self._first(
             "SELECT coalesce((SELECT max(sweep) FROM sweeps WHERE digest = ?), "
             "(SELECT coalesce(max(sweep), 0) + 1 FROM sweeps))",
@@ -113,11 +119,28 @@ class Writer:
         )
         return dict(found.fetchall())
 
-    def add(self, table: pa.Table) -> int:
+    def kept_results(self, questions: Iterable[str], simulator: str) -> dict[str, "KeptResult"]:
+        """Return the valid results of a simulator by question; InputError for a damaged file."""
+        import duckdb
+
+        from skipline.store import kept_results
+
+        try:
+            return kept_results.read(self.connection, questions, simulator)
+        except duckdb.Error as error:
+            reason = str(error).splitlines()[0]
+            raise InputError(
+                f"{self.path}: this store is damaged: {reason}; remove it: its points are "
+                "simulated again"
+            ) from error
+
+    def add(self, table: "pa.Table") -> int:
         """Add points with their numbers, all or none; those that are there stay as they are.
 
         A point that was lost, or failed, is replaced by its new row. Returns how many were added.
         """
+        import pyarrow as pa
+
         statuses = self.statuses_of(table.column("question").to_pylist())
         columns = table.select(["question", "simulator"]).to_pydict()
         pairs = list(zip(columns["question"], columns["simulator"], strict=True))
@@ -200,9 +223,12 @@ class _Transaction:
             ) from error
 
 
-def _flat(points: pa.Array, numbers: pa.ChunkedArray) -> pa.Table:
+def _flat(points: "pa.Array", numbers: "pa.ChunkedArray") -> "pa.Table":
     """Return a row per number, with the point that it belongs to."""
+    import pyarrow as pa
     import pyarrow.compute as pc
+
+    from skipline.store import rows
 
     whole = numbers.combine_chunks()
     owners = points.take(pc.list_parent_indices(whole))
