@@ -7,6 +7,7 @@ from skipline.experiment.catalogue import Entry
 from skipline.experiment.points import of_null_models, points
 from skipline.experiment.runner import Finished
 from skipline.runs.result import Result
+from skipline.store import kept_results
 
 EXPERIMENT = """
 title = "t"
@@ -102,6 +103,7 @@ def finished(
                 "low:rx_mpps": {"value": 3.0, "unit": "Mpps"},
                 "nothing": {"value": None, "unit": "ns"},
             }
-            repeats.append(Result.model_validate(RUN | {"metrics": metrics} | dict(more_facts)))
+            result = Result.model_validate(RUN | {"metrics": metrics} | dict(more_facts))
+            repeats.append(kept_results.from_result(result))
         done.append(Finished(point, repeats))
     return done

@@ -5,7 +5,7 @@
 A change that no claim notices could be made, or be wrong, without anybody's knowing. A claim
 notices one if a check of it comes out otherwise than without; checks that come out otherwise with
 other seeds, too, notice nothing. Ends with 1 if fewer changes are noticed than FILE asks for.
-Points are kept in reports/mutations: an interrupted run goes on where it stopped.
+Points are kept in reports/mutations/points.duckdb: an interrupted run goes on where it stopped.
 """
 
 import json
@@ -20,17 +20,16 @@ from pydantic import Field
 
 from skipline import _core
 from skipline._core import InputError
-from skipline.experiment import catalogue, claim_verdicts, table
+from skipline.experiment import catalogue, claim_verdicts, runner, table
 from skipline.experiment.axis import Setting, Table
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.points import Point, points
-from skipline.experiment.runner import Batch, Finished, Runner
-from skipline.experiment.store import PointStore
+from skipline.experiment.runner import Batch, Finished
 from skipline.platforms import platform_facts
 from skipline.text import terminal, toml_model
 
 FILE = "tests/mutations.toml"
-FOLDER = Path("reports/mutations")
+STORE = Path("reports/mutations/points.duckdb")
 # With whose seeds checks have to come out alike to count.
 SEEDS = range(1, 3)
 _FACTS = "hardware."
@@ -120,9 +119,9 @@ def checks_of(entry: Entry, finished: Sequence[Finished]) -> Checks:
 class Judge:
     """Simulates all experiments with a change, and judges their checks."""
 
-    def __init__(self, entries: Sequence[Entry], folder: Path, jobs: int) -> None:
+    def __init__(self, entries: Sequence[Entry], store: Path, jobs: int) -> None:
         self._entries = [(entry, without_null_models(entry)) for entry in entries]
-        self._folder, self._jobs = folder, jobs
+        self._store, self._jobs = store, jobs
 
     def checks(self, mutation: Mutation, seed: int) -> tuple[Checks, int, int]:
         """Return the checks, how many points the change reaches, and of how many."""
@@ -134,10 +133,10 @@ class Judge:
             changed = [after for before, after in zip(own, other, strict=True) if after != before]
             kept = [before for before, after in zip(own, other, strict=True) if after == before]
             for some, name in ((kept, "none"), (changed, mutation.name)):
-                store = PointStore(self._folder / entry.identifier / name.replace(" ", "-"))
-                batches.append(Batch(some, seeds, store))
+                title = f"{entry.identifier}: {name}"
+                batches.append(Batch(title, some, seeds, str(self._store)))
         with terminal.progress_bar(mutation.name) as bar:
-            ran = Runner(batches).run(self._jobs, bar)
+            ran = runner.run(batches, self._jobs, bar)
         found: Checks = {}
         for (entry, bare), kept_ran, changed_ran in zip(
             self._entries, ran[::2], ran[1::2], strict=True
@@ -163,7 +162,8 @@ def main(words: Sequence[str]) -> int:
         names = ", ".join(one.name for one in known.mutation)
         raise InputError(f"{path}: no mutation '{min(missing)}'; there are: {names}")
     entries = [catalogue.find(name) for name in known.experiments]
-    judge = Judge(entries, FOLDER, os.cpu_count() or 1)
+    STORE.parent.mkdir(parents=True, exist_ok=True)
+    judge = Judge(entries, STORE, os.cpu_count() or 1)
     before = [judge.checks(Mutation(name="none"), seed)[0] for seed in SEEDS]
     settled = {check for check in before[0] if len({seen[check] for seen in before}) == 1}
     found = []

@@ -1,6 +1,7 @@
 """Calibration: does it choose what the data say, and does it say how sure they are?"""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from skipline.experiment.points import Point
 from skipline.experiment.runner import Finished
 from skipline.runs.result import Result
 from skipline.runs.run_command import RESULT_FILE
+from skipline.store import kept_results
 from skipline.text import toml_model
 
 TEXT = """
@@ -151,8 +153,12 @@ def test_a_simulated_number_that_is_none_is_named(short_run: Path) -> None:
     judged = Judged(metric="ipc", error="points")
     number = Measurement("e", "p", judged, fits=True, measured=1.0)
     point = Point({}, "", {}, "fitted", {})
+    done = [Finished(point, [kept_results.from_result(result)])]
     with pytest.raises(InputError, match="e: p: ipc: has no value"):
-        numbers.errors([Target("e", point, (number,))], [Finished(point, [result])])
+        numbers.errors([Target("e", point, (number,))], done)
+    mistyped = replace(number, judged=Judged(metric="throughput_gbp", error="points"))
+    with pytest.raises(InputError, match="did you mean 'throughput_gbps'"):
+        numbers.errors([Target("e", point, (mistyped,))], done)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from command_line import Outcome, Skipline
 from on_terminal import on_a_terminal, read_rest, read_until
+from skipline import Store
 from skipline.evidence import failing_claims
 from small_experiment import (
     CLAIMS,
@@ -193,7 +194,7 @@ def test_what_is_wrong_is_said_before_anything_is_simulated(
     assert done.err.startswith("error: ")
     assert told in done.err
     assert "Traceback" not in done.err
-    assert not list(tmp_path.rglob("points/*.json"))
+    assert not list(tmp_path.rglob("points.duckdb"))
 
 
 @pytest.mark.parametrize("folder", ["evidence", "evidence/below"])
@@ -211,7 +212,7 @@ def test_an_experiment_run_alone_judges_the_same_claims(
         assert (done.code, done.out) == (2, "")
         assert done.err.startswith(told), done.err
         assert "Traceback" not in done.err
-    assert not list(tmp_path.rglob("points/*.json"))
+    assert not list(tmp_path.rglob("points.duckdb"))
 
 
 def test_an_experiment_without_a_table_may_claim_anything(
@@ -243,8 +244,8 @@ def test_an_interrupted_run_goes_on_where_it_stopped(skipline: Skipline, tmp_pat
         told = read_rest(terminal)
         assert process.wait() == 130
     assert "interrupted; finished points are kept in reports" in told
-    kept = [path.name for path in tmp_path.rglob("points/*.json")]
-    assert kept == ["rx_descriptors=256,seed=1.json"]
+    with Store(tmp_path / "reports" / "two-rings" / "points.duckdb") as store:
+        assert store.points()["status"].to_list() == ["done", None]
     write_small_evidence(tmp_path)
     done = skipline(*COMMAND, "--format", "json")
     assert json.loads(done.out)["experiments"][0]["reused"] == 1

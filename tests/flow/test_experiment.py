@@ -3,21 +3,30 @@
 import csv
 import io
 import json
+import os
 import re
+import resource
 import statistics
+import subprocess
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 
+import skipline as api
 from command_line import REPOSITORY, SHORT_BATCH, Skipline
-from skipline import _core, resources
-from skipline.experiment import catalogue, store
+from skipline import InputError, resources
+from skipline.experiment import catalogue, runner
 from skipline.experiment.points import points
-from skipline.experiment.store import PointStore
+from skipline.experiment.runner import Batch
+from skipline.runs import identity
+from skipline.sweeps import simulate
+from skipline.text import terminal
 from small_experiment import write_small_experiment
 
-FILES = ["outcome.json", "points", "report.html", "results.csv", "results.parquet"]
+FILES = ["outcome.json", "points.duckdb", "report.html", "results.csv", "results.parquet"]
+POINTS = Path("out") / "points.duckdb"
 
 
 @pytest.fixture
@@ -154,20 +163,28 @@ def _name_own_parts(folder: Path) -> None:
     (folder / "nic.toml").write_text(f"# made up\n{nic}")
 
 
-def test_a_file_that_changes_while_points_are_simulated_makes_them_new(
+def test_points_of_a_file_that_changes_meanwhile_are_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    point, *_ = points(catalogue.load(write_small_experiment(tmp_path)))
-    kept = PointStore(tmp_path / "out")
-    before = store.keys_of(point, [1])[1]
-    result = _core.run(point.scenario, point.overrides, 1)
-    kept.write(point, 1, before, result)
-    assert kept.read(point, [1])
-    with (tmp_path / point.scenario).open("a") as scenario:
-        scenario.write("# another\n")
-    kept.write(point, 1, before, result)
-    assert not kept.read(point, [1])
+    found = points(catalogue.load(write_small_experiment(tmp_path)))
+    batch = Batch("two rings", found, range(1, 2), "points.duckdb")
+    inputs = identity.inputs
+
+    def read_and_edited(*arguments: object) -> identity.Inputs:
+        before = inputs(*arguments)  # type: ignore[arg-type]
+        with Path(found[0].scenario).open("a") as scenario:
+            scenario.write("# another\n")
+        return before
+
+    with monkeypatch.context() as meanwhile, terminal.progress_bar("") as bar:
+        meanwhile.setattr(identity, "inputs", read_and_edited)
+        with pytest.raises(InputError, match="has changed since the command began"):
+            runner.run([batch], 2, bar)
+    with terminal.progress_bar("") as bar:
+        (ran,) = runner.run([batch], 2, bar)
+        (again,) = runner.run([batch], 2, bar)
+    assert (ran.reused, again.reused) == (0, 2)
 
 
 def test_the_complete_example_of_the_documentation_runs(skipline: Skipline, tmp_path: Path) -> None:
@@ -188,31 +205,154 @@ def test_the_complete_example_of_the_documentation_runs(skipline: Skipline, tmp_
     assert len(claim["checks"]) == 3
 
 
-@pytest.mark.parametrize("damage", ["", "{", '{"key": "x", "result": {}}'])
-def test_a_damaged_point_is_simulated_again(
-    skipline: Skipline, tmp_path: Path, experiment: str, damage: str
+def change_points(tmp_path: Path, *statements: str) -> None:
+    with duckdb.connect(str(tmp_path / POINTS)) as store:
+        for statement in statements:
+            assert store.execute(statement).fetchone() != (0,), statement
+
+
+@pytest.mark.parametrize(
+    ("damage", "simulated"),
+    [
+        ("UPDATE numbers SET value = 1.5 * value WHERE point = 1 AND value > 0", 1),
+        ("DELETE FROM numbers WHERE point = 1", 1),
+        ("UPDATE points SET provenance = '{}' WHERE point = 1", 1),
+        ("UPDATE points SET digest = NULL WHERE point = 1", 1),
+        ("UPDATE points SET status = 'failed' WHERE point = 1", 1),
+        ("UPDATE points SET simulator = 'an older one'", 2),
+    ],
+)
+def test_a_point_that_was_changed_or_is_stale_is_simulated_again(
+    skipline: Skipline, tmp_path: Path, experiment: str, damage: str, simulated: int
 ) -> None:
-    skipline("experiment", "run", experiment, "--out", "out")
-    kept = tmp_path / "out" / "points" / "rx_descriptors=256,seed=1.json"
-    kept.write_text(damage)
-    done = skipline("experiment", "run", experiment, "--out", "out")
-    assert "1 points simulated, 1 reused" in done.out
-    assert json.loads(kept.read_text())["result"]["metrics"]
+    run = ("experiment", "run", experiment, "--out", "out")
+    skipline(*run)
+    table = (tmp_path / "out" / "results.csv").read_bytes()
+    change_points(tmp_path, damage)
+    done = skipline(*run)
+    assert f"{simulated} points simulated, {2 - simulated} reused" in done.out, done.err
+    assert (tmp_path / "out" / "results.csv").read_bytes() == table
+    assert "0 points simulated, 2 reused" in skipline(*run).out
 
 
-def test_a_point_with_a_changed_number_is_simulated_again(
+def test_a_damaged_store_is_refused_and_stays(
+    skipline: Skipline, tmp_path: Path, experiment: str
+) -> None:
+    run = ("experiment", "run", experiment, "--out", "out")
+    (tmp_path / "out").mkdir()
+    (tmp_path / POINTS).write_text("of something else, and long enough")
+    for _ in range(2):
+        done = skipline(*run)
+        assert (done.code, done.out) == (2, "")
+        assert "out/points.duckdb: not a store" in done.err
+    skipline("experiment", "run", experiment, "--out", "whole")
+    half = (tmp_path / "whole" / "points.duckdb").read_bytes()
+    (tmp_path / POINTS).write_bytes(half[: len(half) // 2])
+    done = skipline(*run)
+    assert done.code == 2 and done.err.startswith("error: out/points.duckdb: "), done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_full_disk_loses_no_point_that_was_finished(
+    skipline: Skipline, tmp_path: Path, experiment: str
+) -> None:
+    run = ("experiment", "run", experiment, "--out", "out")
+    skipline(*run)
+    table = (tmp_path / "out" / "results.csv").read_bytes()
+
+    def no_room_for_points() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    full = subprocess.run(
+        skipline.arguments(*run, "--seed", "50"),
+        cwd=skipline.directory,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        preexec_fn=no_room_for_points,
+    )
+    assert (full.returncode, full.stdout) == (1, "")
+    assert "error: out/points.duckdb: cannot be written" in full.stderr
+    assert "what was there before stays" in full.stderr
+    assert (tmp_path / "out" / "results.csv").read_bytes() == table
+    assert "0 points simulated, 2 reused" in skipline(*run).out
+
+
+def test_points_of_versions_without_a_store_are_told_to_be_stale_once(
+    skipline: Skipline, tmp_path: Path, experiment: str
+) -> None:
+    former = tmp_path / "out" / "points"
+    former.mkdir(parents=True)
+    kept = '{"key": "k", "digest": "d", "result": {}}'
+    (former / "rx_descriptors=256,seed=1.json").write_text(kept)
+    run = ("experiment", "run", experiment, "--out", "out")
+    done = skipline(*run)
+    assert "2 points simulated, 0 reused" in done.out
+    assert "out/points: points kept by an earlier version, which are stale" in done.err
+    assert "remove what is there" in done.err
+    assert len(list(former.iterdir())) == 1
+    again = skipline(*run)
+    assert "0 points simulated, 2 reused" in again.out
+    assert again.err == ""
+
+
+def test_points_are_a_sweep_of_the_store(
     skipline: Skipline, tmp_path: Path, experiment: str
 ) -> None:
     skipline("experiment", "run", experiment, "--out", "out")
-    path = tmp_path / "out" / "points" / "rx_descriptors=256,seed=1.json"
-    kept = json.loads(path.read_text())
-    throughput = kept["result"]["metrics"]["throughput_gbps"]
-    true_value, throughput["value"] = throughput["value"], 1.5 * throughput["value"]
-    path.write_text(json.dumps(kept))
-    done = skipline("experiment", "run", experiment, "--out", "out")
-    assert "1 points simulated, 1 reused" in done.out
-    again = json.loads(path.read_text())["result"]["metrics"]["throughput_gbps"]["value"]
-    assert again == true_value
+    with api.Store(tmp_path / POINTS) as store:
+        (sweep,) = store.sweeps().to_dicts()
+        frame = store.frame(["pcie_write_hit_rate"])
+    assert (sweep["title"], sweep["points"], sweep["done"]) == ("two-rings", 2, 2)
+    assert frame.columns == ["rx_descriptors", "seed", "pcie_write_hit_rate"]
+    table = pl.read_parquet(tmp_path / "out" / "results.parquet")
+    hits = table.filter(pl.col("metric") == "pcie_write_hit_rate")["predicted"]
+    assert frame["pcie_write_hit_rate"].to_list() == hits.to_list()
+
+
+def test_experiments_and_sweeps_answer_each_other(
+    skipline: Skipline, tmp_path: Path, experiment: str
+) -> None:
+    settings = {
+        "packet_bytes": 1024,
+        "ddio_ways": 2,
+        "run.max_batches": 10,
+        "run.batch_packets": SHORT_BATCH,
+    }
+    asked = [word for pair in settings.items() for word in ("--set", f"{pair[0]}={pair[1]}")]
+    (tmp_path / "points.csv").write_text("rx_descriptors,offered_gbps\n256,98.0\n512,99.0\n")
+    sweep = ("sweep", "scenario/l2fwd.toml", *asked, "--axis-file", "points.csv")
+    run = ("experiment", "run", experiment, "--out", "out")
+    (tmp_path / "out").mkdir()
+    assert "2 simulated" in skipline(*sweep, "--store", str(POINTS)).out
+    assert "0 points simulated, 2 reused" in skipline(*run).out
+    (tmp_path / POINTS).unlink()
+    assert "2 points simulated, 0 reused" in skipline(*run).out
+    assert "0 simulated, 2 reused" in skipline(*sweep, "--store", str(POINTS)).out
+
+
+def test_points_that_two_experiments_share_are_simulated_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = points(catalogue.load(write_small_experiment(tmp_path)))
+    batches = [
+        Batch("both", found, range(1, 2), "both.duckdb"),
+        Batch("one", found[:1], range(1, 3), "one.duckdb"),
+    ]
+    simulated: list[int] = []
+    point = simulate.point
+
+    def counted(request: simulate.Request, *others: object, **options: object) -> object:
+        simulated.append(request.seed)
+        return point(request, *others, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(simulate, "point", counted)
+    with terminal.progress_bar("") as bar:
+        both, one = runner.run(batches, 2, bar)
+    assert sorted(simulated) == [1, 1, 2]
+    assert both.finished[0].results[0] == one.finished[0].results[0]
 
 
 def test_several_experiments_are_summed_up_together(
@@ -243,12 +383,10 @@ def test_each_repeat_has_its_seed_and_the_mean_is_compared(
     done = skipline("experiment", "run", experiment, "--out", "out", "--seed", "7")
     assert done.code == 0, done.err
     assert "seeds 7 to 26" in done.out
-    hits = []
-    for seed in range(7, 27):
-        kept = tmp_path / "out" / "points" / f"rx_descriptors=512,seed={seed}.json"
-        result = json.loads(kept.read_text())["result"]
-        assert result["seed"] == seed
-        hits.append(result["metrics"]["pcie_write_hit_rate"]["value"])
+    with api.Store(tmp_path / POINTS) as store:
+        kept = store.frame(["pcie_write_hit_rate"]).filter(rx_descriptors=512).sort("seed")
+    assert kept["seed"].to_list() == list(range(7, 27))
+    hits = kept["pcie_write_hit_rate"].to_list()
     table = pl.read_parquet(tmp_path / "out" / "results.parquet")
     row = table.filter(pl.col("rx_descriptors") == 512, pl.col("metric") == "pcie_write_hit_rate")
     (numbers,) = row.to_dicts()

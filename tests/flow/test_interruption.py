@@ -7,6 +7,7 @@ from pathlib import Path
 
 from command_line import ENDLESS, L2FWD, SHORT, Skipline
 from on_terminal import on_a_terminal, read_rest, read_until
+from skipline import Store
 from small_experiment import write_small_experiment
 
 INTERRUPTED = 130
@@ -121,8 +122,26 @@ def test_an_experiment_keeps_its_finished_points_and_goes_on(
         process.send_signal(signal.SIGINT)
         told = read_rest(terminal)
         assert process.wait() == INTERRUPTED
-    assert "interrupted; finished points are kept in out/points" in told
+    assert "interrupted; finished points are kept in out/points.duckdb" in told
     assert "Traceback" not in told
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["points"]
-    kept = [path.name for path in (tmp_path / "out" / "points").iterdir()]
-    assert kept == ["rx_descriptors=256,seed=1.json"]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["points.duckdb"]
+    with Store(tmp_path / "out" / "points.duckdb") as store:
+        assert store.points().select("rx_descriptors", "status").rows() == [
+            (256, "done"),
+            (512, None),
+        ]
+    write_small_experiment(tmp_path)
+    assert "1 points simulated, 1 reused" in skipline(*arguments).out
+
+
+def test_a_killed_experiment_loses_nothing_that_was_finished(
+    skipline: Skipline, tmp_path: Path
+) -> None:
+    experiment = write_small_experiment(tmp_path, endless_ring=512)
+    arguments = ("experiment", "run", experiment, "--jobs", "2", "--out", "out")
+    with on_a_terminal(skipline, *arguments) as (process, terminal):
+        read_until(terminal, "run 1 of 2")
+        process.kill()
+        process.wait()
+    write_small_experiment(tmp_path)
+    assert "1 points simulated, 1 reused" in skipline(*arguments).out

@@ -1,6 +1,5 @@
 """Simulates the candidates of a calibration and gathers what they say into its result."""
 
-import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +10,11 @@ from skipline.calibrate.definition import Calibration
 from skipline.calibrate.numbers import Errors, Target
 from skipline.calibrate.result import CalibrationResult, NumberError, Ranked
 from skipline.calibrate.search import Candidate, Tried
-from skipline.experiment.runner import Batch, Runner
-from skipline.experiment.store import PointStore
+from skipline.experiment import runner
+from skipline.experiment.runner import Batch
 from skipline.text.terminal import Bar
 
-CANDIDATES_FOLDER = "candidates"
+CANDIDATES_FILE = "candidates.duckdb"
 
 
 def check(calibration: Calibration, targets: list[Target], path: str) -> None:
@@ -65,14 +64,13 @@ class Bench:
             return {}
         chosen = [_with(target, candidate, self._calibration) for target in targets]
         label = candidate.label
-        digest = hashlib.sha256(label.encode()).hexdigest()[:12]
         seeds = range(_core.DEFAULT_SEED, _core.DEFAULT_SEED + self._calibration.repeats)
+        store = str(self._directory / CANDIDATES_FILE)
         batches = []
         for identifier in dict.fromkeys(target.experiment for target in chosen):
             points = [target.point for target in chosen if target.experiment == identifier]
-            store = PointStore(self._directory / CANDIDATES_FOLDER / digest / identifier)
-            batches.append(Batch(points, seeds, store))
-        ran = Runner(batches).run(self._jobs, _Labelled(self._bar, label))
+            batches.append(Batch(f"{label}: {identifier}", points, seeds, store))
+        ran = runner.run(batches, self._jobs, _Labelled(self._bar, label))
         finished = [done for batch in ran for done in batch.finished]
         return numbers.errors(chosen, finished)
 

@@ -8,7 +8,7 @@ from skipline.calibrate.definition import Calibration, Judged
 from skipline.experiment import catalogue
 from skipline.experiment.points import Point, points
 from skipline.experiment.runner import Finished
-from skipline.runs.result import Result
+from skipline.store.kept_results import KeptResult
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,11 @@ def errors(targets: Sequence[Target], finished: Sequence[Finished]) -> Errors:
     return found
 
 
-def _simulated(measurement: Measurement, result: Result) -> float:
-    metric = measurement.judged.metric
-    if (found := result.metrics.get(metric)) is not None and found.value is None:
+def _simulated(measurement: Measurement, result: KeptResult) -> float:
+    found = result.number(measurement.judged.metric)
+    if found is None:
         raise InputError(f"{measurement.label}: has no value; leave it out of [[judged]]")
-    return result.scalar(metric)
+    return found
 
 
 def score(errors: Errors, *, among: Iterable[Measurement] | None = None) -> float:

@@ -34,6 +34,7 @@ def calibrate(file: str, jobs: int | None, output: Format, out: Path | None) -> 
     from skipline.calibrate import bench, numbers, view
     from skipline.calibrate.definition import Calibration
     from skipline.calibrate.result import RESULT_FILE
+    from skipline.experiment import preparation
     from skipline.text import toml_model
 
     calibration = toml_model.load(Calibration, text, file)
@@ -42,6 +43,8 @@ def calibrate(file: str, jobs: int | None, output: Format, out: Path | None) -> 
     targets = numbers.targets(calibration)
     bench.check(calibration, targets, file)
     atomic.prepare_directory(directory)
+    if former := preparation.former_points([directory / bench.CANDIDATES_FILE]):
+        terminal.note(former)
     try:
         with terminal.progress_bar("calibrate") as bar:
             jobs = jobs or os.cpu_count() or 1
@@ -49,7 +52,7 @@ def calibrate(file: str, jobs: int | None, output: Format, out: Path | None) -> 
             result = bench.calibrate(identifier, calibration, candidates)
     except KeyboardInterrupt:
         raise terminal.Interrupted(
-            f"finished runs are kept in {directory / bench.CANDIDATES_FOLDER}; "
+            f"finished runs are kept in {directory / bench.CANDIDATES_FILE}; "
             "the next call goes on from there"
         ) from None
     atomic.write(directory / RESULT_FILE, result.model_dump_json(indent=1) + "\n")

@@ -73,6 +73,8 @@ def evidence(
     prepared = [
         preparation.prepare(entry, None, out / entry.identifier) for entry in collected.entries
     ]
+    if former := preparation.former_points(Path(one.batch.store) for one in prepared):
+        terminal.note(former)
     experiments = _run(prepared, jobs or os.cpu_count() or 1, out)
     summaries = [run.outcome.summary for run in experiments]
     found = Evidence(
@@ -103,7 +105,7 @@ def _run(prepared: list["Prepared"], jobs: int, out: Path) -> list["ExperimentRu
     """Simulate what is missing and write the directory of every experiment."""
     from skipline.evidence.evidence import ExperimentRun
     from skipline.experiment import rounds
-    from skipline.experiment.outcome import POINTS_FOLDER
+    from skipline.experiment.outcome import POINTS_FILE
     from skipline.report import experiment_directory
 
     try:
@@ -111,7 +113,7 @@ def _run(prepared: list["Prepared"], jobs: int, out: Path) -> list["ExperimentRu
             finished = rounds.run(prepared, jobs, bar)
     except KeyboardInterrupt:
         raise terminal.Interrupted(
-            f"finished points are kept in {out / '*' / POINTS_FOLDER}; "
+            f"finished points are kept in {out / '*' / POINTS_FILE}; "
             "the next run goes on from there"
         ) from None
     return [

@@ -155,12 +155,13 @@ def _prepare(names: Iterable[str], seed: int | None, out: Path | None) -> list["
     for entry in entries:
         directory = folder / entry.identifier if below else folder
         found.append(preparation.prepare(entry, seed, directory))
+    if former := preparation.former_points(Path(one.batch.store) for one in found):
+        terminal.note(former)
     return found
 
 
 def _run(prepared: "Prepared", seed: int | None, jobs: int | None) -> _Done:
     from skipline.experiment import rounds
-    from skipline.experiment.outcome import POINTS_FOLDER
     from skipline.report import experiment_directory
 
     try:
@@ -169,8 +170,7 @@ def _run(prepared: "Prepared", seed: int | None, jobs: int | None) -> _Done:
         concluded = experiment_directory.conclude(prepared, ran, seed)
     except KeyboardInterrupt:
         raise terminal.Interrupted(
-            f"finished points are kept in {prepared.directory / POINTS_FOLDER}; "
-            "the next run goes on from there"
+            f"finished points are kept in {prepared.batch.store}; the next run goes on from there"
         ) from None
     return _Done(prepared, concluded, ran.reused)
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from skipline.store.store import Store
 
-_file = click.argument("path", metavar="STORE", help="File of `skipline sweep --store`.")
+_file = click.argument(
+    "path", metavar="STORE", help="Of a sweep (--store) or an experiment (points.duckdb)."
+)
 _sweep = click.option(
     "--sweep", metavar="N", type=int, help="Number of a sweep; default: the last one."
 )
@@ -37,7 +39,7 @@ _metrics = click.option(
     ],
 )
 def store() -> None:
-    """Look at what sweeps have kept; export, merge, forget."""
+    """Look at what sweeps and experiments have kept; export, merge, forget."""
 
 
 @store.command(

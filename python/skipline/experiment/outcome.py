@@ -1,7 +1,8 @@
 """Everything that an experiment found, in memory and in its directory.
 
-Files of the directory: points/*.json (one result per point), results.parquet and results.csv (the
-table), outcome.json (definition, verdicts, provenance), report.html.
+Files of the directory: points.duckdb (the store of its points, for `skipline store`),
+results.parquet and results.csv (the table), outcome.json (definition, verdicts, provenance),
+report.html.
 """
 
 import io
@@ -27,7 +28,7 @@ from skipline.text.nearest import did_you_mean
 OUTCOME_FILE = "outcome.json"
 TABLE_FILE = "results.parquet"
 CSV_FILE = "results.csv"
-POINTS_FOLDER = "points"
+POINTS_FILE = "points.duckdb"
 REPORT_FILE = "report.html"
 
 

@@ -1,6 +1,7 @@
 """An experiment that is about to run: its points, seeds and directory, all of them checked."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from skipline.experiment import claim_verdicts, claims_table, outcome, trivial
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.points import of_null_models, points
 from skipline.experiment.runner import Batch
-from skipline.experiment.store import PointStore
+from skipline.store import opening
 
 DEFAULT_FOLDER = Path("reports")
 
@@ -37,9 +38,27 @@ def prepare(entry: Entry, seed: int | None, directory: Path) -> Prepared:
         platform = str(resolved[0]["platform"])
         trivial.capacity_of_a_way(entry.experiment.trivial, platform, found[0].scenario)
     first = _core.DEFAULT_SEED if seed is None else seed
-    store = PointStore(atomic.prepare_directory(directory) / outcome.POINTS_FOLDER)
     seeds = range(first, first + entry.experiment.repeats)
-    return Prepared(entry, Batch(found, seeds, store), directory)
+    store = str(atomic.prepare_directory(directory) / outcome.POINTS_FILE)
+    opening.check_file(store, write=True)
+    opening.require_room(store, len(found) * len(seeds))
+    return Prepared(entry, Batch(entry.identifier, found, seeds, store), directory)
+
+
+def former_points(stores: Iterable[Path]) -> str:
+    """Return a sentence on points that versions without a store kept; empty if there are none.
+
+    They had a file for each point, in a folder of the store's name. It is told once.
+    """
+    folders = [store.with_suffix("") for store in stores if not store.exists()]
+    former = [folder for folder in folders if any(folder.glob("**/*.json"))]
+    if not former:
+        return ""
+    others = f" and {len(former) - 1} more folders" if len(former) > 1 else ""
+    return (
+        f"{former[0]}{others}: points kept by an earlier version, which are stale: this one keeps "
+        "them in a store and simulates them again; remove what is there"
+    )
 
 
 def _check_seeds(seed: int | None, repeats: int) -> None:

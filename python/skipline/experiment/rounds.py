@@ -6,23 +6,23 @@ number close to a bound counts as decided by chance somewhat more often than onc
 
 from collections.abc import Sequence
 
-from skipline.experiment import claim_verdicts
+from skipline.experiment import claim_verdicts, runner
 from skipline.experiment.preparation import Prepared
-from skipline.experiment.runner import Batch, Ran, Runner
+from skipline.experiment.runner import Batch, Ran
 from skipline.text.terminal import Bar
 
 
 def run(prepared: Sequence[Prepared], jobs: int, bar: Bar) -> list[Ran]:
     """Return the points of each experiment, with its `repeats` or as many as its claims take."""
     batches = [one.batch for one in prepared]
-    found = Runner(batches).run(jobs, bar)
+    found = runner.run(batches, jobs, bar)
     looked_at = list(range(len(prepared)))
     while more := {
         number: wider
         for number in looked_at
         if (wider := _with_more_seeds(prepared[number], batches[number], found[number])) is not None
     }:
-        again = Runner(list(more.values())).run(jobs, bar)
+        again = runner.run(list(more.values()), jobs, bar)
         for (number, batch), ran in zip(more.items(), again, strict=True):
             batches[number], found[number] = batch, _joined(found[number], ran)
         looked_at = list(more)

@@ -1,34 +1,44 @@
-"""Simulates points of experiments on several threads (the core releases the GIL)."""
+"""Runs the points of experiments as questions of sweeps: what a store has is not simulated again.
 
-import contextlib
-import threading
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import NamedTuple
+What is peculiar to experiments: the first point that fails ends all, each point belongs to a store
+of its own experiment, and results come back with what verdicts depend on.
+"""
 
-from skipline import _core
-from skipline.experiment import store
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
 from skipline.experiment.points import Point
-from skipline.experiment.store import PointStore
-from skipline.runs.result import Result
+from skipline.runs import identity
+from skipline.store.kept_results import KeptResult
+from skipline.store.writing import Member, SweepIdentity, Writer
+from skipline.sweeps.runner import Policy, Runner, Tally, Wanted
+from skipline.sweeps.simulate import Request
+from skipline.sweeps.threads import Threads
 from skipline.text.terminal import Bar
 
-_REFRESH_S = 0.1
+# Points of an experiment take long, and threads cost nothing to ask: each is kept when it is done.
+_POLICY = Policy(fail_fast=True, largest_chunk=1)
+_NULL_MODEL = "null model"
 
 
 class Finished(NamedTuple):
     """A point with the results of its repeats, in the order of their seeds."""
 
     point: Point
-    results: list[Result]
+    results: list[KeptResult]
 
 
 class Batch(NamedTuple):
-    """Points to run with each of `seeds`, and where their results are kept."""
+    """Points to run with each of `seeds`, and the file of the store that keeps their results.
 
+    In the store they are a sweep of the title `name`.
+    """
+
+    name: str
     points: list[Point]
     seeds: range
-    store: PointStore
+    store: str
 
 
 class Ran(NamedTuple):
@@ -45,97 +55,127 @@ class Ran(NamedTuple):
         return sum(index not in self.simulated for index in own)
 
 
-class Task(NamedTuple):
-    """One repeat of a point; indices of batch and point, and the seed."""
+def run(batches: Sequence[Batch], jobs: int, bar: Bar) -> list[Ran]:
+    """Return every point of every batch with its results, in order.
 
-    batch: int
+    On Ctrl-C, or when a run fails, what was finished stays in the stores.
+    """
+    with ExitStack() as stack:
+        paths = dict.fromkeys(batch.store for batch in batches)
+        writers = {path: stack.enter_context(Writer(path)) for path in paths}
+        files = identity.Files()
+        plans = [_Plan(batch, writers[batch.store], files) for batch in batches]
+        for plan in plans:
+            plan.read()
+        _simulate(plans, jobs, bar)
+        return [plan.ran() for plan in plans]
+
+
+def _simulate(plans: Sequence["_Plan"], jobs: int, bar: Bar) -> None:
+    """Simulate what the stores lack, and read it from there."""
+    wanted = list(_wanted(plans))
+    total = len({question for plan in plans for question in plan.questions.values()})
+    kept = total - len(wanted)
+
+    def report(simulated: float, tally: Tally) -> None:
+        finished = kept + tally.new.total()
+        bar.update((kept + simulated) / total, f"run {finished} of {total}")
+
+    if wanted:
+        with Threads(min(jobs, len(wanted))) as threads:
+            Runner(wanted, _POLICY, report).run(threads)
+        for plan in plans:
+            plan.read()
+
+
+def _wanted(plans: Iterable["_Plan"]) -> Iterator[Wanted]:
+    """Yield the runs that some store lacks, each question once."""
+    found: dict[str, Wanted] = {}
+    for plan in plans:
+        for one in plan.wanted():
+            known = found.get(one.request.question, one._replace(stores=()))
+            found[one.request.question] = one._replace(stores=(*known.stores, plan.writer))
+    return iter(found.values())
+
+
+class _Run(NamedTuple):
+    """A repeat of a point; the index of the point, and its seed."""
+
     point: int
     seed: int
 
 
-class _StopRun(Exception):
-    """Raised inside a simulation to end it early."""
+class _Plan:
+    """A batch with the questions of its runs, and those results that its store has."""
 
-
-class Runner:
-    """Runs the repeats of points that their stores do not have yet."""
-
-    def __init__(self, batches: Sequence[Batch]) -> None:
-        self._batches = batches
-        self._stop = threading.Event()
-        self._fractions: dict[Task, float] = {}
-
-    def run(self, jobs: int, bar: Bar) -> list[Ran]:
-        """Return every point of every batch with its results, in order.
-
-        On Ctrl-C, or when a run fails, what was finished stays in the stores.
-        """
-        tasks = [
-            Task(number, index, seed)
-            for number, batch in enumerate(self._batches)
+    def __init__(self, batch: Batch, writer: Writer, files: identity.Files) -> None:
+        self._batch = batch
+        self.writer = writer
+        # Before any run: a file that is edited meanwhile must not pass for the one that was read.
+        self._inputs = [identity.inputs(one.scenario, one.overrides, files) for one in batch.points]
+        self.questions = {
+            _Run(index, seed): inputs.question(seed)
             # Points of one seed often begin alike, and the core keeps what their caches hold then.
             for seed in batch.seeds
-            for index in range(len(batch.points))
-        ]
-        results = {
-            Task(number, index, seed): kept
-            for number, batch in enumerate(self._batches)
-            for index, point in enumerate(batch.points)
-            for seed, kept in batch.store.read(point, batch.seeds).items()
+            for index, inputs in enumerate(self._inputs)
         }
-        missing = [task for task in tasks if task not in results]
-        with self._threads(jobs) as pool:
-            futures = {pool.submit(self._simulate, task): task for task in missing}
-            self._follow(set(futures), len(tasks), len(tasks) - len(missing), bar)
-        for future, task in futures.items():
-            results[task] = future.result()
-        return [_ran(number, batch, results, missing) for number, batch in enumerate(self._batches)]
+        self._found: dict[str, KeptResult] = {}
+        self.missing: list[_Run] = []
 
-    def _simulate(self, task: Task) -> Result:
-        def progress(state: dict[str, float]) -> None:
-            self._fractions[task] = state["fraction"]
-            if self._stop.is_set():
-                raise _StopRun
+    def read(self) -> None:
+        """Read the results that the store has by now; note what it lacks when first asked."""
+        lacking = [one for one in self.questions.values() if one not in self._found]
+        self._found |= self.writer.kept_results(lacking, identity.simulator())
+        self.missing = self.missing or [
+            run for run, question in self.questions.items() if question not in self._found
+        ]
 
-        if self._stop.is_set():
-            raise _StopRun
-        batch = self._batches[task.batch]
-        point = batch.points[task.point]
-        # Before the run: a file that is edited during it must not pass for the one that was read.
-        key = store.keys_of(point, [task.seed])[task.seed]
-        text = _core.run(point.scenario, point.overrides, task.seed, None, progress)
-        batch.store.write(point, task.seed, key, text)
-        self._fractions[task] = 1.0
-        return Result.model_validate_json(text)
+    def wanted(self) -> Iterator[Wanted]:
+        """Record what the batch asks, and yield the runs that its store lacks."""
+        self._record()
+        self._remove_invalid()
+        for run in self.missing:
+            point = self._batch.points[run.point]
+            question = self.questions[run]
+            request = Request(question, point.scenario, point.overrides, run.seed)
+            yield Wanted(request, self._inputs[run.point].files, (self.writer,))
 
-    def _follow(self, pending: set[Future[Result]], total: int, reused: int, bar: Bar) -> None:
-        """Show progress until all runs are done; the first failure ends the others."""
-        while pending:
-            done, pending = wait(pending, timeout=_REFRESH_S, return_when=FIRST_COMPLETED)
-            for future in done:
-                if (error := future.exception()) is not None:
-                    raise error
-            finished = total - len(pending)
-            work = reused + sum(self._fractions.values())
-            bar.update(work / total, f"run {finished} of {total}")
+    def _record(self) -> None:
+        """Keep what the batch asks as a sweep, so that `skipline store` shows its points."""
+        points = self._batch.points
+        digest = identity.digest("points", self._batch.name)
+        if set(self.questions.values()) <= set(self.writer.known_members(digest) or []):
+            return
+        keys = list(dict.fromkeys(key for point in points for key in _axes(point)))
+        files = {name: found for one in self._inputs for name, found in one.files.items()}
+        members = [
+            Member(question, run.seed, _axes(points[run.point]))
+            for run, question in self.questions.items()
+        ]
+        self.writer.record_sweep(
+            SweepIdentity(digest, self._batch.name, points[0].scenario, keys, files), members
+        )
 
-    @contextlib.contextmanager
-    def _threads(self, jobs: int) -> Iterator[ThreadPoolExecutor]:
-        """Give a pool that is stopped, not waited for, when anything goes wrong."""
-        with ThreadPoolExecutor(jobs) as pool:
-            try:
-                yield pool
-            except BaseException:
-                self._stop.set()
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+    def _remove_invalid(self) -> None:
+        """Remove results that were damaged, or lack what verdicts need: new ones come."""
+        asked = [self.questions[run] for run in self.missing]
+        there = self.writer.statuses_of(asked) if asked else {}
+        self.writer.remove([pair for pair in there if pair[1] == identity.simulator()])
+
+    def ran(self) -> Ran:
+        """Return the points with their results."""
+        finished = [
+            Finished(
+                point,
+                [self._found[self.questions[_Run(at, seed)]] for seed in self._batch.seeds],
+            )
+            for at, point in enumerate(self._batch.points)
+        ]
+        simulated = frozenset(run.point for run in self.missing)
+        wall_s = sum(self._found[self.questions[run]].wall_s for run in self.missing)
+        return Ran(finished, simulated, wall_s)
 
 
-def _ran(number: int, batch: Batch, results: dict[Task, Result], missing: list[Task]) -> Ran:
-    finished = [
-        Finished(point, [results[Task(number, index, seed)] for seed in batch.seeds])
-        for index, point in enumerate(batch.points)
-    ]
-    new = [task for task in missing if task.batch == number]
-    simulated = frozenset(task.point for task in new)
-    return Ran(finished, simulated, sum(results[task].wall_s for task in new))
+def _axes(point: Point) -> dict[str, Any]:
+    """Return the coordinates of a point; those of null models are on an axis of their own."""
+    return {**point.axes, _NULL_MODEL: point.null} if point.null else dict(point.axes)
