@@ -8,6 +8,7 @@ use dsa::descriptor::Descriptor;
 use dsa::hardware::Opcode;
 use dsa_client::client::OffloadClient;
 use dsa_client::error::Error;
+use dsa_client::lost_descriptor::LossDetector;
 use dsa_client::portal::QueuePortal;
 use dsa_client::record_slot::RecordSlot;
 use libc::c_int;
@@ -18,22 +19,25 @@ struct QueueDrain<'a> {
     portal: &'a QueuePortal,
     slot: Box<RecordSlot>,
     is_submitted: bool,
+    loss: LossDetector,
 }
 
 impl<'a> QueueDrain<'a> {
     fn new(portal: &'a QueuePortal) -> Self {
-        Self { portal, slot: Box::default(), is_submitted: false }
+        let loss = LossDetector::default();
+        Self { portal, slot: Box::default(), is_submitted: false, loss }
     }
 
-    /// Whether all earlier descriptors of the queue have ended; true for a queue that is disabled, which is
-    /// checked if `checks_queue`.
-    fn has_ended(&mut self, checks_queue: bool) -> bool {
+    /// Whether all earlier descriptors of the queue have ended, or were lost as this drain.
+    fn has_ended(&mut self) -> bool {
         if !self.is_submitted {
             let drain = Descriptor::of(Opcode::Drain).recording(self.slot.address());
             // SAFETY: the drain names its record alone, which is kept until it is written, or for ever.
             self.is_submitted = unsafe { self.portal.submit(&drain) };
         }
-        self.slot.status() != 0 || checks_queue && !self.portal.queue().is_enabled()
+        let (slot, portal) = (&self.slot, self.portal);
+        let has_ended = || slot.status() != 0;
+        has_ended() || self.loss.find_loss(portal, has_ended).is_some()
     }
 }
 
@@ -48,9 +52,6 @@ impl Drop for QueueDrain<'_> {
     }
 }
 
-/// Polls of the records between two checks whether the queues are enabled.
-const LOOKS: u32 = 4096;
-
 fn drain(client: &OffloadClient, nanoseconds: u64) -> Result<c_int, SkdFailure> {
     if client.is_forked() {
         return Err(Error::Forked.into());
@@ -60,8 +61,7 @@ fn drain(client: &OffloadClient, nanoseconds: u64) -> Result<c_int, SkdFailure> 
     let mut left: Vec<QueueDrain> = able.map(QueueDrain::new).collect();
     let mut looks = 0_u32;
     loop {
-        let checks_queues = looks % LOOKS == LOOKS - 1;
-        left.retain_mut(|drain| !drain.has_ended(checks_queues));
+        left.retain_mut(|drain| !drain.has_ended());
         if left.is_empty() {
             return Ok(0);
         }

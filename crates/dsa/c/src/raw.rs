@@ -60,7 +60,7 @@ fn check(descriptor: &Descriptor) -> Result<(), SkdFailure> {
 /// client has no queue of that number; -EAGAIN if the queue is full, -ENODEV if it is disabled;
 /// -ECHILD in a child of the process that opened the client. On an error nothing is submitted. The
 /// job fails with -EBADMSG for any status but success (the sentence has status and field), and with
-/// -ENODEV if the queue was disabled before the descriptor ended.
+/// -ENODEV if the queue was disabled before the descriptor ended, or has dropped it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_raw_submit(
     client: *const ClientHandle,

@@ -8,23 +8,17 @@ use dsa::descriptor::Descriptor;
 use dsa::hardware::status;
 use dsa::record::Record;
 use dsa_client::client::OffloadClient;
+use dsa_client::lost_descriptor::{DescriptorLoss, LossDetector};
 use dsa_client::portal::QueuePortal;
 use dsa_client::record_description::{Limits, describe};
 use std::sync::atomic::{Ordering, fence};
-use std::time::{Duration, Instant};
-
-/// Polls of a record between two checks of its queue.
-const LOOKS: u32 = 1024;
-/// Time without an end after which the queue is checked.
-const SUSPICIOUS: Duration = Duration::from_millis(100);
 
 /// A descriptor of the caller that is under way, with its record in memory of the caller.
 pub struct RawJob {
     client: OffloadClient,
     queue: usize,
     descriptor: Descriptor,
-    looks: u32,
-    begun: Instant,
+    loss: LossDetector,
 }
 
 /// The limits of a queue, for sentences.
@@ -42,8 +36,7 @@ impl RawJob {
             client: client.clone(),
             queue,
             descriptor,
-            looks: 0,
-            begun: Instant::now(),
+            loss: LossDetector::default(),
         })
     }
 
@@ -59,12 +52,14 @@ impl RawJob {
         let end = match self.record() {
             Err(failure) => Err(failure),
             Ok(Some(record)) => Ok(self.end_of(&record)),
-            Ok(None) if self.has_gone() => match self.record() {
+            Ok(None) => {
+                let loss = self.loss.find_loss(&self.client.portals()[self.queue], || false)?;
                 // The record is read again, since it may have been written before the queue was checked.
-                Ok(Some(record)) => Ok(self.end_of(&record)),
-                _ => Err(self.gone()),
-            },
-            Ok(None) => return None,
+                match self.record() {
+                    Ok(Some(record)) => Ok(self.end_of(&record)),
+                    _ => Err(self.lost(loss)),
+                }
+            }
         };
         self.portal().ended();
         Some(end.and_then(|end| end))
@@ -97,20 +92,13 @@ impl RawJob {
         }
     }
 
-    /// Whether the queue is disabled; checked only after a while, and only in some of the calls.
-    fn has_gone(&mut self) -> bool {
-        self.looks = self.looks.wrapping_add(1);
-        self.looks.is_multiple_of(LOOKS)
-            && self.begun.elapsed() >= SUSPICIOUS
-            && !self.portal().queue().is_enabled()
-    }
-
-    fn gone(&self) -> SkdFailure {
+    fn lost(&self, loss: DescriptorLoss) -> SkdFailure {
         let name = &self.portal().queue().name;
-        SkdFailure::new(
-            libc::ENODEV,
-            format!("{name} was disabled before the descriptor ended; nothing of it was repeated"),
-        )
+        let what = match loss {
+            DescriptorLoss::Disabled => "was disabled before the descriptor ended",
+            DescriptorLoss::Dropped => "had no room for the descriptor, and has dropped it",
+        };
+        SkdFailure::new(libc::ENODEV, format!("{name} {what}; nothing of it was repeated"))
     }
 }
 

@@ -25,10 +25,10 @@ impl AbandonedRecords {
     pub fn sweep(&self, portals: &Portals) {
         let mut all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         all.retain_mut(|AbandonedRecord { portal, slot, loss }| {
-            let is_over =
-                slot.status() != 0 || loss.is_confirmed(portals, *portal, || slot.status() != 0);
+            let (portal, has_ended) = (portals.get(*portal), || slot.status() != 0);
+            let is_over = has_ended() || loss.find_loss(portal, has_ended).is_some();
             if is_over {
-                portals.get(*portal).ended();
+                portal.ended();
             }
             !is_over
         });

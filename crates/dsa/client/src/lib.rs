@@ -3,10 +3,12 @@
 //!
 //! Reading order:
 //! - [`queues`]: the work queues of the system, from sysfs; [`nodes`]: the NUMA node of each CPU.
-//! - [`instructions`], [`portal`]: submission of a descriptor to a queue; [`record_slot`]: its completion
-//!   record.
-//! - `portals`: all open queues of a client; `drains`, `lost_descriptor`, `abandoned_records`:
-//!   descriptors that do not end.
+//! - The core, which any code may call, also a signal handler or an allocator: it allocates nothing, and no
+//!   thread waits for another one. [`instructions`], [`portal_page`]: submission of a descriptor to a queue;
+//!   [`record_slot`], [`wait`]: its completion record; [`drains`], [`lost_descriptor`]: a descriptor that
+//!   does not end; [`queue_state`], [`clock`].
+//! - [`portal`], `portals`: the open queues of a client; `abandoned_records`: descriptors whose jobs were
+//!   dropped.
 //! - [`operation`]: an operation of any size; `resume`, `page_in`: how it is divided into descriptors,
 //!   and continued after a page fault; `cpu`: its execution on the CPU; `operation_run`: one operation
 //!   from its first descriptor to its outcome.
@@ -36,13 +38,14 @@
 mod abandoned_records;
 pub mod batch;
 pub mod client;
+pub mod clock;
 mod cpu;
-mod drains;
+pub mod drains;
 pub mod error;
 mod forks;
 pub mod instructions;
 pub mod job;
-mod lost_descriptor;
+pub mod lost_descriptor;
 pub mod nodes;
 pub mod operation;
 mod operation_run;
@@ -51,7 +54,9 @@ pub mod outcome;
 pub mod owned_copy;
 mod page_in;
 pub mod portal;
+pub mod portal_page;
 mod portals;
+pub mod queue_state;
 pub mod queues;
 pub mod record_description;
 pub mod record_slot;

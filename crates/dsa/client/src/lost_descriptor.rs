@@ -3,76 +3,130 @@
 //!
 //! A descriptor is lost if its queue or device is disabled while it has no record, or if a drain that was
 //! submitted after it has ended: a dedicated queue without room drops descriptors, and reports that to
-//! the driver only.
+//! the driver only. Until one of the two is certain, the device may still write the memory that the
+//! descriptor names, and its owner waits.
+//!
+//! Nothing is allocated here, and no lock is taken: the owner may be a signal handler, or a call of memcpy
+//! inside an allocator.
 
-use crate::portals::Portals;
-use dsa::hardware::Opcode;
-use std::time::{Duration, Instant};
+use crate::clock::now_ns;
+use crate::drains::QueueDrains;
+use dsa::descriptor::Descriptor;
 
-/// Time without an end after which the queue of a descriptor is checked.
-const SUSPICIOUS: Duration = Duration::from_millis(100);
-/// Looks at a record between two looks at the clock.
-const LOOKS: u32 = 256;
+/// How long a descriptor may be without an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossPatience {
+    /// Looks at the record between two looks at the clock.
+    pub looks: u32,
+    /// Time in ns after which the queue of the descriptor is checked.
+    pub check_ns: u64,
+    /// Time in ns after which a drain that has not ended either is repeated, since it may be lost as well.
+    pub repeat_ns: u64,
+}
+
+impl LossPatience {
+    /// For an owner that does nothing else meanwhile: 100 ms, and 1 s for a drain.
+    pub const OF_CALLS: Self = Self { looks: 256, check_ns: 100_000_000, repeat_ns: 1_000_000_000 };
+    /// For an owner that holds others up meanwhile, as packets that are delivered in order: 5 ms, and 100 ms
+    /// for a drain.
+    pub const OF_BURSTS: Self = Self { looks: 16, check_ns: 5_000_000, repeat_ns: 100_000_000 };
+}
+
+/// Why a descriptor never ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DescriptorLoss {
+    /// Its queue, or the device, was disabled.
+    Disabled,
+    /// The queue has never taken it, or the device has forgotten it: a later drain has ended.
+    Dropped,
+}
+
+/// A queue, as the detection of lost descriptors uses it.
+pub trait DrainedQueue {
+    /// The drains of the queue.
+    fn drains(&self) -> &QueueDrains;
+    /// Submits a drain beyond the entries that are counted, and returns whether the queue took it.
+    fn submit_drain(&self, drain: &Descriptor) -> bool;
+    /// Whether the queue and its device are enabled.
+    fn is_enabled(&self) -> bool;
+}
 
 /// Finds out whether one descriptor was lost.
-#[derive(Default)]
-pub(crate) struct LossDetector {
+#[derive(Debug)]
+pub struct LossDetector {
+    patience: LossPatience,
     looks: u32,
-    since: Option<Instant>,
+    since_ns: Option<u64>,
     /// Drains of the queue that were submitted before the descriptor was suspected.
     drains_before: Option<u64>,
 }
 
-/// Counts submissions in a row that no queue took.
-#[derive(Default)]
-pub(crate) struct Refusals {
-    count: u32,
-    since: Option<Instant>,
-}
-
-impl Refusals {
-    /// Counts a refusal, and returns whether another try is useless because all queues for the operation
-    /// are disabled.
-    pub fn are_final(&mut self, portals: &Portals, opcode: Opcode) -> bool {
-        self.count = self.count.wrapping_add(1);
-        if !self.count.is_multiple_of(LOOKS) {
-            return false;
-        }
-        let now = Instant::now();
-        let since = *self.since.get_or_insert(now);
-        if now - since < SUSPICIOUS {
-            return false;
-        }
-        // From here on the queues are checked each time that as long has passed.
-        self.since = Some(now);
-        portals.are_disabled(opcode)
+impl Default for LossDetector {
+    fn default() -> Self {
+        Self::new(LossPatience::OF_CALLS)
     }
 }
 
 impl LossDetector {
-    /// Whether it is certain that a descriptor on a portal never ends. `has_ended` looks at its record.
-    pub fn is_confirmed(
+    /// Begins with a descriptor that was just submitted.
+    #[must_use]
+    pub const fn new(patience: LossPatience) -> Self {
+        Self { patience, looks: 0, since_ns: None, drains_before: None }
+    }
+
+    /// Why it is certain that the descriptor, which has no record yet, never ends; `None` while it may still
+    /// end. `has_ended` looks at its record.
+    pub fn find_loss(
         &mut self,
-        portals: &Portals,
-        portal: usize,
+        queue: &impl DrainedQueue,
         has_ended: impl Fn() -> bool,
-    ) -> bool {
+    ) -> Option<DescriptorLoss> {
         self.looks = self.looks.wrapping_add(1);
-        if !self.looks.is_multiple_of(LOOKS) {
-            return false;
+        if !self.looks.is_multiple_of(self.patience.looks) {
+            return None;
         }
-        let now = Instant::now();
-        let since = *self.since.get_or_insert(now);
-        if now - since < SUSPICIOUS {
-            return false;
+        let now = now_ns();
+        let since = *self.since_ns.get_or_insert(now);
+        if now.saturating_sub(since) < self.patience.check_ns {
+            return None;
         }
-        let drains = portals.drains(portal);
+        let drains = queue.drains();
         let before = *self.drains_before.get_or_insert_with(|| drains.submitted());
+        let loss = if drains.has_ended_behind(before) {
+            DescriptorLoss::Dropped
+        } else if queue.is_enabled() {
+            drains.submit_if_due(now, self.patience.repeat_ns, |drain| queue.submit_drain(drain));
+            return None;
+        } else {
+            DescriptorLoss::Disabled
+        };
         // The record is looked at last: a descriptor that ended before the queue was checked has one.
-        if drains.has_ended_behind(before) || !portals.get(portal).queue().is_enabled() {
-            return !has_ended();
+        (!has_ended()).then_some(loss)
+    }
+}
+
+/// Counts submissions in a row that no queue took.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals {
+    count: u32,
+    since_ns: Option<u64>,
+}
+
+impl Refusals {
+    /// Counts a refusal, and returns whether another try is useless because all queues for the operation
+    /// are disabled, which `are_disabled` checks.
+    pub fn are_final(&mut self, are_disabled: impl FnOnce() -> bool) -> bool {
+        self.count = self.count.wrapping_add(1);
+        if !self.count.is_multiple_of(LossPatience::OF_CALLS.looks) {
+            return false;
         }
-        drains.submit_if_due(now, |drain| portals.submit_drain(portal, drain));
-        false
+        let now = now_ns();
+        let since = *self.since_ns.get_or_insert(now);
+        if now.saturating_sub(since) < LossPatience::OF_CALLS.check_ns {
+            return false;
+        }
+        // From here on the queues are checked each time that as long has passed.
+        self.since_ns = Some(now);
+        are_disabled()
     }
 }

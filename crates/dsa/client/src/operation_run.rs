@@ -140,7 +140,8 @@ impl OperationRun {
                 true
             }
             SubmissionResult::NotTaken(Reason::Full) if self.insists => {
-                let is_final = self.refusals.are_final(shared.portals(), self.progress.opcode());
+                let opcode = self.progress.opcode();
+                let is_final = self.refusals.are_final(|| shared.portals().are_disabled(opcode));
                 if is_final {
                     self.do_by_cpu(shared, (at, descriptor), Reason::Lost);
                 } else {
@@ -196,6 +197,7 @@ impl SubmittedPiece {
 
     fn is_lost(&mut self, shared: &SharedState) -> bool {
         let slot = &self.slot;
-        self.loss.is_confirmed(shared.portals(), self.portal, || slot.status() != 0)
+        let portal = shared.portals().get(self.portal);
+        self.loss.find_loss(portal, || slot.status() != 0).is_some()
     }
 }

@@ -2,8 +2,12 @@
 
 #![allow(unsafe_code)]
 
+use crate::drains::QueueDrains;
 use crate::error::Error;
-use crate::instructions::{self, Instructions};
+use crate::instructions::Instructions;
+use crate::lost_descriptor::DrainedQueue;
+use crate::portal_page::PortalPage;
+use crate::queue_state::QueueStateFiles;
 use crate::queues::{SharingMode, UserQueue, VERSION_1};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::Opcode;
@@ -11,10 +15,8 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
 
-const PAGE: usize = dsa::hardware::PORTAL_BYTES;
+/// Bytes of a descriptor.
 const LINE: usize = 64;
 
 /// How descriptors are submitted to a queue.
@@ -33,19 +35,11 @@ pub enum SubmissionMethod {
 #[derive(Debug)]
 pub struct QueuePortal {
     queue: UserQueue,
+    states: QueueStateFiles,
     file: File,
-    page: Option<NonNull<u8>>,
-    /// Number of the next descriptor, which says where in the page it goes: writes to one address wait for
-    /// each other.
-    next: AtomicU32,
-    /// Descriptors that this process has submitted, and that have not ended.
-    under_way: AtomicU32,
+    page: PortalPage,
+    drains: Box<QueueDrains>,
 }
-
-// SAFETY: the page is memory of a device, to which all threads may write.
-unsafe impl Send for QueuePortal {}
-// SAFETY: as above.
-unsafe impl Sync for QueuePortal {}
 
 impl QueuePortal {
     /// Opens the file of a queue in the directory `devices`, and maps the page of the queue if the method
@@ -66,12 +60,19 @@ impl QueuePortal {
             SharingMode::Dedicated => here.posts,
             SharingMode::Shared => here.enqueues,
         };
-        let page = match how {
-            SubmissionMethod::Instruction => Some(map(&file).map_err(refused)?),
-            SubmissionMethod::Automatic if has => map(&file).ok(),
-            SubmissionMethod::Automatic | SubmissionMethod::Write => None,
-        };
-        Ok(Self { queue, file, page, next: AtomicU32::new(0), under_way: AtomicU32::new(0) })
+        let page = PortalPage::default();
+        let map = || page.map(file.as_raw_fd());
+        match how {
+            SubmissionMethod::Instruction if !map() => {
+                return Err(refused(std::io::Error::last_os_error()));
+            }
+            SubmissionMethod::Automatic if has => {
+                map();
+            }
+            _ => {}
+        }
+        let states = queue.state_files();
+        Ok(Self { queue, states, file, page, drains: Box::default() })
     }
 
     /// Queue to which the portal belongs.
@@ -92,13 +93,13 @@ impl QueuePortal {
     /// Whether descriptors are submitted by an instruction, and not by a system call.
     #[must_use]
     pub fn is_mapped(&self) -> bool {
-        self.page.is_some()
+        self.page.is_mapped()
     }
 
     /// Number of descriptors that were submitted through this portal and have not ended.
     #[must_use]
     pub fn under_way(&self) -> u32 {
-        self.under_way.load(Ordering::Relaxed)
+        self.page.under_way()
     }
 
     /// Submits a descriptor, and returns whether the queue took it. For each descriptor that was taken
@@ -107,7 +108,7 @@ impl QueuePortal {
     /// # Safety
     /// The caller answers for the memory that the descriptor names until its record is written.
     pub unsafe fn submit(&self, descriptor: &Descriptor) -> bool {
-        if !self.reserve() {
+        if !self.page.reserve(&self.queue) {
             return false;
         }
         // SAFETY: the caller promises the same.
@@ -118,75 +119,47 @@ impl QueuePortal {
         taken
     }
 
-    /// Submits a descriptor that is not counted, and returns whether the queue took it. A dedicated queue
-    /// always seems to.
-    ///
-    /// # Safety
-    /// As for [`Self::submit`].
-    pub(crate) unsafe fn submit_beyond(&self, descriptor: &Descriptor) -> bool {
-        // SAFETY: the caller promises the same.
-        unsafe { self.send(descriptor) }
-    }
-
     /// Counts the end of a descriptor, or its loss.
     pub fn ended(&self) {
-        self.under_way.fetch_sub(1, Ordering::Relaxed);
+        self.page.release();
     }
 
     /// Forgets the mapping without unmapping it, since a child of a fork does not have it.
-    pub(crate) fn forget_page(&mut self) {
-        self.page = None;
-    }
-
-    /// Counts a descriptor, if there is room for it: a dedicated queue drops descriptors silently when it is
-    /// full.
-    fn reserve(&self) -> bool {
-        let before = self.under_way.fetch_add(1, Ordering::Relaxed);
-        let has_room = self.queue.mode == SharingMode::Shared || before < self.queue.entries;
-        if !has_room {
-            self.ended();
-        }
-        has_room
+    pub(crate) fn forget_page(&self) {
+        self.page.forget();
     }
 
     unsafe fn send(&self, descriptor: &Descriptor) -> bool {
-        let Some(page) = self.page else {
-            return matches!((&self.file).write(&descriptor.0), Ok(written) if written >= LINE);
-        };
-        let line = self.next.fetch_add(1, Ordering::Relaxed) as usize % (PAGE / LINE);
-        let portal = page.as_ptr().wrapping_add(line * LINE);
-        // SAFETY: a line of the mapped page; the caller answers for the descriptor.
-        unsafe {
-            match self.queue.mode {
-                SharingMode::Shared => instructions::enqueue(portal, descriptor),
-                SharingMode::Dedicated => {
-                    instructions::post(portal, descriptor);
-                    true
-                }
-            }
-        }
+        // SAFETY: the caller promises the same.
+        unsafe { self.page.write(self.queue.mode, descriptor) }.unwrap_or_else(
+            || matches!((&self.file).write(&descriptor.0), Ok(written) if written >= LINE),
+        )
+    }
+}
+
+impl DrainedQueue for QueuePortal {
+    fn drains(&self) -> &QueueDrains {
+        &self.drains
+    }
+
+    fn submit_drain(&self, drain: &Descriptor) -> bool {
+        // SAFETY: a drain names its record only, which is kept until it is written, or left to the device.
+        unsafe { self.send(drain) }
+    }
+
+    fn is_enabled(&self) -> bool {
+        self.states.are_enabled()
     }
 }
 
 impl Drop for QueuePortal {
+    /// Leaks the records of drains that the device has not written yet, since it may still do so.
     fn drop(&mut self) {
-        if let Some(page) = self.page {
-            // SAFETY: this portal owns the mapping.
-            unsafe { libc::munmap(page.as_ptr().cast(), PAGE) };
+        self.page.unmap();
+        if self.drains.are_under_way() {
+            Box::leak(std::mem::take(&mut self.drains));
         }
     }
-}
-
-fn map(file: &File) -> std::io::Result<NonNull<u8>> {
-    let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
-    // SAFETY: a new mapping at an address that the kernel chooses.
-    let page = unsafe {
-        libc::mmap(std::ptr::null_mut(), PAGE, libc::PROT_WRITE, flags, file.as_raw_fd(), 0)
-    };
-    if page == libc::MAP_FAILED {
-        return Err(std::io::Error::last_os_error());
-    }
-    NonNull::new(page.cast()).ok_or_else(|| std::io::Error::from_raw_os_error(libc::ENOMEM))
 }
 
 fn advice(number: Option<i32>) -> &'static str {

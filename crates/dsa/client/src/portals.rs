@@ -1,25 +1,22 @@
-//! The open queues of a client: the best one for an operation, their limits, and what each has lost.
+//! The open queues of a client: the best one for an operation, and their limits.
 
-use crate::drains::Drains;
+use crate::lost_descriptor::DrainedQueue;
 use crate::nodes;
 use crate::portal::QueuePortal;
-use crate::queues::UserQueue;
+use crate::portal_page::load;
 use dsa::descriptor::Descriptor;
 use dsa::hardware::Opcode;
 
-/// The portals of a client, each with the drains of its queue.
+/// The portals of a client.
 pub(crate) struct Portals {
     all: Vec<QueuePortal>,
-    /// The drains of each portal, in the order of `all`.
-    drains: Vec<Drains>,
     /// The NUMA node of each CPU; empty on a system with one node.
     nodes: Vec<Option<u32>>,
 }
 
 impl Portals {
     pub fn new(all: Vec<QueuePortal>) -> Self {
-        let drains = all.iter().map(|_| Drains::default()).collect();
-        Self { all, drains, nodes: nodes::read_nodes() }
+        Self { all, nodes: nodes::read_nodes() }
     }
 
     /// All portals, in the order of their numbers.
@@ -32,14 +29,9 @@ impl Portals {
         &self.all[number]
     }
 
-    /// The drains of the queue of the portal with a number.
-    pub fn drains(&self, number: usize) -> &Drains {
-        &self.drains[number]
-    }
-
     /// Leaves all mappings alone, since a child of a fork does not have them.
-    pub fn forget_pages(&mut self) {
-        self.all.iter_mut().for_each(QueuePortal::forget_page);
+    pub fn forget_pages(&self) {
+        self.all.iter().for_each(QueuePortal::forget_page);
     }
 
     /// Whether the queue of a portal takes an operation.
@@ -66,24 +58,13 @@ impl Portals {
         unsafe { self.all[number].submit(descriptor) }
     }
 
-    /// Submits a drain to a queue, beyond the entries that are counted, and returns whether the queue
-    /// took it.
-    #[allow(unsafe_code)]
-    pub fn submit_drain(&self, number: usize, drain: &Descriptor) -> bool {
-        // SAFETY: a drain names its record only, which is kept until it is written, or left to the
-        // device.
-        unsafe { self.all[number].submit_beyond(drain) }
-    }
-
     /// The queue with the smallest share of its entries in use, on the node of this CPU if that node
     /// has one.
     fn best(&self, opcode: Opcode) -> Option<usize> {
         let here = nodes::current_node(&self.nodes);
         let load = |number: &usize| {
             let portal = &self.all[*number];
-            let is_far =
-                here.is_some() && portal.queue().node.is_some_and(|node| Some(node) != here);
-            (is_far, u64::from(portal.under_way()) * 256 / u64::from(portal.queue().entries.max(1)))
+            load(portal.queue(), portal.under_way(), here)
         };
         let numbers = 0..self.all.len();
         numbers.filter(|number| self.all[*number].takes(opcode)).min_by_key(load)
@@ -104,7 +85,7 @@ impl Portals {
 
     /// Whether all queues that take an operation have been disabled since they were opened.
     pub fn are_disabled(&self, opcode: Opcode) -> bool {
-        let able = self.all.iter().filter(|portal| portal.takes(opcode)).map(QueuePortal::queue);
-        !able.into_iter().any(UserQueue::is_enabled)
+        let mut able = self.all.iter().filter(|portal| portal.takes(opcode));
+        !able.any(DrainedQueue::is_enabled)
     }
 }

@@ -1,6 +1,7 @@
 //! The work queues of a system, read from sysfs [dsa contract: the kernel driver's attributes].
 
 use crate::error::Error;
+use crate::queue_state::QueueStateFiles;
 use dsa::hardware::Opcode;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,13 @@ impl UserQueue {
     /// Reads from sysfs whether the queue and its device are enabled now.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
-        is_enabled(&self.directory) && is_enabled(&self.device_directory)
+        self.state_files().are_enabled()
+    }
+
+    /// The files with the states of the queue and of its device.
+    #[must_use]
+    pub fn state_files(&self) -> QueueStateFiles {
+        QueueStateFiles::new(&self.directory, &self.device_directory)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Waiting of a thread for a completion record.
+//! Waiting of a thread for a completion record. Nothing is allocated here, and no lock is taken.
 
 use crate::instructions::{self, Instructions};
 use crate::record_slot::RecordSlot;
@@ -9,6 +9,8 @@ pub enum WaitMethod {
     /// The thread polls the record, and yields the CPU to other threads after a while.
     #[default]
     Poll,
+    /// The thread yields the CPU at each poll.
+    Yield,
     /// The thread sleeps in UMWAIT until the line of the record changes, if the processor has the
     /// instruction; else it polls.
     Line,
@@ -20,15 +22,18 @@ const SPINS: u32 = 512;
 const CYCLES: u64 = 100_000;
 
 /// One wait, up to the end of an operation.
-pub(crate) struct Waiter {
+#[derive(Debug)]
+pub struct Waiter {
     how: WaitMethod,
     looks: u32,
 }
 
 impl Waiter {
+    /// A wait that begins now.
+    #[must_use]
     pub fn new(how: WaitMethod) -> Self {
-        let can = Instructions::detect().waits_for_lines;
-        Self { how: if can { how } else { WaitMethod::Poll }, looks: 0 }
+        let is_missing = how == WaitMethod::Line && !Instructions::detect().waits_for_lines;
+        Self { how: if is_missing { WaitMethod::Poll } else { how }, looks: 0 }
     }
 
     /// Waits a little: for a change of the record, if one is given.
@@ -38,7 +43,9 @@ impl Waiter {
             (WaitMethod::Line, Some(slot)) => {
                 instructions::wait_for_line(slot.line(), CYCLES, || slot.status() != 0);
             }
-            _ if self.looks < SPINS => std::hint::spin_loop(),
+            (WaitMethod::Poll | WaitMethod::Line, _) if self.looks < SPINS => {
+                std::hint::spin_loop();
+            }
             _ => std::thread::yield_now(),
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Reading order:
 //! - [`hardware`]: numbers that the device defines: opcodes, flags, status codes, layouts, capabilities.
+//! - [`thread_variables`]: variables of a thread that signal handlers use.
 //! - [`memory`]: the process's own memory, whose faults become records instead of crashes.
 //! - [`descriptor`] and [`record`]: the request of 64 bytes and the completion record of 32 bytes.
 //! - [`checks`]: the checks of a descriptor, in a fixed order.
@@ -51,3 +52,4 @@ pub mod log;
 pub mod memory;
 pub mod operations;
 pub mod record;
+pub mod thread_variables;

@@ -9,8 +9,8 @@ use crate::counts::{self, CpuReason};
 use crate::descriptors::{self, DescriptorEnd, DescriptorUnderWay};
 use crate::excluded_callers;
 use crate::functions::MemoryFunction;
+use crate::known_queues;
 use crate::next_functions;
-use crate::portals;
 use crate::process::{self, Process};
 use crate::report;
 use crate::settings::{self, PreloadSettings};
@@ -243,7 +243,7 @@ struct DeviceTurn {
 
 impl DeviceTurn {
     fn run(self, call: &LargeCall, by_cpu: &mut impl FnMut(u64, u64)) -> CallResult {
-        let most = portals::most_transfer_bytes().clamp(1, u32::MAX.into());
+        let most = known_queues::most_transfer_bytes().clamp(1, u32::MAX.into());
         let mut end = call.bytes;
         let mut done = CallResult {
             device_bytes: 0,

@@ -9,8 +9,8 @@
 //! - [`settings`]: the environment; [`functions`]: the functions that have settings.
 //! - [`calls`]: a large call: the work of the device and of the CPU.
 //! - [`process`]: the state of devices in one process, which children of a fork do not have;
-//!   [`open_queue`], [`portals`], [`queue_opening`]: its queues; [`descriptors`]: one descriptor from its
-//!   submission to its end; [`lost_descriptor`]: one that does not end; [`clock`]: the time.
+//!   [`open_queue`], [`known_queues`], [`queue_opening`]: its queues; [`descriptors`]: one descriptor from
+//!   its submission to its end, by the part of [`dsa_client`] that allocates nothing.
 //! - [`thread_state`], [`excluded_callers`]: calls that stay with the C library, since this library or a
 //!   software device made them.
 //! - [`tuning`]: sizes and shares that follow measured times, for each of the [`size_classes`].
@@ -25,16 +25,14 @@
 #![allow(unsafe_code)]
 
 mod calls;
-mod clock;
 mod counts;
 mod descriptors;
 mod entry_points;
 mod excluded_callers;
 mod functions;
-mod lost_descriptor;
+mod known_queues;
 mod next_functions;
 mod open_queue;
-mod portals;
 mod process;
 mod queue_opening;
 mod report;

@@ -1,13 +1,12 @@
 //! Opening the queues of a process: each is mapped, and has to answer before it is used.
 
-use crate::clock::now_ns;
-use crate::descriptors::pause;
-use crate::portals;
+use crate::known_queues;
 use crate::process::Process;
-use crate::settings::CallWait;
-use crate::thread_state::{self, Inside};
+use crate::thread_state::Inside;
 use dsa::descriptor::Descriptor;
 use dsa::hardware::Opcode;
+use dsa_client::clock::now_ns;
+use dsa_client::queue_state::without_cancellation;
 use dsa_client::queues::UserQueue;
 use std::sync::atomic::Ordering;
 
@@ -18,17 +17,17 @@ const ANSWER_NS: u64 = 10_000_000_000;
 /// so the caller holds no lock, and each queue has answered before it is used.
 pub fn open_all(process: &'static Process) {
     let Some(_inside) = Inside::enter() else { return };
-    thread_state::without_cancellation(|| {
-        for (number, (known, open)) in portals::known().iter().zip(&process.queues).enumerate() {
-            let page = portals::map(known);
-            open.set_page(page);
-            if page.is_null() {
+    without_cancellation(|| {
+        for (number, (known, open)) in known_queues::known().iter().zip(&process.queues).enumerate()
+        {
+            if !known_queues::map(known, &open.page) {
                 continue;
             }
             if answers(process, number, &known.queue) {
                 process.is_open.store(true, Ordering::Release);
             } else {
-                open.close();
+                // The page stays mapped: the device may still hold a descriptor.
+                open.page.forget();
             }
         }
     });
@@ -44,24 +43,24 @@ fn answers(process: &'static Process, number: usize, queue: &UserQueue) -> bool 
     let Some(claimed) = process.claim() else { return false };
     let no_op = Descriptor::of(Opcode::NoOp).recording(claimed.slot().address());
     let taken = loop {
-        match portals::submit_to(process, number, &no_op) {
+        match known_queues::submit_to(process, number, &no_op) {
             Some(taken) => break taken,
             None if is_late() => {
                 claimed.release();
                 return false;
             }
-            None => pause(CallWait::Yield, claimed.slot(), 0),
+            None => std::thread::yield_now(),
         }
     };
     while claimed.slot().status() == 0 {
         if is_late() {
-            taken.release(process);
+            taken.release();
             claimed.abandon();
             return false;
         }
-        pause(CallWait::Yield, claimed.slot(), 0);
+        std::thread::yield_now();
     }
-    taken.release(process);
+    taken.release();
     claimed.release();
     true
 }

@@ -4,13 +4,13 @@
 //! A report may be written by a signal handler: so it is formatted into static memory, and written by one
 //! system call, so that reports of several processes do not mix.
 
-use crate::clock::now_ns;
 use crate::counts::{CpuReason, Sum};
 use crate::functions::MemoryFunction;
-use crate::portals;
+use crate::known_queues;
 use crate::process::{self, Process};
 use crate::settings::{self, PreloadSettings, ReportDestination};
 use crate::size_classes::CLASSES;
+use dsa_client::clock::now_ns;
 use dsa_client::queues::SharingMode;
 use std::arch::x86_64::_rdtsc;
 use std::ffi::{CStr, c_char, c_int};
@@ -140,7 +140,7 @@ fn send<const N: usize>(destination: &ReportDestination, text: &ReportText<N>) {
 
 fn describe(out: &mut impl Write, settings: &PreloadSettings, process: &Process) -> fmt::Result {
     writeln!(out, "skipline-dsa-preload: process {} ({})", std::process::id(), program())?;
-    let known = portals::known();
+    let known = known_queues::known();
     write!(out, "queues:")?;
     for queue in known.iter().map(|known| &known.queue) {
         let mode = if queue.mode == SharingMode::Shared { "shared" } else { "dedicated" };

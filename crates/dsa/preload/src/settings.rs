@@ -8,19 +8,9 @@ mod dto;
 use crate::functions::MemoryFunction;
 use crate::tuning;
 use dsa_client::thresholds::Thresholds;
+use dsa_client::wait::WaitMethod;
 use std::ffi::c_int;
 use std::sync::OnceLock;
-
-/// How a thread waits while a device works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallWait {
-    /// The thread polls, and yields the CPU to other threads after a while.
-    Poll,
-    /// The thread yields the CPU at each poll.
-    Yield,
-    /// The thread waits for the line of the record by UMWAIT, if the processor has it; else it polls.
-    Line,
-}
 
 /// The destination of statistics.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +45,7 @@ pub struct PreloadSettings {
     /// Whether a child opens queues when it is forked.
     pub opens_in_children: bool,
     /// How threads wait. Default: they poll.
-    pub wait: CallWait,
+    pub wait: WaitMethod,
     /// How often a full queue is tried again. Default: 16.
     pub retries: u32,
     /// Where statistics are written at the end of the program; `None`: nowhere.
@@ -115,7 +105,7 @@ impl PreloadSettings {
             cpu_share: 0,
             tunes: false,
             opens_in_children: false,
-            wait: CallWait::Poll,
+            wait: WaitMethod::Poll,
             retries: 16,
             statistics: None,
             signal: None,
@@ -174,9 +164,9 @@ impl PreloadSettings {
         }
         match own("WAIT").as_deref() {
             None => {}
-            Some("poll") => self.wait = CallWait::Poll,
-            Some("yield") => self.wait = CallWait::Yield,
-            Some("line") => self.wait = CallWait::Line,
+            Some("poll") => self.wait = WaitMethod::Poll,
+            Some("yield") => self.wait = WaitMethod::Yield,
+            Some("line") => self.wait = WaitMethod::Line,
             Some(other) => {
                 self.trouble("SKIPLINE_DSA_PRELOAD_WAIT", other, "poll, yield, line");
             }

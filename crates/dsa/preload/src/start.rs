@@ -6,8 +6,8 @@
 
 use crate::excluded_callers;
 use crate::functions::MemoryFunction;
+use crate::known_queues;
 use crate::next_functions;
-use crate::portals;
 use crate::process;
 use crate::queue_opening;
 use crate::report;
@@ -60,7 +60,7 @@ fn prepare() {
     // The first CPUID may be slow, and may trap.
     let _ = Instructions::detect();
     let troubles = match sanitizer() {
-        None => portals::find(settings),
+        None => known_queues::find(settings),
         Some(name) => {
             vec![format!(
                 "{name} is loaded: a sanitizer checks all calls, which a device would bypass"
@@ -69,10 +69,10 @@ fn prepare() {
     };
     process::prepare();
     report::begin(settings, troubles);
-    if portals::known().is_empty() && !report::is_wanted() {
+    if known_queues::known().is_empty() && !report::is_wanted() {
         return;
     }
-    portals::find_nodes();
+    known_queues::find_nodes();
     tuning::begin(settings.cpu_share);
     open();
     if settings.opens_in_children {

@@ -1,11 +1,8 @@
 //! State of a thread: whether it is inside a large call.
 //!
-//! Calls that it makes then, and those of a signal handler that has interrupted it, go to the C library. The
-//! variables use the initial-exec model, since other models may allocate when a thread first uses a variable.
+//! Calls that it makes then, and those of a signal handler that has interrupted it, go to the C library.
 
-use std::arch::{asm, global_asm};
 use std::cell::Cell;
-use std::ffi::c_int;
 
 /// The variables of a thread. All bits are zero at its start.
 #[repr(C)]
@@ -15,34 +12,8 @@ struct ThreadState {
     /// Number of large calls for which tuning has chosen between device and CPU.
     turns: Cell<u64>,
 }
-const _: () = assert!(size_of::<ThreadState>() == 16);
 
-global_asm!(
-    ".section .tbss,\"awT\",@nobits",
-    ".p2align 4",
-    ".hidden skipline_dsa_preload_local",
-    ".globl skipline_dsa_preload_local",
-    ".type skipline_dsa_preload_local, @object",
-    ".size skipline_dsa_preload_local, 16",
-    "skipline_dsa_preload_local:",
-    ".zero 16",
-    ".text",
-);
-
-fn local() -> &'static ThreadState {
-    let address: *const ThreadState;
-    // SAFETY: the variable has this layout, and lives as long as its thread; the reference is not sent
-    // to another one, as cells cannot be.
-    unsafe {
-        asm!(
-            "mov {address}, qword ptr [rip + skipline_dsa_preload_local@GOTTPOFF]",
-            "add {address}, qword ptr fs:[0]",
-            address = out(reg) address,
-            options(nostack, pure, readonly),
-        );
-        &*address
-    }
-}
+dsa::thread_variables!(fn local() -> ThreadState = "skipline_dsa_preload_local", 16);
 
 /// Whether this thread is inside a large call.
 pub fn is_inside() -> bool {
@@ -52,22 +23,6 @@ pub fn is_inside() -> bool {
 /// Makes all further calls of this thread stay with the C library.
 pub fn stay_inside() {
     local().is_inside.set(1);
-}
-
-/// Runs work with cancellation disabled: its system calls would end a thread with a pending cancellation,
-/// which takes effect later.
-pub fn without_cancellation<R>(work: impl FnOnce() -> R) -> R {
-    unsafe extern "C" {
-        fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
-    }
-    const DISABLED: c_int = 1;
-    let mut before = 0;
-    // SAFETY: both calls change a mark of this thread.
-    unsafe { pthread_setcancelstate(DISABLED, &raw mut before) };
-    let result = work();
-    // SAFETY: as above.
-    unsafe { pthread_setcancelstate(before, &raw mut before) };
-    result
 }
 
 /// Counts a large call of this thread, and returns the count.

@@ -1,9 +1,5 @@
 //! Thread-local variables that signal handlers use.
-//!
-//! They have the initial-exec model: `__tls_get_addr`, which accesses Rust's `thread_local!` variables of a
-//! shared library, may allocate, and a handler may have interrupted an allocation.
 
-use std::arch::{asm, global_asm};
 use std::cell::Cell;
 
 /// The variables of a thread. All are zero when it starts.
@@ -26,32 +22,5 @@ pub struct Local {
     /// Address of the stack that this library has allocated; 0: none.
     pub own_stack: Cell<u64>,
 }
-const _: () = assert!(size_of::<Local>() == 64);
 
-global_asm!(
-    ".section .tbss,\"awT\",@nobits",
-    ".p2align 4",
-    ".hidden skipline_dsa_trap_local",
-    ".globl skipline_dsa_trap_local",
-    ".type skipline_dsa_trap_local, @object",
-    ".size skipline_dsa_trap_local, 64",
-    "skipline_dsa_trap_local:",
-    ".zero 64",
-    ".text",
-);
-
-/// The variables of this thread.
-pub fn local() -> &'static Local {
-    let address: *const Local;
-    // SAFETY: the variable has this layout, and lives as long as its thread; the reference is not sent
-    // to another one, as cells cannot be.
-    unsafe {
-        asm!(
-            "mov {address}, qword ptr [rip + skipline_dsa_trap_local@GOTTPOFF]",
-            "add {address}, qword ptr fs:[0]",
-            address = out(reg) address,
-            options(nostack, pure, readonly),
-        );
-        &*address
-    }
-}
+dsa::thread_variables!(pub fn local() -> Local = "skipline_dsa_trap_local", 64);

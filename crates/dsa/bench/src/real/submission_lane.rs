@@ -7,28 +7,27 @@ use crate::failure::Failure;
 use crate::option_values::{DescriptorSource, WaitMethod};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::{Opcode, status};
-use dsa_client::instructions::{Instructions, wait_for_line};
+use dsa_client::lost_descriptor::{DescriptorLoss, LossDetector, LossPatience};
 use dsa_client::operation::OffloadOperation;
 use dsa_client::outcome::OffloadAnswer;
 use dsa_client::portal::QueuePortal;
 use dsa_client::record_slot::RecordSlot;
+use dsa_client::wait::{WaitMethod as RecordWait, Waiter};
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use units::narrow::fit;
 
-/// Reads of a record before the thread yields the CPU.
-const SPINS: u32 = 512;
 /// Refusals of a descriptor before the thread yields the CPU.
 const RETRIES_AT_ONCE: u64 = 64;
 /// Refusals of a descriptor, and reads of a record, after which the thread reads in sysfs whether the queue
 /// is still enabled.
 const REFUSALS_PER_CHECK: u64 = 1 << 16;
 const READS_PER_CHECK: u32 = 1 << 20;
-/// Time after which a descriptor is taken for lost.
-const LOST: Duration = Duration::from_secs(60);
-/// Cycles of one wait for a line: the limit that kernels set by default.
-const LINE_WAIT_CYCLES: u64 = 100_000;
+/// Time without an end after which the device is taken to hang.
+const HANGS: Duration = Duration::from_secs(60);
+/// The wait for a descriptor is measured: its queue is checked rarely.
+const PATIENCE: LossPatience = LossPatience { looks: READS_PER_CHECK, ..LossPatience::OF_CALLS };
 
 /// One descriptor with its records and, for a batch, its members: all memory that it names but operands.
 struct DescriptorInFlight {
@@ -148,22 +147,30 @@ impl<'a> SubmissionLane<'a> {
         }
     }
 
-    /// Fails if the queue is disabled, or if the wait that began at `since` is longer than [`LOST`].
+    /// Fails if the queue is disabled, or if the wait that began at `since` is longer than [`HANGS`].
     fn check_queue(&self, since: Instant) -> Result<(), Failure> {
         let queue = self.portal.queue();
         if !queue.is_enabled() {
-            let message = format!("{}: the queue was disabled meanwhile", queue.name);
-            return Err(Failure::Failed(message));
+            return Err(self.lost(DescriptorLoss::Disabled));
         }
-        if since.elapsed() <= LOST {
+        if since.elapsed() <= HANGS {
             return Ok(());
         }
         Err(Failure::Failed(format!(
-            "{}: no descriptor has ended in {} s: one was lost, or the device hangs; see the `errors` of the \
-             device in sysfs",
+            "{}: no descriptor has ended in {} s; see the `errors` of the device in sysfs",
             queue.name,
-            LOST.as_secs()
+            HANGS.as_secs()
         )))
+    }
+
+    fn lost(&self, loss: DescriptorLoss) -> Failure {
+        let what = match loss {
+            DescriptorLoss::Disabled => "the queue was disabled meanwhile",
+            DescriptorLoss::Dropped => {
+                "the queue has dropped a descriptor; see the `errors` of the device in sysfs"
+            }
+        };
+        Failure::Failed(format!("{}: {what}", self.portal.queue().name))
     }
 
     /// Waits for the completion of the oldest descriptor in flight, and checks its result. Without
@@ -191,17 +198,15 @@ impl<'a> SubmissionLane<'a> {
     }
 
     fn wait_for(&self, slot: &RecordSlot, from: Instant) -> Result<(), Failure> {
-        let by_line = self.wait == WaitMethod::Umwait && Instructions::detect().waits_for_lines;
-        let mut looks = 0_u32;
+        let by_line = self.wait == WaitMethod::Umwait;
+        let mut waiter = Waiter::new(if by_line { RecordWait::Line } else { RecordWait::Poll });
+        let (mut loss, mut looks) = (LossDetector::new(PATIENCE), 0_u32);
         while slot.status() == 0 {
-            looks = looks.wrapping_add(1);
-            if by_line {
-                wait_for_line(slot.line(), LINE_WAIT_CYCLES, || slot.status() != 0);
-            } else if looks < SPINS {
-                std::hint::spin_loop();
-            } else {
-                std::thread::yield_now();
+            waiter.pause(Some(slot));
+            if let Some(loss) = loss.find_loss(self.portal, || slot.status() != 0) {
+                return Err(self.lost(loss));
             }
+            looks = looks.wrapping_add(1);
             if looks.is_multiple_of(READS_PER_CHECK) {
                 self.check_queue(from)?;
             }

@@ -1,6 +1,6 @@
 //! A thread that polls on a CPU of its own.
 
-use crate::portal::{ClientPortal, works};
+use crate::client_queue::{ClientPortal, works};
 use std::mem::{MaybeUninit, size_of};
 
 fn cpus_of(thread: i32) -> libc::cpu_set_t {

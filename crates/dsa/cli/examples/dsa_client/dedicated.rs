@@ -1,7 +1,7 @@
 //! A dedicated queue by MOVDIR64B, by 64-byte stores and by `write`.
 
+use crate::client_queue::{ClientPortal, CompletionRecord, PAGE, copy, errors, fill, map, open};
 use crate::instructions;
-use crate::portal::{ClientPortal, CompletionRecord, PAGE, copy, errors, fill, map, open};
 use crate::shared::{MANY_BYTES, TOO_MANY};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::{Opcode, status};

@@ -1,6 +1,6 @@
 //! Records that the device cannot write: the driver writes them, or counts them as lost.
 
-use crate::portal::{self, ClientPortal, CompletionRecord, PAGE, attribute, errors};
+use crate::client_queue::{self, ClientPortal, CompletionRecord, PAGE, attribute, errors};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::{Opcode, status};
 use std::time::{Duration, Instant};
@@ -58,7 +58,7 @@ pub fn held(arguments: &[String]) {
     let (own, of_member) =
         unsafe { (&*page.cast::<CompletionRecord>(), &*page.add(64).cast::<CompletionRecord>()) };
     let mut to = vec![0; 64];
-    portal.post(&portal::fill(&mut to, 0x0101_0101_0101_0101).recording(own.address()));
+    portal.post(&client_queue::fill(&mut to, 0x0101_0101_0101_0101).recording(own.address()));
     assert_eq!(own.ended(), status::SUCCESS);
     // SAFETY: the device has written it, which the compiler does not know.
     assert_eq!(unsafe { std::ptr::read_volatile(to.as_ptr()) }, 1, "it is done before");
@@ -92,7 +92,7 @@ fn batch_of(list: &TwoDescriptors, record: &CompletionRecord) -> Descriptor {
 /// Neither device nor driver reaches the page of a record: it is lost, and that of its batch says so.
 pub fn lost(arguments: &[String]) {
     let queue = &arguments[0];
-    let nowhere = portal::pages(1, libc::PROT_NONE) as u64;
+    let nowhere = client_queue::pages(1, libc::PROT_NONE) as u64;
     let portal = ClientPortal::open(queue);
     let record = CompletionRecord::new();
     let list = two_no_ops(nowhere);

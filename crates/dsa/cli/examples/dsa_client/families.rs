@@ -1,7 +1,7 @@
 //! Children of a program, and programs that become others.
 
+use crate::client_queue::{ClientPortal, PAGE, map, works};
 use crate::misuse::fill_queue;
-use crate::portal::{ClientPortal, PAGE, map, works};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,6 +1,6 @@
 //! The program's own handlers of the signals that portals raise, too.
 
-use crate::portal::{ClientPortal, CompletionRecord, PAGE, copy, pages, works};
+use crate::client_queue::{ClientPortal, CompletionRecord, PAGE, copy, pages, works};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 

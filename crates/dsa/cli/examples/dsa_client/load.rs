@@ -1,6 +1,6 @@
 //! Many descriptors: of one program, of four at a time, in batches.
 
-use crate::portal::{ClientPortal, CompletionRecord, attribute, copy, fill};
+use crate::client_queue::{ClientPortal, CompletionRecord, attribute, copy, fill};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::{DESCRIPTOR_BYTES, Opcode, flags, status};
 use std::io::{BufRead, BufReader, Read};

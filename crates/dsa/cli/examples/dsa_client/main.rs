@@ -7,6 +7,7 @@
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #![allow(unsafe_code)]
 
+mod client_queue;
 mod cpus;
 mod dedicated;
 mod event_log;
@@ -16,7 +17,6 @@ mod instructions;
 mod load;
 mod masks;
 mod misuse;
-mod portal;
 mod shared;
 mod signals;
 mod waiting;

@@ -1,7 +1,7 @@
 //! Threads that block the signals which portals raise.
 
+use crate::client_queue::{ClientPortal, pages, works};
 use crate::handlers;
-use crate::portal::{ClientPortal, pages, works};
 use std::mem::MaybeUninit;
 
 /// Blocks all signals in this thread; the mask before.

@@ -1,6 +1,6 @@
 //! Misuse of files and processes by programs, with work under way.
 
-use crate::portal::{ClientPortal, CompletionRecord, PAGE, copy, map, open, works};
+use crate::client_queue::{ClientPortal, CompletionRecord, PAGE, copy, map, open, works};
 use crate::shared::MANY_BYTES;
 use dsa::descriptor::Descriptor;
 use dsa::hardware::Opcode;

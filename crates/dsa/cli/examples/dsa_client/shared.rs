@@ -1,9 +1,9 @@
 //! A shared queue by ENQCMD.
 
-use crate::instructions;
-use crate::portal::{
+use crate::client_queue::{
     ClientPortal, CompletionRecord, PAGE, attribute, copy, errors, fill, pages, works,
 };
+use crate::instructions;
 use dsa::descriptor::Descriptor;
 use dsa::hardware::{Opcode, flags, status};
 

@@ -1,6 +1,6 @@
 //! Signals of the program's own: who gets them, and when.
 
-use crate::portal::{ClientPortal, CompletionRecord};
+use crate::client_queue::{ClientPortal, CompletionRecord};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::Opcode;
 use std::ffi::{c_int, c_void};

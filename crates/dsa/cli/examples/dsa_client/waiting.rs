@@ -1,7 +1,7 @@
 //! Instructions that wait, and what the CPU says of itself.
 
+use crate::client_queue::{ClientPortal, CompletionRecord, copy};
 use crate::instructions::{CARRY, NONE, tpause, umonitor, umwait};
-use crate::portal::{ClientPortal, CompletionRecord, copy};
 use std::arch::x86_64::{__cpuid_count, _rdtsc};
 
 /// UMONITOR and UMWAIT wait for a record; deadlines that are past end at once; the system's limit sets CF.

@@ -143,7 +143,9 @@ impl BatchJob {
                     }
                     Err(Reason::Full)
                         if self.insists
-                            && !self.refusals.are_final(self.shared.portals(), Opcode::Batch) =>
+                            && !self.refusals.are_final(|| {
+                                self.shared.portals().are_disabled(Opcode::Batch)
+                            }) =>
                     {
                         false
                     }
@@ -255,8 +257,8 @@ impl SubmittedList {
     /// Whether the list has ended, or was lost.
     fn is_over(&mut self, shared: &SharedState) -> bool {
         let record = &self.batch_record;
-        let has_ended = || record.status() != 0;
-        has_ended() || self.loss.is_confirmed(shared.portals(), self.portal, has_ended)
+        let (portal, has_ended) = (shared.portals().get(self.portal), || record.status() != 0);
+        has_ended() || self.loss.find_loss(portal, has_ended).is_some()
     }
 }
 

@@ -3,8 +3,9 @@
 //! Two variables are not accepted, since they have no meaning here: `DTO_LOG_LEVEL`, as nothing is
 //! logged, and `DTO_IS_NUMA_AWARE`, as queues of the own node are preferred anyway.
 
-use super::{CallWait, Environment, PreloadSettings, ReportDestination, listed};
+use super::{Environment, PreloadSettings, ReportDestination, listed};
 use crate::functions::MemoryFunction;
+use dsa_client::wait::WaitMethod;
 
 impl PreloadSettings {
     /// Takes the settings that DTO's variables make.
@@ -43,9 +44,9 @@ impl PreloadSettings {
         }
         match dto("WAIT_METHOD").as_deref() {
             None => {}
-            Some("busypoll") => self.wait = CallWait::Poll,
-            Some("yield" | "sleep" | "tpause") => self.wait = CallWait::Yield,
-            Some("umwait") => self.wait = CallWait::Line,
+            Some("busypoll") => self.wait = WaitMethod::Poll,
+            Some("yield" | "sleep" | "tpause") => self.wait = WaitMethod::Yield,
+            Some("umwait") => self.wait = WaitMethod::Line,
             Some(other) => {
                 let allowed = "busypoll, umwait, yield, sleep, tpause (these two yield here)";
                 self.trouble("DTO_WAIT_METHOD", other, allowed);

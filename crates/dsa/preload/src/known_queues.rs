@@ -11,8 +11,11 @@ use crate::open_queue::{MOST_QUEUES, OpenQueue};
 use crate::process::Process;
 use crate::settings::PreloadSettings;
 use dsa::descriptor::Descriptor;
-use dsa::hardware::PORTAL_BYTES;
-use dsa_client::instructions::{self, Instructions};
+use dsa_client::drains::QueueDrains;
+use dsa_client::instructions::Instructions;
+use dsa_client::lost_descriptor::DrainedQueue;
+use dsa_client::portal_page::{PortalPage, load};
+use dsa_client::queue_state::QueueStateFiles;
 use dsa_client::queues::{self, SharingMode, UserQueue};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -23,8 +26,7 @@ use std::sync::OnceLock;
 pub struct KnownQueue {
     pub queue: UserQueue,
     file: CString,
-    /// The files with the states of the queue and of its device.
-    pub states: [CString; 2],
+    states: QueueStateFiles,
 }
 
 static KNOWN: OnceLock<Vec<KnownQueue>> = OnceLock::new();
@@ -70,58 +72,61 @@ pub fn find(settings: &PreloadSettings) -> Vec<String> {
 }
 
 fn known_queue(queue: UserQueue) -> Option<KnownQueue> {
-    let text = |path: &Path| CString::new(path.as_os_str().as_bytes()).ok();
+    let path = Path::new(queues::DEVICES).join(&queue.name);
     Some(KnownQueue {
-        file: text(&Path::new(queues::DEVICES).join(&queue.name))?,
-        states: [
-            text(&queue.directory.join("state"))?,
-            text(&queue.device_directory.join("state"))?,
-        ],
+        file: CString::new(path.as_os_str().as_bytes()).ok()?,
+        states: queue.state_files(),
         queue,
     })
 }
 
-/// Maps the page of a queue; null if the system does not map it.
-pub fn map(known: &KnownQueue) -> *mut u8 {
-    let (protection, flags) = (libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
-    // SAFETY: the name ends with zero; a new mapping at an address that the kernel chooses; this function
-    // owns the file.
+/// Maps the page of a queue, and returns whether the system maps it.
+pub fn map(known: &KnownQueue, page: &PortalPage) -> bool {
+    // SAFETY: the name ends with zero; this function owns the file.
     unsafe {
         let file = libc::open(known.file.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
         if file < 0 {
-            return std::ptr::null_mut();
+            return false;
         }
-        let page = libc::mmap(std::ptr::null_mut(), PORTAL_BYTES, protection, flags, file, 0);
+        let is_mapped = page.map(file);
         libc::close(file);
-        if page == libc::MAP_FAILED { std::ptr::null_mut() } else { page.cast() }
+        is_mapped
     }
 }
 
-/// The entry that a descriptor takes in a queue.
+/// The queue in which a descriptor takes an entry.
 #[derive(Clone, Copy)]
 pub struct QueueEntry {
-    /// Number of the queue among the known ones.
-    pub number: usize,
+    known: &'static KnownQueue,
+    open: &'static OpenQueue,
 }
 
 impl QueueEntry {
-    /// Queue in which the descriptor takes the entry.
-    pub fn known(self) -> Option<&'static KnownQueue> {
-        known().get(self.number)
+    /// Counts the end of the descriptor, or its loss.
+    pub fn release(self) {
+        self.open.page.release();
+    }
+}
+
+impl DrainedQueue for QueueEntry {
+    fn drains(&self) -> &QueueDrains {
+        &self.open.drains
     }
 
-    /// Counts the end of the descriptor, or its loss.
-    pub fn release(self, process: &Process) {
-        if let Some(open) = process.queues.get(self.number) {
-            open.uncount();
-        }
+    fn submit_drain(&self, drain: &Descriptor) -> bool {
+        // SAFETY: a drain names its record only, whose memory is never unmapped.
+        unsafe { self.open.page.write(self.known.queue.mode, drain) == Some(true) }
+    }
+
+    fn is_enabled(&self) -> bool {
+        self.known.states.are_enabled()
     }
 }
 
 /// Submits a descriptor to the queue with the smallest share of its entries in use, on the node of this
 /// CPU if that node has one; `None` if no queue takes it.
 pub fn submit(
-    process: &Process,
+    process: &'static Process,
     descriptor: &Descriptor,
     bit: u64,
     retries: u32,
@@ -137,39 +142,24 @@ pub fn submit(
 }
 
 /// Submits a descriptor to a queue; `None` if the queue is not open, or full.
-pub fn submit_to(process: &Process, number: usize, descriptor: &Descriptor) -> Option<QueueEntry> {
+pub fn submit_to(
+    process: &'static Process,
+    number: usize,
+    descriptor: &Descriptor,
+) -> Option<QueueEntry> {
     let (known, open) = (known().get(number)?, process.queues.get(number)?);
-    let page = open.page()?;
-    let before = open.count();
-    let portal = open.next_line(page);
-    // SAFETY: a line of the mapped page; the descriptor names memory of a call that waits for its end.
-    let is_taken = unsafe {
-        match known.queue.mode {
-            SharingMode::Shared => instructions::enqueue(portal, descriptor),
-            // A dedicated queue without room drops descriptors silently.
-            SharingMode::Dedicated if before >= known.queue.entries => false,
-            SharingMode::Dedicated => {
-                instructions::post(portal, descriptor);
-                true
-            }
-        }
-    };
-    let taken = QueueEntry { number };
-    if !is_taken {
-        taken.release(process);
-    }
-    is_taken.then_some(taken)
+    // SAFETY: the descriptor names memory of a call that waits for its end.
+    let is_taken = unsafe { open.page.submit(&known.queue, descriptor) };
+    is_taken.then_some(QueueEntry { known, open })
 }
 
 fn best(process: &Process, bit: u64) -> Option<usize> {
     let here = dsa_client::nodes::current_node(nodes());
     let all = known().iter().zip(&process.queues).enumerate();
-    let able = all.filter(|(_, (known, open))| known.queue.operations & bit != 0 && open.is_open());
+    let able =
+        all.filter(|(_, (known, open))| known.queue.operations & bit != 0 && open.page.is_mapped());
     let load = |(_, (known, open)): &(usize, (&KnownQueue, &OpenQueue))| {
-        let queue = &known.queue;
-        let is_far = here.is_some() && queue.node.is_some_and(|node| Some(node) != here);
-        let under_way = u64::from(open.under_way());
-        (is_far, under_way * 256 / u64::from(queue.entries.max(1)))
+        load(&known.queue, open.page.under_way(), here)
     };
     able.min_by_key(load).map(|(number, _)| number)
 }

@@ -3,32 +3,30 @@
 use crate::instructions::{self, NONE, ZERO};
 use dsa::descriptor::Descriptor;
 use dsa::hardware::Opcode;
+use dsa_client::portal_page::PortalPage;
+use dsa_client::record_slot::RecordSlot;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Length of a portal's page.
-pub const PAGE: usize = 4096;
+pub const PAGE: usize = dsa::hardware::PORTAL_BYTES;
 /// A descriptor that has not ended by then never will: the test fails instead of waiting for ever.
 const HANGS: Duration = Duration::from_secs(20);
 
 /// A queue that is open, and whose page is mapped.
 pub struct ClientPortal {
     pub file: File,
-    page: *mut u8,
+    page: PortalPage,
 }
-
-// SAFETY: a page of a device, which all threads may write to.
-unsafe impl Sync for ClientPortal {}
 
 /// Opens a queue's file.
 pub fn open(queue: &str) -> io::Result<File> {
     File::options().read(true).write(true).open(format!("/dev/dsa/{queue}"))
 }
 
-/// Maps some bytes of a queue's file.
+/// Maps some bytes of a queue's file, also more or fewer than its page.
 pub fn map(file: &File, bytes: usize) -> io::Result<*mut u8> {
     // SAFETY: a new mapping, where the kernel likes.
     let mapped = unsafe {
@@ -48,19 +46,21 @@ impl ClientPortal {
     /// Opens and maps a queue.
     pub fn open(queue: &str) -> Self {
         let file = open(queue).unwrap_or_else(|error| panic!("{queue}: {error}"));
-        let page = map(&file, PAGE).unwrap_or_else(|error| panic!("{queue}: mmap: {error}"));
+        let page = PortalPage::default();
+        let is_mapped = page.map(file.as_raw_fd());
+        assert!(is_mapped, "{queue}: mmap: {}", io::Error::last_os_error());
         Self { file, page }
     }
 
     /// An address of the page.
     pub fn at(&self, offset: usize) -> *mut u8 {
         assert!(offset < PAGE);
-        self.page.wrapping_add(offset)
+        self.page.address().expect("is mapped").as_ptr().wrapping_add(offset)
     }
 
     /// ENQCMD: whether the queue has taken it. It sets or clears ZF, and clears the other flags.
     pub fn enqueue(&self, descriptor: &Descriptor) -> bool {
-        let (flags, overflow) = instructions::enqcmd(self.page, descriptor);
+        let (flags, overflow) = instructions::enqcmd(self.at(0), descriptor);
         assert!(flags & !ZERO == NONE && !overflow, "flags {flags:#x}, overflow {overflow}");
         flags & ZERO == 0
     }
@@ -74,14 +74,13 @@ impl ClientPortal {
 
     /// MOVDIR64B.
     pub fn post(&self, descriptor: &Descriptor) {
-        instructions::movdir64b(self.page, descriptor);
+        instructions::movdir64b(self.at(0), descriptor);
     }
 }
 
 /// A completion record.
 #[derive(Default)]
-#[repr(C, align(64))]
-pub struct CompletionRecord([AtomicU64; 4]);
+pub struct CompletionRecord(RecordSlot);
 
 impl CompletionRecord {
     pub fn new() -> Box<Self> {
@@ -89,32 +88,28 @@ impl CompletionRecord {
     }
 
     pub fn address(&self) -> u64 {
-        std::ptr::from_ref(self) as u64
-    }
-
-    fn byte(&self, number: usize) -> u8 {
-        self.0[0].load(Ordering::Acquire).to_le_bytes()[number]
+        self.0.address()
     }
 
     /// The status; 0: not yet.
     pub fn status(&self) -> u8 {
-        self.byte(0)
+        self.0.status()
     }
 
     pub fn result(&self) -> u8 {
-        self.byte(1)
+        self.0.record().result()
     }
 
     pub fn completed(&self) -> u64 {
-        self.0[0].load(Ordering::Acquire) >> 32
+        self.0.record().completed().into()
     }
 
     pub fn fault_address(&self) -> u64 {
-        self.0[1].load(Ordering::Acquire)
+        self.0.record().fault_address()
     }
 
     pub fn crc(&self) -> u64 {
-        self.0[2].load(Ordering::Acquire) & 0xffff_ffff
+        self.0.record().crc() & 0xffff_ffff
     }
 
     /// Waits for the end of its descriptor; gives the status, and is then as new.
@@ -128,7 +123,7 @@ impl CompletionRecord {
     }
 
     pub fn clear(&self) {
-        self.0[0].store(0, Ordering::Release);
+        self.0.clear();
     }
 }
 
