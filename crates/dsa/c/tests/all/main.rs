@@ -2,8 +2,6 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
-mod c_programs;
-mod header;
 #[path = "../../../client/tests/all/inside.rs"]
 #[allow(
     dead_code,

@@ -1,7 +1,8 @@
 //! Do the same programs get the same results from devices of `skipline-dsa run`?
 
 use crate::inside::command;
-use crate::programs::{PROGRAMS, assert_clean, compile, run};
+use crate::programs::{LIBRARY, run};
+use c_programs::assert_clean;
 use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -28,8 +29,8 @@ fn on_devices(folder: &Path, program: &Path, options: &[&str]) -> Output {
 fn programs_get_from_devices_what_the_header_promises() {
     let folder = TempDir::new().expect("can be made");
     let rounds = format!("-DROUNDS={}", soak::amount(20, 200));
-    for program in PROGRAMS {
-        let compiled = compile(program, folder.path(), &["-O2", &rounds]);
+    for program in LIBRARY.programs {
+        let compiled = LIBRARY.compile(program, folder.path(), &["-O2", &rounds]);
         assert_clean(program, &on_devices(folder.path(), &compiled, &[]));
     }
 }
@@ -37,6 +38,6 @@ fn programs_get_from_devices_what_the_header_promises() {
 #[test]
 fn queues_that_go_are_a_sentence_for_descriptors_and_the_cpu_for_operations() {
     let folder = TempDir::new().expect("can be made");
-    let compiled = compile("queues_gone.c", folder.path(), &["-O2"]);
+    let compiled = LIBRARY.compile("queues_gone.c", folder.path(), &["-O2"]);
     assert_clean("queues_gone.c", &on_devices(folder.path(), &compiled, &[]));
 }

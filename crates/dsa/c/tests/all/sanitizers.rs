@@ -1,23 +1,16 @@
 //! Do programs that use every function of the header make errors of memory or races, without devices?
 
-use crate::programs::{PROGRAMS, assert_clean, compile, run};
-use std::process::Command;
+use crate::programs::{LIBRARY, run};
+use c_programs::{assert_clean, behind, has_valgrind};
 use tempfile::TempDir;
 
 /// All programs with these flags, started by `command`.
 fn all_are_clean(flags: &[&str], command: &[&str]) {
     let folder = TempDir::new().expect("can be made");
-    for program in PROGRAMS {
+    for program in LIBRARY.programs {
         let rounds = format!("-DROUNDS={}", soak::amount(20, 200));
-        let compiled = compile(program, folder.path(), &[flags, &[&rounds]].concat());
-        let mut started = match command {
-            [] => Command::new(compiled),
-            [first, others @ ..] => {
-                let mut started = Command::new(first);
-                started.args(others).arg(compiled);
-                started
-            }
-        };
+        let compiled = LIBRARY.compile(program, folder.path(), &[flags, &[&rounds]].concat());
+        let mut started = behind(command, &compiled);
         // Children of a process with threads go on here, and do not have its threads. Of the
         // library the sanitizer sees calls of the C library and no atomic operation: those calls
         // are left out.
@@ -50,8 +43,7 @@ fn the_thread_sanitizer_finds_nothing() {
 /// Without the accesses to foreign memory, which valgrind would report.
 #[test]
 fn valgrind_finds_nothing() {
-    if Command::new("valgrind").arg("--version").output().is_err() {
-        eprintln!("valgrind is not installed");
+    if !has_valgrind() {
         return;
     }
     // Still reachable are the quiet panic hook and the tables of handles; a hash table of the CRC

@@ -1,6 +1,5 @@
 //! The library as C programs see it: one program, one module per question.
 
-mod c_programs;
-mod header;
 mod programs;
 mod sanitizers;
+mod short_of_memory;
