@@ -98,7 +98,11 @@ fn check(
         None => connections.end(read.cut_in.map(|cut| cut.to_string())),
         Some(error) => Err(error),
     };
-    let mut report = report.map_err(|error| failure(&error))?;
+    // Without a device --path asks for what is not there.
+    let mut report = report.map_err(|error| match error {
+        Error::NoDevice(_) => CommandFailure::bad_input(error),
+        _ => CommandFailure::failed(error),
+    })?;
     report.deviations = (!read.oddities.is_empty()).then(|| read.oddities.to_string());
     if report.connections.is_empty() {
         return Err(CommandFailure::bad_input(format!(
@@ -111,12 +115,4 @@ fn check(
         )));
     }
     Ok(report)
-}
-
-/// The failure of a digest: bad input if --path asks for a device and there is none.
-fn failure(error: &Error) -> CommandFailure {
-    match error {
-        Error::NoDevice(_) => CommandFailure::bad_input(error),
-        _ => CommandFailure::failed(error),
-    }
 }

@@ -3,7 +3,6 @@
 
 use crate::boundary::{ErrorText, array, guarded, required, required_out};
 use crate::memory::MemoryHandle;
-use crate::objects::failure;
 use crate::owners::owner;
 use libc::{c_int, c_void};
 
@@ -25,9 +24,7 @@ pub unsafe extern "C" fn skl_memory_allocate_lines(
         let owner = self::owner(owner)?;
         // SAFETY: the caller's array has `count` elements.
         let put = |index: usize, line: u64| unsafe { lines.add(index).write(line as *mut c_void) };
-        memory.with_pages(|memory| {
-            memory.allocate_many(owner, count, put).map_err(|error| failure(&error))
-        })?;
+        memory.with_pages(|memory| memory.allocate_many(owner, count, put))?;
         Ok(0)
     })
 }
@@ -45,7 +42,7 @@ pub unsafe extern "C" fn skl_memory_free_lines(
         // SAFETY: the caller's handle and array; pointers are addresses.
         let (memory, lines) =
             unsafe { (required(memory, "memory")?, array(lines.cast::<u64>(), count, "lines")?) };
-        memory.with_lists(|memory| memory.free_many(lines)).map_err(|error| failure(&error))?;
+        memory.with_lists(|memory| memory.free_many(lines))?;
         Ok(0)
     })
 }

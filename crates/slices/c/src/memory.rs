@@ -39,15 +39,15 @@ impl MemoryHandle {
     }
 
     /// Runs `body` with the memory, if this process has its pages; fails with ENXIO otherwise.
-    pub fn with_pages<R>(
+    pub fn with_pages<R, E: Into<CallFailure>>(
         &self,
-        body: impl FnOnce(&mut SliceMemory) -> Result<R, CallFailure>,
+        body: impl FnOnce(&mut SliceMemory) -> Result<R, E>,
     ) -> Result<R, CallFailure> {
         if !self.is_present() {
             let text = "a parent's memory; children open their own after fork()";
             return Err(CallFailure::new(libc::ENXIO, text));
         }
-        self.lock.with(body)
+        self.lock.with(body).map_err(E::into)
     }
 
     /// Runs the fast path of a function, which does not panic, if this thread is the lock's owner;

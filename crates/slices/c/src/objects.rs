@@ -23,16 +23,17 @@ pub struct LinkedLine {
 const _: () = assert!(SKL_LINE_BYTES as u64 == LINE_BYTES);
 const _: () = assert!(size_of::<LinkedLine>() == SKL_LINE_BYTES);
 
-/// The failure of an allocation.
-pub fn failure(error: &AllocationError) -> CallFailure {
-    let errno = match error {
-        AllocationError::Exhausted { .. } | AllocationError::NoMemory(_) => libc::ENOMEM,
-        AllocationError::NoSlice { .. } => libc::ERANGE,
-        AllocationError::NotAllocated(_) => libc::EINVAL,
-        AllocationError::TooLarge(_) => libc::EMSGSIZE,
-        AllocationError::NoOwner => libc::ENOENT,
-    };
-    CallFailure::from_error(errno, error)
+impl From<AllocationError> for CallFailure {
+    fn from(error: AllocationError) -> Self {
+        let errno = match error {
+            AllocationError::Exhausted { .. } | AllocationError::NoMemory(_) => libc::ENOMEM,
+            AllocationError::NoSlice { .. } => libc::ERANGE,
+            AllocationError::NotAllocated(_) => libc::EINVAL,
+            AllocationError::TooLarge(_) => libc::EMSGSIZE,
+            AllocationError::NoOwner => libc::ENOENT,
+        };
+        Self::from_error(errno, &error)
+    }
 }
 
 /// Allocates an object of up to SKL_LINE_BYTES in the owner's slices. The object is aligned to its
@@ -95,7 +96,7 @@ unsafe fn allocate_with(
         let memory = unsafe { required(memory, "memory") }?;
         let out = required_out(object, "object")?;
         let owner = self::owner(owner)?;
-        let address = memory.with_pages(|memory| body(memory, owner).map_err(|e| failure(&e)))?;
+        let address = memory.with_pages(|memory| body(memory, owner))?;
         // SAFETY: not NULL, and the caller's to write to.
         unsafe { out.write(address as *mut c_void) };
         Ok(0)
@@ -167,8 +168,7 @@ unsafe fn free_slowly(memory: *mut MemoryHandle, object: *mut c_void) -> c_int {
         // SAFETY: the caller's handle.
         let memory = unsafe { required(memory, "memory") }?;
         if !object.is_null() {
-            let freed = memory.with_lists(|memory| memory.free(object as u64));
-            freed.map_err(|error| failure(&error))?;
+            memory.with_lists(|memory| memory.free(object as u64))?;
         }
         Ok(0)
     })
@@ -200,9 +200,7 @@ pub unsafe extern "C" fn skl_memory_allocate_scattered(
         }
         let handed_out = count_of(wanted)?;
         let owner = self::owner(owner)?;
-        let lines = memory.with_pages(|memory| {
-            memory.allocate_scattered(owner, bytes as u64).map_err(|e| failure(&e))
-        })?;
+        let lines = memory.with_pages(|memory| memory.allocate_scattered(owner, bytes as u64))?;
         for (index, &line) in lines.iter().enumerate() {
             let iov_len = (bytes - index * SKL_LINE_BYTES).min(SKL_LINE_BYTES);
             // SAFETY: there are as many lines as were compared with `count`.
@@ -228,9 +226,7 @@ pub unsafe extern "C" fn skl_memory_allocate_linked(
         let memory = unsafe { required(memory, "memory") }?;
         let out = required_out(first, "first")?;
         let owner = self::owner(owner)?;
-        let line = memory.with_pages(|memory| {
-            memory.allocate_linked(owner, bytes as u64).map_err(|e| failure(&e))
-        })?;
+        let line = memory.with_pages(|memory| memory.allocate_linked(owner, bytes as u64))?;
         // SAFETY: not NULL, and the caller's to write to.
         unsafe { out.write(line as *mut LinkedLine) };
         Ok(0)
@@ -249,7 +245,7 @@ pub unsafe extern "C" fn skl_memory_free_linked(
     guarded(ErrorText::none(), || {
         // SAFETY: the caller's handle.
         let memory = unsafe { required(memory, "memory") }?;
-        memory.with_pages(|memory| memory.free_linked(first as u64).map_err(|e| failure(&e)))?;
+        memory.with_pages(|memory| memory.free_linked(first as u64))?;
         Ok(0)
     })
 }
