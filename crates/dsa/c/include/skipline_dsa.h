@@ -6,7 +6,7 @@
  * - Functions return 0 or a count, or a negative errno. -EINVAL is also the answer to a pointer that
  *   is NULL and must not be; -ENOTRECOVERABLE is a fault of the library itself. skd_error_text()
  *   returns why the last function that failed in this thread did so.
- * - Handles (skd_client, skd_job, skd_set, skd_batch) are numbers that look like pointers. A handle
+ * - Handles (skd_client, skd_job, skd_set, skd_batch, skd_ring) are numbers that look like pointers. A handle
  *   that was given back, or never was one, gives -EBADF; one that another thread is using, -EBUSY.
  * - Structures begin with their size, which the functions skd_..._new() set. A structure of another
  *   size is refused with -EINVAL: the program was built against another version.
@@ -218,6 +218,9 @@ typedef struct skd_client skd_client;
 // job has ended.
 typedef struct skd_job skd_job;
 
+// Bursts of copies on one queue. One thread at a time may use one.
+typedef struct skd_ring skd_ring;
+
 // A set of jobs, each with a tag that the caller chose.
 typedef struct skd_set skd_set;
 
@@ -361,6 +364,49 @@ typedef struct skd_queue {
     // 1 if the queue and its device are enabled now, else 0.
     uint32_t is_enabled;
 } skd_queue;
+
+// A copy of a burst.
+typedef struct skd_ring_copy {
+    // First byte that is read.
+    const void *source;
+    // First byte that is written.
+    void *destination;
+    // Number of bytes.
+    uint32_t bytes;
+    // Number by which the program knows the copy.
+    uint32_t tag;
+} skd_ring_copy;
+
+// A copy that has ended.
+typedef struct skd_ring_end {
+    // Number by which the program knows the copy.
+    uint32_t tag;
+    // 0 if all bytes are copied; 1 if the copy has failed or was lost: nothing writes to its
+    // destination any more, and the program repeats it.
+    uint32_t has_failed;
+} skd_ring_end;
+
+// The state of a ring. skd_ring_status_new() makes one.
+typedef struct skd_ring_status {
+    // Bytes of this structure.
+    uint32_t size;
+    // 1 if the queue was disabled while bursts were under way, else 0. It takes none any more.
+    uint32_t is_gone;
+    // Most copies of a burst.
+    uint32_t most_copies;
+    // 0.
+    uint32_t reserved;
+    // Bursts that the queue has taken.
+    uint64_t bursts;
+    // Their copies.
+    uint64_t copies;
+    // Copies that the device reported as failed, or did not attempt.
+    uint64_t failed;
+    // Copies in bursts that were lost.
+    uint64_t lost;
+    // Drains that were submitted to find lost bursts.
+    uint64_t drains;
+} skd_ring_status;
 
 // The end of a job of a set. This structure never changes, so that it states no size.
 typedef struct skd_end {
@@ -553,7 +599,7 @@ int skd_queue_of_system(uint32_t number,
 // client has no queue of that number; -EAGAIN if the queue is full, -ENODEV if it is disabled;
 // -ECHILD in a child of the process that opened the client. On an error nothing is submitted. The
 // job fails with -EBADMSG for any status but success (the sentence has status and field), and with
-// -ENODEV if the queue was disabled before the descriptor ended.
+// -ENODEV if the queue was disabled before the descriptor ended, or has dropped it.
 int skd_raw_submit(const struct skd_client *client,
                    uint32_t queue,
                    const void *descriptor,
@@ -568,6 +614,44 @@ int skd_record_text(const void *descriptor,
                     const void *record,
                     char *text,
                     size_t text_bytes);
+
+// Opens a queue by its name, for at most `most_bursts` bursts under way, of at most `most_copies`
+// copies each; fewer if the queue takes fewer. A dedicated queue has no other user meanwhile. On
+// success `*ring` has to be closed with skd_ring_close().
+//
+// -ENODEV for a queue that is not enabled for user programs, or takes no copies; the error of the
+// system if it cannot be opened (-EACCES, -EBUSY, -EPERM).
+int skd_ring_open(const char *queue,
+                  uint32_t most_bursts,
+                  uint32_t most_copies,
+                  struct skd_ring **ring);
+
+// Closes a ring; NULL does nothing. Bursts under way may still be executed: their memory is left
+// to the device.
+//
+// -EBADF if it was closed before, -EBUSY while another thread is inside a call with it.
+int skd_ring_close(struct skd_ring *ring);
+
+// Returns the number of bursts that can be submitted now; 0 if the queue is gone.
+int skd_ring_room(const struct skd_ring *ring);
+
+// Submits a burst of copies, which begin and end in any order. Their memory has to stay until they
+// have ended. Allocates nothing.
+//
+// -EAGAIN if there is no room for a burst, and nothing was submitted; -EINVAL for no copies, or
+// more than a burst of this ring may have; -ECHILD in a child of the process that opened the ring.
+int skd_ring_submit(struct skd_ring *ring, const struct skd_ring_copy *copies, uint32_t count);
+
+// Writes the copies that have ended to an array of `most` elements, and returns their number. They
+// are in the order of submission, in whole bursts: `most` is at least the copies of a burst.
+// Allocates nothing.
+//
+// A burst that does not end is looked at more closely after 5 ms: it is lost if the queue or its
+// device was disabled, or if a drain that was submitted later has ended.
+int skd_ring_poll(struct skd_ring *ring, struct skd_ring_end *ends, uint32_t most);
+
+// Reads the state of a ring and its counts since it was opened.
+int skd_ring_get_status(const struct skd_ring *ring, struct skd_ring_status *status);
 
 // Runs an operation and waits for its end. Returns 0 also if ranges differ or protection information
 // is wrong: `outcome` has the answer. `outcome` may be NULL.
@@ -687,6 +771,14 @@ static inline skd_statistics skd_statistics_new(void) {
     memset(&statistics, 0, sizeof statistics);
     statistics.size = sizeof statistics;
     return statistics;
+}
+
+// Makes the status of a ring for a function to fill.
+static inline skd_ring_status skd_ring_status_new(void) {
+    skd_ring_status status;
+    memset(&status, 0, sizeof status);
+    status.size = sizeof status;
+    return status;
 }
 
 // Makes an operation with its opcode and size. The caller sets all other fields.

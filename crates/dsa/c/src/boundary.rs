@@ -61,6 +61,7 @@ fn kind_name(kind: u64) -> &'static str {
         handles::CLIENT => "skd_client",
         handles::JOB => "skd_job",
         handles::SET => "skd_set",
+        handles::RING => "skd_ring",
         _ => "skd_batch",
     }
 }

@@ -15,17 +15,18 @@ use std::sync::{RwLock, TryLockError};
 const FIRST: u32 = 64;
 const CHUNKS: u32 = 15;
 const MOST: u32 = FIRST * ((1 << CHUNKS) - 1);
-const KIND_BITS: u32 = 3;
+const KIND_BITS: u32 = 4;
 const SLOT_BITS: u32 = 21;
 const _: () = assert!(MOST <= 1 << SLOT_BITS);
 /// How often the lock of a free slot is tried.
 const TRIES: u32 = 10_000;
 
-/// Kinds of tables: odd numbers below 8.
+/// Kinds of tables: odd numbers below 16.
 pub(crate) const CLIENT: u64 = 1;
 pub(crate) const JOB: u64 = 3;
 pub(crate) const SET: u64 = 5;
 pub(crate) const BATCH: u64 = 7;
+pub(crate) const RING: u64 = 9;
 
 /// Why a handle cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -293,7 +294,7 @@ mod tests {
         let handle = table.insert(()).expect("there is room");
         let local = 7_u64;
         let address = (&raw const local) as u64;
-        for other in [0, 1, 2, address, !0 - 6, handle + (1 << KIND_BITS), handle | 1 << 63] {
+        for other in [0, 1, 2, address, !0 - 14, handle + (1 << KIND_BITS), handle | 1 << 63] {
             assert_eq!(table.shared(other, |()| ()), Err(HandleRefusal::Unknown), "{other:#x}");
         }
         assert_eq!(table.shared(handle + 2, |()| ()), Err(HandleRefusal::OfKind(JOB)));

@@ -10,6 +10,7 @@
 //! - `client`, `queues`, `statistics`: a client, its queues, its counts.
 //! - `operation`, `outcome`: an operation and its outcome, in C; `run`: calls that wait for the end.
 //! - `job`, `set`, `batch`: operations under way, sets and lists of them.
+//! - `ring`: bursts of copies on one queue, without a client.
 //! - `raw`, `raw_job`: descriptors that the program writes itself; `drain`: the end of all descriptors.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -25,6 +26,7 @@ mod outcome;
 mod queues;
 mod raw;
 mod raw_job;
+mod ring;
 mod run;
 mod set;
 mod sized;

@@ -14,6 +14,7 @@
 //!   from its first descriptor to its outcome.
 //! - [`outcome`]: the result of an operation, and how many bytes device and CPU processed.
 //! - [`options`], `shared`, [`client`]: queues, thresholds and statistics together; synchronous calls.
+//! - [`copy_ring`]: bursts of copies on one queue, without a client.
 //! - [`job`], [`owned_copy`], [`set`], [`batch`]: operations under way, sets and lists of them.
 //! - [`thresholds`]: the sizes from which on a device is used; [`statistics`]: counts of operations by
 //!   device, CPU and reason.
@@ -39,6 +40,7 @@ mod abandoned_records;
 pub mod batch;
 pub mod client;
 pub mod clock;
+pub mod copy_ring;
 mod cpu;
 pub mod drains;
 pub mod error;

@@ -36,6 +36,19 @@ fn programs_get_from_devices_what_the_header_promises() {
 }
 
 #[test]
+fn copies_of_a_ring_are_whole_when_some_fail_and_bursts_get_lost() {
+    let folder = TempDir::new().expect("can be made");
+    let plan = folder.path().join("plan.toml");
+    let failures = "seed = 7\n[hardware_errors]\nread_rate = 0.02\n[queue_full]\nrate = 0.05\n";
+    std::fs::write(&plan, failures).expect("the folder can be written");
+    let compiled = LIBRARY.compile("rings.c", folder.path(), &["-O2", "-DROUNDS=100"]);
+    let plan = plan.to_str().expect("is text");
+    let output = on_devices(folder.path(), &compiled, &["--inject", plan]);
+    assert_clean("rings.c", &output);
+    assert_ne!(output.stdout, b"0 copies failed\n");
+}
+
+#[test]
 fn queues_that_go_are_a_sentence_for_descriptors_and_the_cpu_for_operations() {
     let folder = TempDir::new().expect("can be made");
     let compiled = LIBRARY.compile("queues_gone.c", folder.path(), &["-O2"]);

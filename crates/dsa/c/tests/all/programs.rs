@@ -9,7 +9,7 @@ pub const LIBRARY: CLibrary = CLibrary {
     directory: env!("CARGO_MANIFEST_DIR"),
     prefix: "skd_",
     // Alone and on devices.
-    programs: &["operations.c", "jobs.c", "wrong_uses.c", "threads.c", "owners.cpp"],
+    programs: &["operations.c", "jobs.c", "rings.c", "wrong_uses.c", "threads.c", "owners.cpp"],
 };
 
 /// Runs a command that finds the library in a folder.
