@@ -240,12 +240,15 @@ dpdk: ## Build the mempool driver for DPDK, its forwarder and the vhost switch (
 	fi
 	$(MAKE) --no-print-directory slices-install DESTDIR= PREFIX=$(abspath $(DPDK_BUILD))/prefix \
 	  SLICES_BUILD="$(SLICES_BUILD)" SLICES_PROFILE=$(SLICES_PROFILE)
+	$(MAKE) --no-print-directory dsa-install DESTDIR= PREFIX=$(abspath $(DPDK_BUILD))/prefix \
+	  DSA_LIBRARY_BUILD="$(DSA_LIBRARY_BUILD)" DSA_LIBRARY_PROFILE=$(DSA_LIBRARY_PROFILE)
 	export PKG_CONFIG_PATH="$(abspath $(DPDK_BUILD))/prefix/lib/pkgconfig:$${PKG_CONFIG_PATH:-}"
 	[ -f $(DPDK_BUILD)/build.ninja ] || meson setup $(DPDK_BUILD) native/dpdk >/dev/null
 	ninja -C $(DPDK_BUILD) --quiet
 
 dpdk-to-test:
-	@$(MAKE) --no-print-directory dpdk SLICES_BUILD="$(HOST_SIDE) --lib --bins --tests" SLICES_PROFILE=debug
+	@$(MAKE) --no-print-directory dpdk SLICES_BUILD="$(HOST_SIDE) --lib --bins --tests" SLICES_PROFILE=debug \
+	  DSA_LIBRARY_BUILD="$(HOST_SIDE) --lib --bins --tests" DSA_LIBRARY_PROFILE=debug
 
 bench-dpdk: setup dpdk ## Compare forwarding through the slice-aware pool with the standard one, in pairs
 	@PYTHONPATH=tests python -m dpdk.emulated_parts $(DPDK_BUILD)/haswell-8.toml

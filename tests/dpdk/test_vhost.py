@@ -17,6 +17,7 @@ from dpdk.vhost_switch import SWITCH, Exchange
 FEW_PACKETS, PACKETS = 20_000, 1_000_000
 WHOLE = {"lost": 0, "damaged": 0, "disordered": 0, "doubled": 0}
 CACHE_CONTROL = 1 << 8
+MOVE = 3
 # Of a burst of 32 copies, an eighth has one that fails.
 FAILURES = """seed = 7
 [page_faults]
@@ -118,7 +119,6 @@ def test_packets_come_through_when_copies_fail_are_late_and_get_lost(
     assert [queue["state"] for queue in said["queues"]] != ["gone", "gone"]
     # Some 0.5 % of the copies fail, and one batch in 100 or in 1,000 is lost.
     assert total(said, "failed") > 0.002 * 4 * packets
-    assert total(said, "restarts") > 0
     assert total(said, "lost") > 32
     assert said["overtakes"] > 0
 
@@ -145,11 +145,11 @@ def test_when_a_device_takes_nothing_any_more_the_core_copies(tmp_path: Path, on
 
 
 def test_what_is_late_is_not_taken_for_lost(tmp_path: Path, on_dsa: Run) -> None:
-    # Several times as long as a queue may be silent.
+    # Several times as long as a queue may be silent until it is checked.
     late = "seed = 7\n[delays]\nrate = 0.001\nnanoseconds = 20_000_000\n"
     said = comes_through(Exchange(tmp_path, "dsa", on_dsa(2, late)), 5_000)
-    assert total(said, "probes") > 0
-    assert (total(said, "lost"), total(said, "restarts"), said["copies_by_core"]) == (0, 0, 0)
+    assert total(said, "drains") > 0
+    assert (total(said, "lost"), said["copies_by_core"]) == (0, 0)
 
 
 def test_guests_see_a_failed_copy_that_is_not_redone(tmp_path: Path, on_dsa: Run) -> None:
@@ -179,7 +179,8 @@ def test_each_queue_has_one_core_and_writes_to_the_cache(tmp_path: Path, on_dsa:
         descriptor = json.loads(line)
         # A portal is a pair of a thread and a queue.
         portals[descriptor["queue"]].add(descriptor["portal"])
-        flags.add(descriptor["flags"] & CACHE_CONTROL)
+        if descriptor["opcode"] == MOVE:  # and no drain after a late burst
+            flags.add(descriptor["flags"] & CACHE_CONTROL)
     assert {queue: len(threads) for queue, threads in portals.items()} == dict.fromkeys(
         ("wq0.0", "wq1.0", "wq2.0", "wq3.0"), 1
     )

@@ -10,8 +10,6 @@
 #include <rte_lcore.h>
 #include <rte_malloc.h>
 
-#include "lost_batch.h"
-
 static void
 copy_by_core(struct channel *channel, uint16_t slot)
 {
@@ -21,18 +19,18 @@ copy_by_core(struct channel *channel, uint16_t slot)
 	channel->counts.by_core++;
 }
 
-/* The queue of the open batch, or the next one that has room; NULL if none has. */
-static struct work_queue *
+/* The queue of the open burst, or the next one that has room; NULL if none has. */
+static struct device_queue *
 queue_with_room(struct channel *channel)
 {
 	unsigned int i;
 
 	for (i = 0; i < channel->n_queues && !channel->is_open; i++) {
-		if (work_queue_room(&channel->queues[channel->turn]) > 0)
+		if (device_queue_room(&channel->queues[channel->turn]) > 0)
 			break;
 		channel->turn = (channel->turn + 1) % channel->n_queues;
 	}
-	return work_queue_room(&channel->queues[channel->turn]) > 0 ?
+	return device_queue_room(&channel->queues[channel->turn]) > 0 ?
 		&channel->queues[channel->turn] : NULL;
 }
 
@@ -42,7 +40,7 @@ all_queues_are_gone(const struct channel *channel)
 	unsigned int i;
 
 	for (i = 0; i < channel->n_queues; i++)
-		if (channel->queues[i].state != QUEUE_IS_GONE)
+		if (!channel->queues[i].is_gone)
 			return false;
 	return true;
 }
@@ -52,23 +50,23 @@ room(const void *private, uint16_t vchan __rte_unused)
 {
 	/* DPDK's functions of this type take a constant; callers cannot see the turn. */
 	struct channel *channel = (struct channel *)(uintptr_t)private;
-	struct work_queue *queue = queue_with_room(channel);
+	struct device_queue *queue = queue_with_room(channel);
 	uint16_t slots = reorder_room(&channel->order);
 
 	if (queue == NULL)
 		return all_queues_are_gone(channel) ? slots : 0;
-	return RTE_MIN(slots, work_queue_room(queue));
+	return RTE_MIN(slots, device_queue_room(queue));
 }
 
 static void
-mark_ended(struct channel *channel, const struct ended_copy *ended, uint16_t n)
+mark_ended(struct channel *channel, const skd_ring_end *ended, uint16_t n)
 {
 	struct reorder *order = &channel->order;
 	uint16_t i, slot;
 
 	for (i = 0; i < n; i++) {
-		slot = ended[i].slot;
-		if (ended[i].failed && !channel->faults.passes_failed)
+		slot = ended[i].tag;
+		if (ended[i].has_failed && !channel->faults.passes_failed)
 			copy_by_core(channel, slot);
 		if (slot != order->oldest && !order->ended[(uint16_t)(slot - 1) % REORDER_SLOTS])
 			channel->counts.overtakes++;
@@ -83,60 +81,62 @@ copy(void *private, uint16_t vchan __rte_unused, rte_iova_t from, rte_iova_t to,
 	uint64_t flags __rte_unused)
 {
 	struct channel *channel = private;
-	struct work_queue *queue = queue_with_room(channel);
+	struct device_queue *queue = queue_with_room(channel);
 	uint16_t slot = channel->order.next;
 	struct copy *copy = &channel->copies[slot % REORDER_SLOTS];
-	int ret;
 
 	if (reorder_room(&channel->order) == 0 || (queue == NULL && !all_queues_are_gone(channel)))
 		return -ENOSPC;
 	/* Virtual addresses: main.c checks that EAL uses them. */
 	*copy = (struct copy){ (const void *)(uintptr_t)from, (void *)(uintptr_t)to, bytes };
 	if (queue != NULL) {
-		ret = work_queue_copy(queue, slot, copy->from, copy->to, bytes);
-		if (ret < 0)
-			return ret;
+		device_queue_copy(queue, slot, copy->from, copy->to, bytes);
 		channel->is_open = true;
-		queue->counts.copies++;
 		return reorder_enter(&channel->order);
 	}
 	reorder_enter(&channel->order);
 	copy_by_core(channel, slot);
-	mark_ended(channel, &(struct ended_copy){ .slot = slot }, 1);
+	mark_ended(channel, &(skd_ring_end){ .tag = slot }, 1);
 	return slot;
+}
+
+/* The core copies a burst that its queue has not taken. */
+static void
+copy_burst(struct channel *channel, struct device_queue *queue)
+{
+	uint32_t i;
+
+	for (i = 0; i < queue->n_copies; i++)
+		mark_ended(channel, &(skd_ring_end){ queue->copies[i].tag, true }, 1);
+	queue->n_copies = 0;
 }
 
 static int
 submit(void *private, uint16_t vchan __rte_unused)
 {
 	struct channel *channel = private;
+	struct device_queue *queue = &channel->queues[channel->turn];
 
 	if (!channel->is_open)
 		return 0;
 	channel->counts.foreign += rte_lcore_id() != channel->lcore;
-	channel->queues[channel->turn].counts.batches++;
-	work_queue_submit(&channel->queues[channel->turn]);
+	if (device_queue_submit(queue) < 0)
+		copy_burst(channel, queue);
 	channel->is_open = false;
 	channel->turn = (channel->turn + 1) % channel->n_queues;
 	return 0;
 }
 
 static void
-collect(struct channel *channel, struct work_queue *queue)
+collect(struct channel *channel, struct device_queue *queue)
 {
-	struct ended_copy ended[WORK_QUEUE_SLOTS];
-	enum batch_loss loss;
+	skd_ring_end ended[DEVICE_QUEUE_COPIES];
 	uint16_t n;
 
-	if (queue->state == QUEUE_IS_GONE)
-		return;
-	n = work_queue_collect(queue, ended);
-	if (n == 0) {
-		loss = lost_batch_check(queue);
-		if (loss != NO_LOSS)
-			n = lost_batch_recover(queue, loss, ended);
-	}
-	mark_ended(channel, ended, n);
+	do {
+		n = device_queue_collect(queue, ended);
+		mark_ended(channel, ended, n);
+	} while (n > 0);
 }
 
 static uint16_t
@@ -197,26 +197,22 @@ channel_create(unsigned int lcore, const struct channel_faults *faults)
 	return channel;
 }
 
-const struct work_queue *
-channel_add(struct channel *channel, int16_t dma, int *error)
+int
+channel_add(struct channel *channel, const char *name)
 {
-	struct work_queue *queue = &channel->queues[channel->n_queues];
+	int ret = -ENOSPC;
 
-	*error = channel->n_queues < CHANNEL_QUEUES ? work_queue_start(queue, dma) : -ENOSPC;
-	if (*error < 0)
-		return NULL;
-	channel->n_queues++;
-	return queue;
+	if (channel->n_queues < CHANNEL_QUEUES)
+		ret = device_queue_open(&channel->queues[channel->n_queues], name);
+	channel->n_queues += ret == 0;
+	return ret;
 }
 
 void
-channel_stop(struct channel *channel)
+channel_close(struct channel *channel)
 {
 	unsigned int i;
 
-	for (i = 0; i < channel->n_queues; i++) {
-		if (channel->queues[i].state != QUEUE_IS_GONE)
-			rte_dma_stop(channel->queues[i].dma);
-		rte_dma_close(channel->queues[i].dma);
-	}
+	for (i = 0; i < channel->n_queues; i++)
+		device_queue_close(&channel->queues[i]);
 }

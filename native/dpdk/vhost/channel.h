@@ -4,7 +4,7 @@
  *
  * vhost identifies a device by its number, and calls the functions that DPDK keeps in a table under
  * that number (rte_dmadev_core.h). A channel takes the number of a dma_skeleton, DPDK's device
- * without hardware, and puts its own functions there: vhost and the idxd driver stay unchanged.
+ * without hardware, and puts its own functions there: vhost stays unchanged.
  * vhost does not check the status of copies. So the core repeats each copy that failed before the
  * channel reports it, and the channel reports copies in the order of vhost's requests, whichever
  * queue executed them.
@@ -18,8 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "device_queue.h"
 #include "reorder.h"
-#include "work_queue.h"
 
 #define CHANNEL_QUEUES 16
 
@@ -45,10 +45,10 @@ struct channel {
 	struct reorder order;
 	uint16_t ended; /* copies that have ended and are not released */
 	struct copy copies[REORDER_SLOTS];
-	struct work_queue queues[CHANNEL_QUEUES];
+	struct device_queue queues[CHANNEL_QUEUES];
 	unsigned int n_queues;
-	unsigned int turn; /* number of the queue whose batch is being written */
-	bool is_open;      /* whether that batch has copies */
+	unsigned int turn; /* number of the queue whose burst is being written */
+	bool is_open;      /* whether that burst has copies */
 	int16_t dma;       /* number of the device for vhost */
 	unsigned int lcore;
 	struct channel_faults faults;
@@ -58,10 +58,10 @@ struct channel {
 /* Makes a channel of a core, without queues; NULL without a dma_skeleton, or without memory. */
 struct channel *channel_create(unsigned int lcore, const struct channel_faults *faults);
 
-/* Adds a queue, which no other channel uses; NULL and a negative errno on failure. */
-const struct work_queue *channel_add(struct channel *channel, int16_t dma, int *error);
+/* Opens a queue, which no other channel uses; negative errno. */
+int channel_add(struct channel *channel, const char *name);
 
-/* Stops the devices of all queues; the driver of the kernel waits for copies under way. */
-void channel_stop(struct channel *channel);
+/* Closes all queues. */
+void channel_close(struct channel *channel);
 
 #endif

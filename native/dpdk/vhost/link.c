@@ -13,7 +13,7 @@
 #include <rte_vhost_async.h>
 
 #define BURST 32
-/* A queue that cannot be probed (work_queue.h) may have lost the copies that are waited for. */
+/* Of a device that hangs, copies that are waited for may never end. */
 #define WAIT_SECONDS 5
 
 struct link links[LINKS];

@@ -5,7 +5,7 @@
  *   options -> link (sockets, guests) -> flow (the three stages of a direction)
  *                                          |
  *   vhost -> channel (a device for vhost) -> reorder (the array)
- *                                         -> work_queue (DPDK's idxd driver) -> lost_batch
+ *                                         -> device_queue (libskipline_dsa)
  *
  * At its end it prints the counts of packets, batches and copies as JSON.
  */
@@ -14,7 +14,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include <rte_cycles.h>
@@ -78,37 +78,18 @@ serve(void *argument)
 	return 0;
 }
 
-/* Returns the next device of the idxd driver from a number on; -1 after the last one. */
-static int16_t
-next_queue(int16_t from)
-{
-	struct rte_dma_info info;
-
-	while ((from = rte_dma_next_dev(from)) >= 0) {
-		if (rte_dma_info_get(from, &info) == 0 && strncmp(info.dev_name, "wq", 2) == 0)
-			return from;
-		from++;
-	}
-	return -1;
-}
-
 /* Shares the work queues out to the channels, so that each queue has one core. */
 static int
 deal_queues(void)
 {
 	unsigned int most = n_pairs * (options.queues > 0 ? options.queues : CHANNEL_QUEUES);
 	unsigned int needed = options.queues > 0 ? most : n_pairs, dealt = 0;
-	int16_t dma = next_queue(0);
+	uint32_t number = 0;
+	skd_queue queue;
 	int ret = 0;
 
-	for (; ret == 0 && dma >= 0 && dealt < most; dma = next_queue(dma + 1)) {
-		const struct work_queue *queue = channel_add(channels[dealt++ % n_pairs], dma, &ret);
-
-		if (queue != NULL && !queue->can_probe)
-			fprintf(stderr, "note: %s: lost batches cannot be detected, and are waited "
-				"for: that needs a group of one engine, and 9 entries or "
-				"more\n", queue->name);
-	}
+	for (; ret == 0 && dealt < most && device_queue_find(&number, &queue); number++)
+		ret = channel_add(channels[dealt++ % n_pairs], queue.name);
 	if (ret == 0 && dealt < needed) {
 		fprintf(stderr, "error: --copy dsa: %u dedicated work queues for users are needed, "
 			"named dpdk_..., at least one for each core; found: %u\n", needed, dealt);
@@ -187,16 +168,16 @@ wait_for_end(void)
 }
 
 static void
-print_queue(const struct work_queue *queue, unsigned int lcore)
+print_queue(const struct device_queue *queue, unsigned int lcore)
 {
-	static const char *const states[] = { "works", "probed", "gone" };
-	const struct work_queue_counts *counts = &queue->counts;
+	skd_ring_status status = skd_ring_status_new();
 
-	printf("{\"queue\": \"%s\", \"lcore\": %u, \"state\": \"%s\", \"batches\": %" PRIu64
+	skd_ring_get_status(queue->ring, &status);
+	printf("{\"queue\": \"%s\", \"lcore\": %u, \"state\": \"%s\", \"bursts\": %" PRIu64
 		", \"copies\": %" PRIu64 ", \"failed\": %" PRIu64 ", \"lost\": %" PRIu64
-		", \"restarts\": %" PRIu64 ", \"probes\": %" PRIu64 "}",
-		queue->name, lcore, states[queue->state], counts->batches, counts->copies,
-		counts->failed, counts->lost, counts->restarts, counts->probes);
+		", \"drains\": %" PRIu64 "}",
+		queue->name, lcore, status.is_gone ? "gone" : "works", status.bursts,
+		status.copies, status.failed, status.lost, status.drains);
 }
 
 static void
@@ -257,15 +238,18 @@ run(void)
 	rte_eal_mp_wait_lcore();
 	print_report();
 	for (pair = 0; pair < n_pairs && channels[pair] != NULL; pair++)
-		channel_stop(channels[pair]);
+		channel_close(channels[pair]);
 	return 0;
 }
 
 int
 main(int argc, char **argv)
 {
-	int ret, consumed = rte_eal_init(argc, argv);
+	int ret, consumed;
 
+	/* DPDK's idxd driver would open the queues, which have one user: it gets no files. */
+	setenv("DSA_DEV_PATH", "/nonexistent", 1);
+	consumed = rte_eal_init(argc, argv);
 	if (consumed < 0) {
 		fprintf(stderr, "error: EAL does not start: %s\n", rte_strerror(rte_errno));
 		return 1;

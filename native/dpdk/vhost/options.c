@@ -14,7 +14,7 @@ static const char usage[] =
 	"Moves packets between two guests of vhost-user, until both have gone. Each core but main\n"
 	"serves a pair of virtqueues of both.\n"
 	"  --socket PATH   where a guest connects; given twice\n"
-	"  --copy WHO      cpu: the cores copy (default); dsa: work queues of DPDK's idxd driver\n"
+	"  --copy WHO      cpu: the cores copy (default); dsa: work queues of a DSA\n"
 	"  --burst N       packets moved at once (32)\n"
 	"  --queues N      work queues of each core (all that there are, shared out)\n"
 	"  --objects N     packets of the pool (8191)\n"
