@@ -18,7 +18,7 @@ const MOST: u64 = 16;
 /// All drains of one queue, numbered from 1 on. All bits zero: none was submitted.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct QueueDrains {
+pub struct LossDrains {
     /// Records of the drains after the last one that has ended; all others are zero. Drain n has the record
     /// n modulo [`MOST`].
     records: [RecordSlot; MOST as usize],
@@ -30,7 +30,7 @@ pub struct QueueDrains {
     last_ns: AtomicU64,
 }
 
-impl QueueDrains {
+impl LossDrains {
     /// Number of drains that were submitted so far. Drains up to this number may be older than a descriptor
     /// that was submitted before the call; all later ones are younger.
     pub fn submitted(&self) -> u64 {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     /// Submits a drain at a time, if it is due; returns the address of its record.
-    fn submit_at(drains: &QueueDrains, now_ns: u64) -> Option<u64> {
+    fn submit_at(drains: &LossDrains, now_ns: u64) -> Option<u64> {
         let record = Cell::new(None);
         drains.submit_if_due(now_ns, PATIENCE_NS, |drain| {
             record.set(Some(drain.record()));
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_drain_that_is_lost_is_void_once_a_later_one_has_ended() {
-        let drains = QueueDrains::default();
+        let drains = LossDrains::default();
         assert!(submit_at(&drains, 100).is_some());
         assert_eq!(submit_at(&drains, 110), None, "the first may still end");
         let second = submit_at(&drains, 111).expect("the first is late");
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn what_no_queue_took_is_no_drain_and_what_a_device_refused_proves_nothing() {
-        let drains = QueueDrains::default();
+        let drains = LossDrains::default();
         drains.submit_if_due(0, PATIENCE_NS, |_| false);
         assert_eq!(drains.submitted(), 0);
         end(submit_at(&drains, 0).expect("is due"), 0x10);
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn records_are_used_again_only_when_no_device_writes_them_any_more() {
-        let drains = QueueDrains::default();
+        let drains = LossDrains::default();
         let mut records = std::collections::BTreeSet::new();
         for number in 1..=MOST {
             assert!(records.insert(submit_at(&drains, number * 100).expect("is late")));
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn drains_that_are_in_use_are_left_alone() {
-        let drains = QueueDrains::default();
+        let drains = LossDrains::default();
         drains.submit_if_due(0, PATIENCE_NS, |drain| {
             end(drain.record(), 1);
             assert!(!drains.has_ended_behind(0) && submit_at(&drains, 1 << 20).is_none());

@@ -10,7 +10,7 @@
 //! inside an allocator.
 
 use crate::clock::now_ns;
-use crate::drains::QueueDrains;
+use crate::drains::LossDrains;
 use dsa::descriptor::Descriptor;
 
 /// How long a descriptor may be without an end.
@@ -44,7 +44,7 @@ pub enum DescriptorLoss {
 /// A queue, as the detection of lost descriptors uses it.
 pub trait DrainedQueue {
     /// The drains of the queue.
-    fn drains(&self) -> &QueueDrains;
+    fn drains(&self) -> &LossDrains;
     /// Submits a drain beyond the entries that are counted, and returns whether the queue took it.
     fn submit_drain(&self, drain: &Descriptor) -> bool;
     /// Whether the queue and its device are enabled.

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::drains::QueueDrains;
+use crate::drains::LossDrains;
 use crate::error::Error;
 use crate::instructions::Instructions;
 use crate::lost_descriptor::DrainedQueue;
@@ -38,7 +38,7 @@ pub struct QueuePortal {
     states: QueueStateFiles,
     file: File,
     page: PortalPage,
-    drains: Box<QueueDrains>,
+    drains: Box<LossDrains>,
 }
 
 impl QueuePortal {
@@ -138,7 +138,7 @@ impl QueuePortal {
 }
 
 impl DrainedQueue for QueuePortal {
-    fn drains(&self) -> &QueueDrains {
+    fn drains(&self) -> &LossDrains {
         &self.drains
     }
 

@@ -11,7 +11,7 @@ use crate::open_queue::{MOST_QUEUES, OpenQueue};
 use crate::process::Process;
 use crate::settings::PreloadSettings;
 use dsa::descriptor::Descriptor;
-use dsa_client::drains::QueueDrains;
+use dsa_client::drains::LossDrains;
 use dsa_client::instructions::Instructions;
 use dsa_client::lost_descriptor::DrainedQueue;
 use dsa_client::portal_page::{PortalPage, load};
@@ -109,7 +109,7 @@ impl QueueEntry {
 }
 
 impl DrainedQueue for QueueEntry {
-    fn drains(&self) -> &QueueDrains {
+    fn drains(&self) -> &LossDrains {
         &self.open.drains
     }
 

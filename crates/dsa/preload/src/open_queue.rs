@@ -1,6 +1,6 @@
 //! The state of a queue in one process.
 
-use dsa_client::drains::QueueDrains;
+use dsa_client::drains::LossDrains;
 use dsa_client::portal_page::PortalPage;
 
 /// Most queues that a process uses.
@@ -11,5 +11,5 @@ pub const MOST_QUEUES: usize = 32;
 pub struct OpenQueue {
     /// The mapped page; without one the queue is not used.
     pub page: PortalPage,
-    pub drains: QueueDrains,
+    pub drains: LossDrains,
 }
