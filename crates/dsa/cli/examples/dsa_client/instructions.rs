@@ -40,14 +40,7 @@ pub fn enqcmd(portal: *mut u8, descriptor: &Descriptor) -> (u8, bool) {
 /// MOVDIR64B.
 pub fn movdir64b(portal: *mut u8, descriptor: &Descriptor) {
     // SAFETY: as `enqcmd`.
-    unsafe {
-        asm!(
-            "sfence",
-            ".byte 0x66, 0x0f, 0x38, 0xf8, 0x01", // movdir64b rax, [rcx]
-            in("rax") portal,
-            in("rcx") descriptor.0.as_ptr(),
-        );
-    }
+    unsafe { dsa_client::instructions::post(portal, descriptor) };
 }
 
 /// UMONITOR.

@@ -15,5 +15,6 @@ mod jobs;
 mod random_calls;
 mod reference_results;
 mod trouble;
+mod without_allocation;
 mod without_devices;
 mod wrong_uses;
