@@ -638,8 +638,9 @@ int skd_ring_room(const struct skd_ring *ring);
 // Submits a burst of copies, which begin and end in any order. Their memory has to stay until they
 // have ended. Allocates nothing.
 //
-// -EAGAIN if there is no room for a burst, and nothing was submitted; -EINVAL for no copies, or
+// -EAGAIN if there is no room for a burst, -ENODEV if the queue is gone; -EINVAL for no copies, or
 // more than a burst of this ring may have; -ECHILD in a child of the process that opened the ring.
+// On an error nothing is submitted.
 int skd_ring_submit(struct skd_ring *ring, const struct skd_ring_copy *copies, uint32_t count);
 
 // Writes the copies that have ended to an array of `most` elements, and returns their number. They

@@ -46,6 +46,7 @@ pub struct RingCounts {
 
 /// A burst under way: all memory that its descriptor names but operands.
 struct CopyBurst {
+    /// Descriptors of the members: each has its record from the start. As many are used as there are tags.
     members: Vec<Descriptor>,
     /// Records of the members, which a device writes for those that fail.
     slots: Vec<RecordSlot>,
@@ -223,34 +224,29 @@ impl Drop for CopyRing {
 
 impl CopyBurst {
     fn new(most_copies: usize) -> Self {
+        let slots: Vec<RecordSlot> = (0..most_copies).map(|_| RecordSlot::default()).collect();
+        // A record is written only if the copy fails.
+        let flags = flags::CACHE_CONTROL_1 | flags::RECORD_ADDRESS_VALID;
+        let copy = Descriptor::of(Opcode::Move).with_flags(flags);
         Self {
-            members: Vec::with_capacity(most_copies),
-            slots: (0..most_copies).map(|_| RecordSlot::default()).collect(),
+            members: slots.iter().map(|slot| copy.with_record(slot.address())).collect(),
+            slots,
             tags: Vec::with_capacity(most_copies),
             slot: RecordSlot::default(),
         }
     }
 
     fn fill(&mut self, copies: impl Iterator<Item = RingCopy>) {
-        self.members.clear();
         self.tags.clear();
         self.slot.clear();
-        for (copy, slot) in copies.zip(&self.slots) {
-            // A record is written only if the copy fails.
-            let flags = flags::CACHE_CONTROL_1 | flags::RECORD_ADDRESS_VALID;
-            let member = Descriptor::of(Opcode::Move)
-                .with_first(copy.from)
-                .with_second(copy.to)
-                .with_size(copy.bytes)
-                .with_record(slot.address())
-                .with_flags(flags);
-            self.members.push(member);
+        for (copy, member) in copies.zip(&mut self.members) {
+            *member = member.with_first(copy.from).with_second(copy.to).with_size(copy.bytes);
             self.tags.push(copy.tag);
         }
     }
 
     fn descriptor(&self) -> Descriptor {
-        match self.members.as_slice() {
+        match &self.members[..self.tags.len()] {
             // A batch has two members or more.
             [copy] => copy.recording(self.slot.address()),
             list => Descriptor::of(Opcode::Batch)

@@ -18,7 +18,8 @@ use dsa::descriptor::Descriptor;
 pub struct LossPatience {
     /// Looks at the record between two looks at the clock.
     pub looks: u32,
-    /// Time in ns after which the queue of the descriptor is checked.
+    /// Time in ns after which the queue of the descriptor is checked, and after which its state, which is
+    /// in a file, is read again.
     pub check_ns: u64,
     /// Time in ns after which a drain that has not ended either is repeated, since it may be lost as well.
     pub repeat_ns: u64,
@@ -57,6 +58,8 @@ pub struct LossDetector {
     patience: LossPatience,
     looks: u32,
     since_ns: Option<u64>,
+    /// Time from which on the state of the queue is read.
+    next_state_ns: u64,
     /// Drains of the queue that were submitted before the descriptor was suspected.
     drains_before: Option<u64>,
 }
@@ -71,7 +74,7 @@ impl LossDetector {
     /// Begins with a descriptor that was just submitted.
     #[must_use]
     pub const fn new(patience: LossPatience) -> Self {
-        Self { patience, looks: 0, since_ns: None, drains_before: None }
+        Self { patience, looks: 0, since_ns: None, next_state_ns: 0, drains_before: None }
     }
 
     /// Why it is certain that the descriptor, which has no record yet, never ends; `None` while it may still
@@ -94,7 +97,10 @@ impl LossDetector {
         let before = *self.drains_before.get_or_insert_with(|| drains.submitted());
         let loss = if drains.has_ended_behind(before) {
             DescriptorLoss::Dropped
+        } else if now < self.next_state_ns {
+            return None;
         } else if queue.is_enabled() {
+            self.next_state_ns = now + self.patience.check_ns;
             drains.submit_if_due(now, self.patience.repeat_ns, |drain| queue.submit_drain(drain));
             return None;
         } else {
