@@ -58,7 +58,8 @@ struct CopyBurst {
 pub struct CopyRing {
     portal: QueuePortal,
     mark: ForkMark,
-    bursts: Vec<Box<CopyBurst>>,
+    /// Never moved: devices know the addresses of their records.
+    bursts: Vec<CopyBurst>,
     most_copies: usize,
     /// Number of the oldest burst under way, and of the next one. Burst n is at n modulo the number of bursts.
     oldest: usize,
@@ -93,7 +94,7 @@ impl CopyRing {
         Ok(Self {
             portal,
             mark: ForkMark::new(),
-            bursts: (0..most_bursts).map(|_| Box::new(CopyBurst::new(most_copies))).collect(),
+            bursts: (0..most_bursts).map(|_| CopyBurst::new(most_copies)).collect(),
             most_copies,
             oldest: 0,
             next: 0,
@@ -206,18 +207,16 @@ impl CopyRing {
 }
 
 impl Drop for CopyRing {
-    /// Leaks the memory of bursts that have not ended, since the device may still write to it.
+    /// Leaks the memory of all bursts if one has not ended, since the device may still write to it.
     fn drop(&mut self) {
         if self.mark.is_foreign() {
             // The child may have mapped something else at this address.
             self.portal.forget_page();
         }
         let most = self.bursts.len();
-        for number in self.oldest..self.next {
-            let burst = &mut self.bursts[number % most];
-            if burst.slot.status() == 0 {
-                Box::leak(std::mem::replace(burst, Box::new(CopyBurst::new(0))));
-            }
+        let mut under_way = (self.oldest..self.next).map(|number| &self.bursts[number % most]);
+        if under_way.any(|burst| burst.slot.status() == 0) {
+            Vec::leak(std::mem::take(&mut self.bursts));
         }
     }
 }

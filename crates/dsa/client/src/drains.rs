@@ -13,7 +13,7 @@ use dsa::hardware::{Opcode, status};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Most drains under way at a time: if all of them are lost, no further one is submitted.
-const MOST: u64 = 16;
+const MOST: usize = 16;
 
 /// All drains of one queue, numbered from 1 on. All bits zero: none was submitted.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ const MOST: u64 = 16;
 pub struct LossDrains {
     /// Records of the drains after the last one that has ended; all others are zero. Drain n has the record
     /// n modulo [`MOST`].
-    records: [RecordSlot; MOST as usize],
+    records: [RecordSlot; MOST],
     is_in_use: AtomicBool,
     submitted: AtomicU64,
     /// Number of the last drain that has ended; earlier ones have ended, or were lost.
@@ -55,7 +55,7 @@ impl LossDrains {
             self.collect();
             let (ended, last) = (self.ended.load(Ordering::Acquire), self.submitted());
             let passed_ns = now_ns.saturating_sub(self.last_ns.load(Ordering::Relaxed));
-            if last - ended >= MOST || last > ended && passed_ns <= patience_ns {
+            if last - ended >= MOST as u64 || last > ended && passed_ns <= patience_ns {
                 return;
             }
             // It is counted first: another thread that reads the count before the drain is submitted takes it
@@ -84,7 +84,7 @@ impl LossDrains {
     }
 
     fn record(&self, number: u64) -> &RecordSlot {
-        &self.records[units::narrow::usize_from(number % MOST)]
+        &self.records[units::narrow::usize_from(number) % MOST]
     }
 
     /// Frees the records of the last drain that has ended and of those before it. A drain that the device
@@ -151,13 +151,13 @@ mod tests {
     fn records_are_used_again_only_when_no_device_writes_them_any_more() {
         let drains = LossDrains::default();
         let mut records = std::collections::BTreeSet::new();
-        for number in 1..=MOST {
+        for number in 1..=MOST as u64 {
             assert!(records.insert(submit_at(&drains, number * 100).expect("is late")));
         }
         assert_eq!(submit_at(&drains, 1 << 20), None, "all records are in use");
         end(*records.first().expect("is there"), 1);
         let again = submit_at(&drains, 1 << 20).expect("some are free");
-        assert!(records.contains(&again) && !drains.has_ended_behind(MOST));
+        assert!(records.contains(&again) && !drains.has_ended_behind(MOST as u64));
     }
 
     #[test]
