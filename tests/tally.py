@@ -1,13 +1,15 @@
-"""Runs suites of tests one after the other and ends with one count over all of them.
+"""Runs suites of tests one after the other and ends with the slowest tests of Rust and one count.
 
     python tests/tally.py [--minutes N] [--for-minutes N] -- COMMAND ... -- COMMAND ...
 
 Every suite runs, also after one that failed. With `--minutes` the suite that exceeds this budget is
 ended, and it and those after it are named. With `--for-minutes` the suites start over with another
-seed until the time is over. The exit code is 0 only if every suite ended well.
+seed until the time is over. The exit code is 0 only if every suite ended well. Tests of Rust that
+passed are not printed.
 """
 
 import argparse
+import heapq
 import os
 import re
 import shlex
@@ -19,11 +21,16 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import count
+from pathlib import Path
 from typing import IO
 
 SEED = "PROPTEST_RNG_SEED"
 _RUST = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;")
 _PYTHON = re.compile(r"^[= ]*(?:\d+ \w+, )*\d+ \w+(?: in \d+\.\d+s)[^=]*=*$")
+_RUST_PROGRAM = re.compile(r"^\s+(?:Running (?:unittests )?\S+ \((\S+)\)|Doc-tests (\S+))")
+_RUST_BEGINS = re.compile(r"^running \d+ tests?$")
+_RUST_TEST = re.compile(r"^test (.+) \.\.\. (ok|FAILED|ignored.*)$")
+_SLOWEST = 10
 _PART = re.compile(r"(\d+) (\w+)")
 _AS = {
     "passed": "passed",
@@ -66,21 +73,78 @@ def suites_of(words: Sequence[str]) -> list[list[str]]:
     return [suite for suite in suites if suite]
 
 
-def _pass_on(lines: Iterable[str], out: IO[str], counts: Counter[str]) -> None:
+class RustTimes:
+    """How long each test of Rust took, by when its line came.
+
+    A test program starts its tests in the order of their names, the next one whenever one ends, and
+    runs as many at a time as there are processors.
+    """
+
+    def __init__(self, at_a_time: int) -> None:
+        self._at_a_time = at_a_time
+        self._program = ""
+        self._begun = 0.0
+        self._ended: dict[str, float] = {}
+        self.seconds: dict[str, float] = {}
+
+    def read(self, line: str, now: float) -> None:
+        """Take a line of cargo or of a test program, which came at this second."""
+        if program := _RUST_PROGRAM.match(line):
+            self._program = program[2] or _sources(Path(program[1]))
+        elif _RUST_BEGINS.match(line):
+            self._begun, self._ended = now, {}
+        elif test := _RUST_TEST.match(line):
+            self._ended[test[1]] = now
+        elif _RUST.match(line):
+            self._end_program()
+
+    def _end_program(self) -> None:
+        processors = [self._begun] * self._at_a_time
+        for name in sorted(self._ended):
+            begun = heapq.heappop(processors)
+            self.seconds[f"{self._program}: {name}"] = max(0.0, self._ended[name] - begun)
+            heapq.heappush(processors, self._ended[name])
+
+    def slowest(self, number: int) -> list[str]:
+        """Lines for the slowest tests."""
+        ranked = sorted(self.seconds.items(), key=lambda item: -item[1])[:number]
+        return [f"{seconds:.1f} s {test}" for test, seconds in ranked]
+
+
+def _sources(program: Path) -> str:
+    """Folder of a test program's sources, by what cargo writes beside it; else its name."""
+    try:
+        made_of = program.with_suffix(".d").read_text("utf-8")
+    except OSError:
+        return program.name
+    return Path(made_of.partition(": ")[2].split(" ")[0]).parent.as_posix()
+
+
+def _pass_on(lines: Iterable[str], out: IO[str], counts: Counter[str], times: RustTimes) -> None:
     for line in lines:
-        out.write(line)
-        out.flush()
+        times.read(line, time.monotonic())
+        test = _RUST_TEST.match(line)
+        if not test or test[2] == "FAILED":
+            out.write(line)
+            out.flush()
         counts.update(counts_of(line.rstrip("\n")))
 
 
-def run(suite: Sequence[str], counts: Counter[str], seconds: float | None) -> int | None:
+def run(
+    suite: Sequence[str], counts: Counter[str], times: RustTimes, seconds: float | None
+) -> int | None:
     """Run a suite and count its tests; return its exit code, None if the time did not suffice."""
     print(f"\n$ {shlex.join(suite)}", flush=True)
     started = subprocess.Popen(
-        suite, stdout=subprocess.PIPE, text=True, errors="replace", start_new_session=True
+        suite,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
     )
     assert started.stdout is not None
-    reader = threading.Thread(target=_pass_on, args=(started.stdout, sys.stdout, counts))
+    reader = threading.Thread(target=_pass_on, args=(started.stdout, sys.stdout, counts, times))
     reader.start()
     try:
         return started.wait(seconds)
@@ -101,6 +165,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("suites", nargs=argparse.REMAINDER)
     asked = parser.parse_args(arguments)
     suites, counts = suites_of(asked.suites), Counter[str]()
+    times = RustTimes(os.cpu_count() or 1)
     begun = time.monotonic()
     failed: list[str] = []
 
@@ -111,7 +176,7 @@ def main(arguments: Sequence[str]) -> int:
         if again:
             os.environ[SEED] = str(int(os.environ.get(SEED, "0")) + 1)
         for number, suite in enumerate(suites):
-            code = run(suite, counts, left(asked.minutes))
+            code = run(suite, counts, times, left(asked.minutes))
             if code is None:
                 failed += [f"no time for: {shlex.join(missed)}" for missed in suites[number:]]
                 break
@@ -119,6 +184,8 @@ def main(arguments: Sequence[str]) -> int:
                 failed.append(f"exit code {code}: {shlex.join(suite)}")
         if failed or (left(asked.for_minutes) or 0.0) <= 0.0:
             break
+    if slowest := times.slowest(_SLOWEST):
+        print("\nslowest tests of Rust:", *slowest, sep="\n")
     minutes, seconds = divmod(round(time.monotonic() - begun), 60)
     print(f"\n{len(suites)} suites in {minutes} min {seconds} s")
     print("\n".join(failed), end="\n" if failed else "")

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +62,31 @@ def test_suites_start_over_with_another_seed_until_the_time_is_over() -> None:
     seeds = tallied("--for-minutes", "0.002", "--", "sh", "-c", "echo seed $PROPTEST_RNG_SEED")
     assert seeds.code == 0
     assert "seed 1\n" in seeds.out
+
+
+RUST_RUN = [
+    (0.0, "     Running tests/all/main.rs ({program})"),
+    (0.0, "running 3 tests"),
+    (4.0, "test a ... FAILED"),
+    (5.0, "test c ... ok"),
+    (11.0, "test b ... ok"),
+    (11.0, RUST),
+]
+
+
+def test_slow_tests_of_rust_are_found_by_when_they_ended(tmp_path: Path) -> None:
+    program = tmp_path / "all-0123"
+    program.with_suffix(".d").write_text(f"{program}: crates/x/tests/all/main.rs crates/x/a.rs\n")
+    times = tally.RustTimes(at_a_time=2)
+    for second, line in RUST_RUN:
+        times.read(line.format(program=program), second)
+    # Two begin at once, in order of names; c begins when a has ended.
+    folder = "crates/x/tests/all"
+    assert times.slowest(2) == [f"11.0 s {folder}: b", f"4.0 s {folder}: a"]
+    assert times.seconds[f"{folder}: c"] == 1.0
+
+
+def test_tests_of_rust_that_passed_are_not_printed() -> None:
+    done = tallied("--", "printf", "%s\n", "test a ... ok", "test b ... FAILED")
+    assert "\ntest a" not in done.out
+    assert "\ntest b ... FAILED\n" in done.out
