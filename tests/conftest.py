@@ -1,15 +1,14 @@
 """Fixtures that all tests share."""
 
-import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from command_line import L2FWD, REPOSITORY, SHORT, Skipline
+import built
+from command_line import L2FWD, SHORT, Skipline
 
 if TYPE_CHECKING:
     from selenium import webdriver
@@ -95,14 +94,8 @@ def browser() -> "Iterator[webdriver.Chrome]":
 
 @pytest.fixture(scope="session")
 def binaries() -> Path:
-    """Build all programs; return their folder."""
-    # As `make test` builds HOST_SIDE: nothing is left to do then.
-    crates = ("host", "host-cli", "slices-c", "dsa-c", "slice-kvs", "fake-machines")
-    selected = [word for crate in crates for word in ("-p", crate)]
-    command = ["cargo", "build", "--quiet", "--locked", *selected, "--lib", "--bins", "--tests"]
-    run = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    return Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "debug"
+    """Folder of the programs of Rust."""
+    return built.directory()
 
 
 @pytest.fixture(scope="session")

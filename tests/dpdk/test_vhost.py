@@ -1,7 +1,6 @@
 """Do packets of two guests come through a switch whose copies a DSA does, also when it fails?"""
 
 import json
-import os
 import subprocess
 from collections import defaultdict
 from collections.abc import Callable
@@ -10,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from command_line import REPOSITORY
 from dpdk.programs import BUILD
 from dpdk.vhost_switch import SWITCH, Exchange
 
@@ -45,14 +43,9 @@ Run = Callable[..., list[str]]
 
 
 @pytest.fixture(scope="session")
-def skipline_dsa() -> Path:
-    """The command that runs programs on a DSA in software, built as the tests of its crate do."""
-    crates = ("-p", "dsa-trap", "-p", "dsa-cli", "--lib", "--bins")
-    command = ["cargo", "build", "--quiet", "--locked", *crates]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
-    return target / "debug/skipline-dsa"
+def skipline_dsa(binaries: Path) -> Path:
+    """The command that runs programs on a DSA in software."""
+    return binaries / "skipline-dsa"
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Are the commands and options of skipline-host and skipline-dsa that documents name there?"""
 
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -18,13 +17,7 @@ FEWEST = {"skipline-host": 25, "skipline-dsa": 25}
 @pytest.fixture(scope="module")
 def programs(binaries: Path) -> dict[str, Subcommands]:
     """Describe both programs by their help, all levels of it."""
-    build = ["cargo", "build", "--locked", "--quiet", "-p", "dsa-cli"]
-    subprocess.run(build, cwd=REPOSITORY, check=True, capture_output=True)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "debug"
-    return {
-        "skipline-host": _described(binaries / "skipline-host"),
-        "skipline-dsa": _described(target / "skipline-dsa"),
-    }
+    return {name: _described(binaries / name) for name in ("skipline-host", "skipline-dsa")}
 
 
 def _described(program: Path, *command: str) -> Subcommands:

@@ -14,6 +14,7 @@ from typing import Literal
 
 import pytest
 
+import built
 from command_line import REPOSITORY
 
 pytest.importorskip("skipline.dsa", exc_type=ImportError)
@@ -217,13 +218,10 @@ def test_where_there_is_no_such_module_the_import_says_so() -> None:
 
 @pytest.mark.skipif(ON_DEVICES, reason="this is the run below it")
 def test_all_of_this_holds_on_devices(tmp_path: Path) -> None:
-    target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
-    build = ["cargo", "build", "--locked", "--quiet", "-p", "dsa-trap", "-p", "dsa-cli"]
-    subprocess.run([*build, "--lib", "--bins"], cwd=REPOSITORY, check=True)
     environment = os.environ | {"SKIPLINE_TEST_ON_DEVICES": "1", "XDG_RUNTIME_DIR": str(tmp_path)}
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     done = subprocess.run(
-        [target / "debug/skipline-dsa", "run", "--quiet", "--", *tests, __file__],
+        [built.directory() / "skipline-dsa", "run", "--quiet", "--", *tests, __file__],
         cwd=REPOSITORY,
         env=environment,
         capture_output=True,

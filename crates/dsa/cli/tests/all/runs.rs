@@ -22,7 +22,8 @@ pub fn command() -> &'static Path {
         // Cargo builds no library that nothing is linked with, and no example if a test is chosen.
         let status = Command::new(env!("CARGO"))
             .args(["build", "--locked", "--quiet", "--profile", profile])
-            .args(["-p", "dsa-trap", "-p", "dsa-cli", "--lib", "--example", "dsa_client"])
+            .args(["-p", "shared-features", "-p", "dsa-trap", "-p", "dsa-cli"])
+            .args(["--lib", "--example", "dsa_client"])
             .arg("--target-dir")
             .arg(built.parent().expect("is in the target directory"))
             .current_dir(env!("CARGO_MANIFEST_DIR"))

@@ -22,7 +22,7 @@ pub fn command() -> PathBuf {
         };
         let status = Command::new(env!("CARGO"))
             .args(["build", "--locked", "--quiet", "--profile", profile])
-            .args(["-p", "dsa-trap", "-p", "dsa-cli", "--lib", "--bins"])
+            .args(["-p", "shared-features", "-p", "dsa-trap", "-p", "dsa-cli", "--lib", "--bins"])
             .arg("--target-dir")
             .arg(built.parent().expect("is in the target directory"))
             .current_dir(env!("CARGO_MANIFEST_DIR"))

@@ -25,7 +25,8 @@ pub fn directory() -> &'static Path {
         // Cargo builds no library that nothing is linked with.
         let status = Command::new(env!("CARGO"))
             .args(["build", "--locked", "--quiet", "--profile", profile])
-            .args(["-p", "dsa-trap", "-p", "dsa-cli", "-p", "dsa-preload", "--lib", "--bins"])
+            .args(["-p", "shared-features", "-p", "dsa-trap", "-p", "dsa-cli", "-p", "dsa-preload"])
+            .args(["--lib", "--bins"])
             .arg("--target-dir")
             .arg(built.parent().expect("is in the target directory"))
             .current_dir(env!("CARGO_MANIFEST_DIR"))
