@@ -29,23 +29,24 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONDONTWRITEBYTECODE
 
 # What the compiled module is made of; the files of facts, testbeds, experiments and examples are built into it.
 CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
-  $(shell find crates platforms devices software testbeds experiments examples -type f -not -path '*/target/*' 2>/dev/null)
+  $(shell find crates tests/features platforms devices software testbeds experiments examples -type f -not -path '*/target/*' 2>/dev/null)
 WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
   $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-# Crates in two sets, since cargo decides on features for all that it builds together: with programs for
-# the real machine beside it, nothing of the simulator could be shared with the compiled module.
-HOST_CRATES := host host-cli slices-c dsa-c slice-kvs fake-machines
-SIMULATOR := --workspace --locked --quiet $(patsubst %,--exclude %,$(HOST_CRATES) benches)
-HOST_SIDE := --locked --quiet $(patsubst %,-p %,$(HOST_CRATES))
-RUST_TESTS := cargo test --no-fail-fast $(SIMULATOR) -- cargo test --no-fail-fast $(HOST_SIDE)
-PYTEST := pytest --numprocesses auto --dist loadgroup
+# What tests are built from, always together: cargo decides on features of dependencies for all that one
+# command builds. The module and what tests build for themselves share them by tests/features.
+TESTED := --workspace --exclude benches --exclude skipline-python --locked
+TESTED_BUILD := $(TESTED) --quiet --lib --bins --tests
+RUST_TESTS := cargo test --no-fail-fast $(TESTED)
+PYTEST := pytest --durations=10
+PYTEST_ALL := $(PYTEST) --numprocesses auto --dist loadgroup --ignore=tests/dpdk
+SYSTEM_PACKAGES := browser cachegrind dpdk dsa packaging redis
 SOAK_MINUTES := 40
 SOAK_LONG_MINUTES := 60
 # A soak repeats the same random numbers; `make soak-long` begins there and goes on to others.
 SOAK_SEED := 1
 
-.PHONY: help run test claim-tests mutations simulator-tests soak soak-long check lint dpdk-to-test dsa-programs bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk bench-vhost setup wheel clean format browser peers docs docs-tables docs-tools packaging-tools redis-tools rust-tools soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
+.PHONY: help run test claim-tests mutations soak soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk bench-vhost setup wheel clean format peers docs docs-tables docs-tools rust-tools system-packages test-packages to-test soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,36 +54,35 @@ help: ## List the targets
 run: setup ## Simulate the published experiments beside the measured server; write HTML reports
 	@skipline experiment run $(EXPERIMENTS)
 
-test: simulator-tests $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-programs redis-tools packaging-tools ## Set everything up and run every test but the long ones
-	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) -- \
-	  $(PYTEST) --ignore=tests/dpdk -- pytest tests/dpdk
+test: to-test ## Set everything up and run every test but the long ones
+	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) -- $(PYTEST_ALL) -- $(PYTEST) tests/dpdk
 
-claim-tests: $(STAMPS)/module-to-test browser dpdk-to-test dsa-programs redis-tools ## Run the tests that show claims: skipline evidence judges by them
+claim-tests: to-test ## Run the tests that show claims: skipline evidence judges by them
 	PROPTEST_RNG_SEED=1 python tests/claim_tests.py -- $(RUST_TESTS)
 
 mutations: setup ## Change the model a little, twenty times: which claims notice?
 	python tests/mutations.py
 
 # A budget that does not suffice is a failure: something hangs, or a test has to become shorter.
-soak: $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-programs redis-tools packaging-tools ## Run long tests, within SOAK_MINUTES
+soak: to-test ## Run long tests, within SOAK_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/tests/soak_runner.py
 	echo "soaking with seed $$PROPTEST_RNG_SEED"
 	python tests/tally.py --minutes $(SOAK_MINUTES) -- $(RUST_TESTS) -- \
-	  $(PYTEST) -m soak --ignore=tests/dpdk -- pytest -m soak tests/dpdk
+	  $(PYTEST_ALL) -m soak -- $(PYTEST) -m soak tests/dpdk
 
 MINUTES := 60
-soak-dsa-preload: dsa-programs redis-tools ## Programs with the preloaded library, all together, for MINUTES
+soak-dsa-preload: system-packages ## Programs with the preloaded library, all together, for MINUTES
 	@export SKIPLINE_DSA_PRELOAD_SOAK_MINUTES=$(MINUTES)
 	cargo test --locked --quiet -p dsa-preload --test all -- --nocapture programs_stay_the_same_together
 
-soak-long: $(STAMPS)/module-to-test dsa-programs redis-tools ## Repeat random tests of Rust with other seeds for SOAK_LONG_MINUTES
+soak-long: to-test ## Repeat random tests of Rust with other seeds for SOAK_LONG_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	echo "soaking with seed $$PROPTEST_RNG_SEED and those after it"
 	python3 tests/tally.py --for-minutes $(SOAK_LONG_MINUTES) -- $(RUST_TESTS)
 
 check: lint ## Format, lints with warnings as errors, types, fast tests
-	$(PYTEST) -q tests/smoke tests/component
+	$(PYTEST_ALL) -q tests/smoke tests/component
 
 lint: $(STAMPS)/module-to-test rust-tools ## Formats, lints with warnings as errors, types
 	cargo fmt --all --check
@@ -131,7 +131,7 @@ bench-dsa-preload: rust-tools ## What a preloaded memcpy costs below its thresho
 bench-scaling: setup ## Time per line operation from 1 to 56 cores, LLCs, NICs; memory; two cores
 	@python benches/scaling.py
 
-bench-peers: setup peers ## Compare with simulators by others; write the table of docs/evidence/performance.md
+bench-peers: setup peers system-packages ## Compare with simulators by others; write the table of docs/evidence/performance.md
 	@python docs/tables/write_tables.py --measure peers
 
 # Without a musl target (no rustup, no network) or its C compiler, which a dependency needs, the C library
@@ -179,65 +179,10 @@ dsa-preload-install: ## Install libskipline_dsa_preload.so: PREFIX, DESTDIR
 	install -m 755 "$${CARGO_TARGET_DIR:-target}/release/libskipline_dsa_preload.so" "$(DESTDIR)$(PREFIX)/lib/"
 	echo "LD_PRELOAD=$(PREFIX)/lib/libskipline_dsa_preload.so PROGRAM: docs/how-to/dsa-preload.md"
 
-# Clients that the tests run against slice-kvs serve; without them the tests say so, and a soak fails.
-redis-tools:
-	@if ! { command -v redis-benchmark && command -v redis-server; } >/dev/null; then
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-	    echo "installing redis-tools and redis-server"
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-	      redis-tools redis-server >/dev/null || echo "note: redis-tools and redis-server cannot be installed"
-	  else
-	    echo "note: for tests of slice-kvs serve install the packages redis-tools and redis-server"
-	  fi
-	fi
-
-# What reads manual pages, units and packages; without them the tests say so, and a soak fails.
-packaging-tools:
-	@if ! { command -v man && command -v rpmbuild && command -v systemd-analyze; } >/dev/null; then
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-	    echo "installing man-db, rpm and systemd"
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-	      man-db rpm systemd >/dev/null || echo "note: man-db, rpm and systemd cannot be installed"
-	  else
-	    echo "note: for tests of packages and manual pages install the packages man-db, rpm and systemd"
-	  fi
-	fi
-
-# Programs that the tests run on a DSA in software, those that judge digests, and libraries that are
-# preloaded beside ours.
-DSA_PROGRAMS := dpdk-test accel-config memcached memccapable sqlite3 qemu-img valgrind tshark
-DSA_PACKAGES := dpdk-dev accel-config memcached libmemcached-tools sqlite3 qemu-utils valgrind \
-  python3-numpy libjemalloc2 libfaketime libisal2
-dsa-programs:
-	@has_all() {
-	  for program in $(DSA_PROGRAMS); do command -v "$$program" || return 1; done
-	  /usr/bin/python3 -c 'import numpy' && ldconfig -p | grep -q 'libisal\.so\.2'
-	}
-	if ! has_all >/dev/null 2>&1; then
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-	    echo "installing $(DSA_PACKAGES)"
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-	      $(DSA_PACKAGES) >/dev/null
-	    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends tshark >/dev/null
-	  else
-	    echo "error: tests need programs of the packages $(DSA_PACKAGES) tshark"; exit 1
-	  fi
-	fi
-
 # Without DPDK the tests of its driver are skipped and say so.
 dpdk: ## Build the mempool driver for DPDK, its forwarder and the vhost switch (installs DPDK if it may)
-	@if ! { pkg-config --exists libdpdk cmocka && command -v meson && command -v ninja &&
-	  command -v dpdk-testpmd; } >/dev/null; then
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-	    echo "installing DPDK for the mempool driver"
-	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-	      dpdk-dev libdpdk-dev libcmocka-dev libpcap-dev pkg-config meson ninja-build >/dev/null; } ||
-	      { echo "note: DPDK cannot be installed; its tests will be skipped"; exit 0; }
-	  else
-	    echo "note: for the mempool driver install the packages dpdk-dev libdpdk-dev libcmocka-dev"
-	    echo "libpcap-dev pkg-config meson ninja-build"; exit 0
-	  fi
-	fi
+	@python3 tests/system_packages.py dpdk
+	{ pkg-config --exists libdpdk cmocka && command -v meson && command -v ninja; } >/dev/null || exit 0
 	$(MAKE) --no-print-directory slices-install DESTDIR= PREFIX=$(abspath $(DPDK_BUILD))/prefix \
 	  SLICES_BUILD="$(SLICES_BUILD)" SLICES_PROFILE=$(SLICES_PROFILE)
 	$(MAKE) --no-print-directory dsa-install DESTDIR= PREFIX=$(abspath $(DPDK_BUILD))/prefix \
@@ -247,8 +192,8 @@ dpdk: ## Build the mempool driver for DPDK, its forwarder and the vhost switch (
 	ninja -C $(DPDK_BUILD) --quiet
 
 dpdk-to-test:
-	@$(MAKE) --no-print-directory dpdk SLICES_BUILD="$(HOST_SIDE) --lib --bins --tests" SLICES_PROFILE=debug \
-	  DSA_LIBRARY_BUILD="$(HOST_SIDE) --lib --bins --tests" DSA_LIBRARY_PROFILE=debug
+	@$(MAKE) --no-print-directory dpdk SLICES_BUILD="$(TESTED_BUILD)" SLICES_PROFILE=debug \
+	  DSA_LIBRARY_BUILD="$(TESTED_BUILD)" DSA_LIBRARY_PROFILE=debug
 
 bench-dpdk: setup dpdk ## Compare forwarding through the slice-aware pool with the standard one, in pairs
 	@PYTHONPATH=tests python -m dpdk.emulated_parts $(DPDK_BUILD)/haswell-8.toml
@@ -343,11 +288,21 @@ $(STAMPS)/module: $(STAMPS)/packages $(CORE_SOURCES)
 	maturin develop --uv --release --locked
 	touch $@ $(STAMPS)/module-to-test
 
-# Before the module, whose crates then are there already: both processors have work all the time.
-simulator-tests: $(STAMPS)/packages
+# Everything that tests need. To compile and to install need different things: both happen at once.
+to-test: $(STAMPS)/venv
 	@$(need_compilers)
-	echo "building the simulator and its tests"
-	cargo test --no-run $(SIMULATOR)
+	python3 tests/system_packages.py $(SYSTEM_PACKAGES) & system=$$!
+	$(MAKE) --no-print-directory test-packages & packages=$$!
+	echo "building the simulator, all programs and their tests"
+	complete=1
+	cargo build $(TESTED_BUILD) || complete=
+	wait $$system || complete=
+	wait $$packages || complete=
+	[ "$$complete" ]
+	$(MAKE) --no-print-directory dpdk-to-test & driver=$$!
+	$(MAKE) --no-print-directory $(STAMPS)/module-to-test || complete=
+	wait $$driver || complete=
+	[ "$$complete" ]
 
 # Tests load what `setup` built, if that is up to date, or else a module with checks in it, built with
 # the tests' own profile, so that its crates are compiled once for both.
@@ -366,18 +321,13 @@ $(STAMPS)/wheel: $(WHEEL_SOURCES)
 	  { rm -rf dist; echo "error: the wheel that maturin wrote is damaged; run make wheel again"; exit 1; }
 	touch $@
 
-# The page tests open the reports in a real browser; without one they are skipped and say so.
-browser:
-	@if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-	    echo "installing chromium for the page tests"
-	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-	      apt-get install -y -qq chromium chromium-driver >/dev/null; } ||
-	      echo "note: chromium cannot be installed; the page tests will be skipped"
-	  else
-	    echo "note: for the page tests install the packages chromium and chromium-driver"
-	  fi
-	fi
+# Without these packages tests say that they are skipped; a soak fails.
+system-packages: ## Install packages of this system that tests need, in one round of apt
+	@python3 tests/system_packages.py $(SYSTEM_PACKAGES)
+
+test-packages: $(STAMPS)/packages
+	@uv sync --locked --inexact --no-install-project --quiet --group docs --group parity --extra ray ||
+	  $(MAKE) --no-print-directory docs-tools peers
 
 docs-tools: $(STAMPS)/packages
 	@uv sync --locked --inexact --no-install-project --group docs --quiet ||
@@ -387,16 +337,6 @@ docs-tools: $(STAMPS)/packages
 peers: $(STAMPS)/packages
 	@uv sync --locked --inexact --no-install-project --group parity --extra ray --quiet ||
 	  echo "note: pycachesim, libcachesim or Ray cannot be installed; their tests will be skipped"
-	if ! command -v valgrind >/dev/null; then
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-	    echo "installing valgrind for the comparison with cachegrind"
-	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-	      apt-get install -y -qq valgrind >/dev/null; } ||
-	      echo "note: valgrind cannot be installed; its tests will be skipped"
-	  else
-	    echo "note: for the comparison with cachegrind install the package valgrind"
-	  fi
-	fi
 
 rust-tools:
 	@if ! cargo fmt --version >/dev/null 2>&1 || ! cargo clippy --version >/dev/null 2>&1; then
