@@ -7,3 +7,4 @@ pub(crate) mod error;
 pub(crate) mod files;
 pub(crate) mod key_groups;
 pub(crate) mod sourced;
+mod tracked_value;

@@ -1,6 +1,7 @@
 //! Converts TOML text to a typed value, with errors that name file and key.
 
 use crate::text::error::{InputError, suggest};
+use crate::text::tracked_value::{self, ConversionNotes};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -35,33 +36,28 @@ pub(crate) fn interpret<V: DeserializeOwned + JsonSchema>(
     table: toml::Table,
 ) -> Result<V, InputError> {
     let keys: Vec<String> = table.keys().cloned().collect();
-    let mut unknown = Vec::new();
-    let mut note = |path: serde_ignored::Path<'_>| unknown.push(path.to_string());
-    let document = toml::Value::Table(table);
-    let result =
-        serde_path_to_error::deserialize(serde_ignored::Deserializer::new(document, &mut note));
+    let (result, ConversionNotes { mut unknown, refused }) =
+        tracked_value::convert(toml::Value::Table(table));
     if result.is_err() && unknown.is_empty() {
         // An error stops the reading before all keys are seen.
         let schema = schemars::schema_for!(V).to_value();
         unknown.extend(keys.into_iter().find(|key| schema["properties"].get(key).is_none()));
     }
-    if let Some(path) = unknown.first() {
-        let key = path.replace("?.", "");
+    if let Some(key) = unknown.into_iter().next() {
         let known = suggest_key(&key, &schemars::schema_for!(V).to_value());
         return Err(InputError::UnknownKey { file: file.into(), key, known });
     }
-    result.map_err(|error: serde_path_to_error::Error<toml::de::Error>| {
-        // Entries of lists are numbered as --set does it.
-        let path = error.path().to_string().replace('[', ".").replace(']', "");
-        let reason = plain_types(error.into_inner().message());
-        let (key, reason) = match missing_key(&reason) {
-            Some(missing) if path == "." => (missing, "is missing".into()),
-            Some(missing) => (format!("{path}.{missing}"), "is missing".into()),
-            None if reason.contains("unit variant") => {
+    result.map_err(|error: toml::de::Error| {
+        let reason = plain_types(error.message());
+        let (key, reason) = match (missing_key(&reason), refused) {
+            (Some(missing), None) => (missing, "is missing".into()),
+            (Some(missing), Some(path)) => (format!("{path}.{missing}"), "is missing".into()),
+            (None, path) if reason.contains("unit variant") => {
+                let path = path.unwrap_or_default();
                 let names = names_of(&path, &schemars::schema_for!(V).to_value());
                 (path, format!("expected one of {}", names.join(", ")))
             }
-            None => (path, reason),
+            (None, path) => (path.unwrap_or_else(|| ".".into()), reason),
         };
         InputError::WrongValue { file: file.into(), key, reason }
     })
@@ -264,6 +260,8 @@ mod tests {
         let text = message("cores = 1", &[("cores", "many")]);
         assert!(text.starts_with("a.toml: `cores`: invalid type: string \"many\""), "{text}");
         assert!(text.contains("expected a whole number"), "{text}");
+        let text = message("cores = 1\n[[more]]\npattern = 'x'\n[[more]]\npattern = 3", &[]);
+        assert!(text.starts_with("a.toml: `more.1.pattern`: invalid type: integer `3`"), "{text}");
     }
 
     #[test]
