@@ -86,7 +86,7 @@ fn leaks_more(after: &RunResult, before: &RunResult) -> bool {
 }
 
 proptest! {
-    #![proptest_config(cases(10, 14))]
+    #![proptest_config(cases(4, 14))]
 
     #[test]
     fn more_load_gives_no_less_throughput_unless_packets_leak(
@@ -156,7 +156,7 @@ impl More {
 }
 
 proptest! {
-    #![proptest_config(cases(5, 7))]
+    #![proptest_config(cases(2, 7))]
 
     #[test]
     fn more_of_a_resource_gives_no_less_throughput(
@@ -189,7 +189,7 @@ fn equally_offered(sketch: &Sketch) -> Sketch {
 }
 
 proptest! {
-    #![proptest_config(cases(2, 5))]
+    #![proptest_config(cases(1, 5))]
 
     #[test]
     fn equal_tenants_get_equal_shares(sketch in forwarder(1)) {
@@ -216,7 +216,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(2, 4))]
+    #![proptest_config(cases(1, 4))]
 
     #[test]
     fn the_order_of_tenants_does_not_matter(sketch in pair()) {
@@ -241,7 +241,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(3, 6))]
+    #![proptest_config(cases(1, 6))]
 
     #[test]
     fn a_second_card_on_a_socket_of_its_own_doubles_the_throughput(sketch in forwarder(0)) {
@@ -292,7 +292,7 @@ fn moved_by_card(
 }
 
 proptest! {
-    #![proptest_config(cases(8, 12))]
+    #![proptest_config(cases(4, 12))]
 
     #[test]
     fn bytes_on_the_link_of_a_card_balance(sketch in forwarder(0)) {
@@ -424,7 +424,7 @@ pub fn stays_within_bounds(sketch: &Sketch, result: &RunResult) -> TestCaseResul
 }
 
 proptest! {
-    #![proptest_config(cases(16, 18))]
+    #![proptest_config(cases(6, 18))]
 
     #[test]
     fn every_run_ends_and_stays_within_bounds(sketch in any_scenario()) {
@@ -442,7 +442,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(10, 14))]
+    #![proptest_config(cases(4, 14))]
 
     #[test]
     fn packets_are_conserved_and_keep_littles_law(sketch in forwarder(1)) {

@@ -300,7 +300,7 @@ fn any_configuration() -> impl Strategy<Value = (u32, u32, u32, u32)> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: soak::amount(6, 30),
+        cases: soak::amount(3, 30),
         max_shrink_iters: 20,
         failure_persistence: None,
         ..ProptestConfig::default()

@@ -51,7 +51,7 @@ fn load(shares: &[f64]) -> String {
 }
 
 proptest! {
-    #![proptest_config(cases(4, 6))]
+    #![proptest_config(cases(2, 6))]
 
     #[test]
     fn ways_stay_between_where_they_are_and_the_bounds(
