@@ -36,12 +36,14 @@ WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
 # What tests are built from, always together: cargo decides on features of dependencies for all that one
 # command builds. The module and what tests build for themselves share them by tests/features.
 TESTED := --workspace --exclude benches --exclude skipline-python --locked
+# Programs, libraries and their tests, not their examples, which `make lint` compiles.
 TESTED_BUILD := $(TESTED) --quiet --lib --bins --tests
-RUST_TESTS := cargo test --no-fail-fast $(TESTED)
+RUST_TESTS := cargo test --no-fail-fast $(TESTED) --tests
+RUST_DOC_TESTS := cargo test --no-fail-fast $(TESTED) --doc
 PYTEST := pytest --durations=10
 PYTEST_ALL := $(PYTEST) --numprocesses auto --dist loadgroup --ignore=tests/dpdk
 SYSTEM_PACKAGES := browser cachegrind dpdk dsa packaging redis
-SOAK_MINUTES := 40
+SOAK_MINUTES := 18
 SOAK_LONG_MINUTES := 60
 # A soak repeats the same random numbers; `make soak-long` begins there and goes on to others.
 SOAK_SEED := 1
@@ -55,7 +57,8 @@ run: setup ## Simulate the published experiments beside the measured server; wri
 	@skipline experiment run $(EXPERIMENTS)
 
 test: to-test ## Set everything up and run every test but the long ones
-	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) -- $(PYTEST_ALL) -- $(PYTEST) tests/dpdk
+	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) -- $(RUST_DOC_TESTS) -- \
+	  $(PYTEST_ALL) -- $(PYTEST) tests/dpdk
 
 claim-tests: to-test ## Run the tests that show claims: skipline evidence judges by them
 	PROPTEST_RNG_SEED=1 python tests/claim_tests.py -- $(RUST_TESTS)
@@ -76,10 +79,14 @@ soak-dsa-preload: system-packages ## Programs with the preloaded library, all to
 	@export SKIPLINE_DSA_PRELOAD_SOAK_MINUTES=$(MINUTES)
 	cargo test --locked --quiet -p dsa-preload --test all -- --nocapture programs_stay_the_same_together
 
-soak-long: to-test ## Repeat random tests of Rust with other seeds for SOAK_LONG_MINUTES
+soak-long: to-test ## Run what takes a soak too long, then random tests of Rust with other seeds for SOAK_LONG_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
+	passed=1
+	python tests/tally.py -- $(PYTEST_ALL) -m soak_long -- $(PYTEST) -m soak_long tests/dpdk || passed=
+	export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/tests/soak_runner.py
 	echo "soaking with seed $$PROPTEST_RNG_SEED and those after it"
-	python3 tests/tally.py --for-minutes $(SOAK_LONG_MINUTES) -- $(RUST_TESTS)
+	python tests/tally.py --for-minutes $(SOAK_LONG_MINUTES) -- $(RUST_TESTS) || passed=
+	[ "$$passed" ]
 
 check: lint ## Format, lints with warnings as errors, types, fast tests
 	$(PYTEST_ALL) -q tests/smoke tests/component

@@ -26,9 +26,6 @@ def modules(package: Path, target: str) -> list[str]:
 def main(command: list[str]) -> None:
     """Run the program with the modules as filters; without any there is nothing to run."""
     program, *arguments = command
-    if Path(program).parent.name != "deps":
-        # An example in the documentation.
-        os.execv(program, command)
     target = _HASH.sub("", Path(program).name)
     chosen = modules(Path.cwd(), target)
     if chosen:

@@ -49,11 +49,6 @@ def test_a_program_without_such_modules_is_not_run(package: Path) -> None:
     assert said(package, "deps/unit-0123456789abcdef") == "unit: nothing that a soak does more of"
 
 
-def test_examples_of_the_documentation_run_as_they_are(package: Path) -> None:
-    (package / "deps" / "all-0123456789abcdef").rename(package / "rust_out")
-    assert said(package, "rust_out") == "--quiet"
-
-
 def test_every_rust_file_that_asks_is_in_a_module_that_runs() -> None:
     asking = [
         path

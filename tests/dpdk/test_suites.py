@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,10 +22,10 @@ SLICE_SECONDS = 4 * STANDARD_SECONDS
 DOES_NOT_END = "does not end"
 # Those of tables and of the RIB ask for so many beyond what they begin with.
 PAGES = 1024
+ABOUT_POOLS = re.compile(r"distributor|event_eth|ipfrag|mbuf|mempool|reorder|ring")
 VERDICT = re.compile(r"^(?:RTE>>)?Test (OK|Failed|Skipped)", re.MULTILINE)
 
 pytestmark = [
-    pytest.mark.soak,
     pytest.mark.usefixtures("pages", "pages_of_suites"),
     pytest.mark.skipif(
         shutil.which("dpdk-test") is None, reason="dpdk-test is missing: package dpdk-dev"
@@ -86,7 +87,14 @@ def run_suite(
     return said[-1] if said else f"ends with {done.returncode}: {done.stderr[-500:]}"
 
 
-@pytest.mark.parametrize(("suite", "said"), listed().items(), ids=listed())
+def parameters() -> Iterator[Any]:
+    """Suites; those not about pools and what lies in them would take `make soak` too long."""
+    for suite, said in listed().items():
+        mark = pytest.mark.soak if ABOUT_POOLS.match(suite) else pytest.mark.soak_long
+        yield pytest.param(suite, said, marks=mark, id=suite)
+
+
+@pytest.mark.parametrize(("suite", "said"), parameters())
 def test_a_suite_gives_the_same_with_both_pools(
     suite: str, said: list[str], tmp_path: Path, haswell: Part
 ) -> None:

@@ -41,7 +41,7 @@ def test_a_recipe_applies_to_the_tree(name: str, tmp_path: Path) -> None:
     carried_out(name, tmp_path)
 
 
-@pytest.mark.soak
+@pytest.mark.soak_long
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_policy_compiles_and_takes_effect(name: str, tmp_path: Path) -> None:
     copy = carried_out(name, tmp_path)

@@ -1,8 +1,8 @@
 """The wheel works on its own: a clean environment, an empty directory, no repository.
 
-The wheel for other machines is a build of its own, which takes minutes: it is tested in a soak,
-without the optimisation at link time that takes most of them. The other one has the same files in
-it and a module of the tests' build.
+The wheel for other machines is a build of its own, which takes minutes: it is tested in a long
+soak, without the optimisation at link time that takes most of them. The other one has the same
+files in it and a module of the tests' build.
 """
 
 import os
@@ -56,7 +56,7 @@ def of_the_tests(directory: Path) -> Path:
 
 
 @pytest.fixture(
-    scope="module", params=[of_the_tests, pytest.param(released, marks=pytest.mark.soak)]
+    scope="module", params=[of_the_tests, pytest.param(released, marks=pytest.mark.soak_long)]
 )
 def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A clean environment with the wheel and the locked versions of what it needs."""
