@@ -1,6 +1,6 @@
 //! Any bytes are descriptors: on pages of any rights the engine does what the slow reference does, and
 //! nothing crashes. `cargo +nightly fuzz run descriptors` leads the bytes by coverage; what it found worth
-//! keeping is in `fuzz/kept/descriptors`.
+//! keeping is in `fuzz/kept/descriptors.tar`.
 
 use crate::arena::{Arena, PAGE};
 use crate::reference::{self, Rights, Settings};
@@ -109,17 +109,5 @@ fn execute((part, rights, size_mask, descriptors): Input) {
 
 #[test]
 fn what_the_fuzzer_has_kept_is_done_as_the_reference_does_it() {
-    let kept = std::path::Path::new(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../fuzz/kept/descriptors"
-    ));
-    let entries = kept.read_dir().expect("inputs are kept");
-    let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    files.sort();
-    assert!(files.len() >= 100, "{} files are no corpus", files.len());
-    for file in files {
-        // The name of one that fails is in the output that the harness shows.
-        println!("{}", file.display());
-        check(&std::fs::read(&file).expect("can be read"));
-    }
+    fuzz_corpus::replay("descriptors", 900, check);
 }

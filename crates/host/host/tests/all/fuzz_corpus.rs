@@ -7,24 +7,10 @@ use std::path::Path;
 use crate::machines::machine;
 use crate::readers::{TARGETS, tree};
 
-fn corpus() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../fuzz/kept"))
-}
-
 #[test]
 fn the_kept_corpus_is_read_without_a_fault() {
-    for (name, read) in TARGETS {
-        let folder = corpus().join(name);
-        let entries = fs::read_dir(&folder).expect("a folder for each target");
-        let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
-        files.sort();
-        assert!(files.len() >= 10, "{name}: {} files are no corpus", files.len());
-        for file in files {
-            let bytes = fs::read(&file).expect("a file of the corpus");
-            // The name of a file that fails is in the output that the harness shows.
-            println!("{}", file.display());
-            read(&bytes);
-        }
+    for (target, read) in TARGETS {
+        fuzz_corpus::replay(target, 30, read);
     }
 }
 
