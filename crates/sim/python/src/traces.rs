@@ -6,13 +6,12 @@ use crate::{DEFAULT_SEED, InputError, bad_input};
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView, PySlice};
-use recordings::trace::{Batches, TraceError, TraceFault};
+use recordings::trace::{Batch, Batches, TraceError, TraceFault};
 use scenario::TraceJob;
 use scenario::{TraceRunError, TraceWanted, standard_named};
 use std::mem;
 use std::ops::Range;
-use units::LINE_BYTES;
-use workload::trace::{Batch, Reference, ReferenceKind};
+use units::{LINE_BYTES, Reference, ReferenceKind};
 
 /// Kinds of references, by their numbers in arrays: the labels of din, and one more.
 const KINDS: [ReferenceKind; 4] =
@@ -103,7 +102,9 @@ fn run(job: TraceJob, progress: Option<&Py<PyAny>>) -> PyResult<String> {
     let mut watched = WatchedRun::new(progress);
     let result = job.run(|now| watched.report(|_| Ok((now.references, now.fraction))));
     watched.finish(result, |error| match error {
-        TraceRunError::Trace(error) => InputError::new_err(error.to_string()),
+        error @ (TraceRunError::Trace(_) | TraceRunError::TooManyRegions { .. }) => {
+            InputError::new_err(error.to_string())
+        }
         error => failed(error),
     })
 }

@@ -9,6 +9,7 @@
 //! `stoppable` and `input` split a file into pieces of its content, one file per format
 //! converts these to references, `guess` chooses the format.
 
+mod batch;
 mod batches;
 mod champsim;
 mod din;
@@ -38,12 +39,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use workload::trace::{BLOCK_LOADS, BLOCK_REFERENCES, Batch, Reference};
+use units::Reference;
 
 use self::input::TraceInput;
 use self::stoppable::Stoppable;
 use self::text::LineCount;
 
+pub use self::batch::{BLOCK_LOADS, BLOCK_REFERENCES, Batch};
 pub use self::batches::{Batches, LoadList};
 pub use self::error::{TraceError, TraceFault};
 pub use self::format::TraceFormat;

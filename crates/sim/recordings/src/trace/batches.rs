@@ -2,9 +2,7 @@
 
 use std::vec;
 
-use workload::trace::{BLOCK_LOADS, Batch};
-
-use super::TraceError;
+use super::{BLOCK_LOADS, Batch, TraceError};
 
 /// A source of the batches of a trace.
 pub trait Batches: Send {

@@ -6,10 +6,10 @@
 //! Simplifies: sizes are not recorded, so a reference is one byte; branches and registers are
 //! ignored.
 
-use super::TraceFormat;
 use super::error::TraceFault;
 use super::input::TraceInput;
-use workload::trace::{BLOCK_REFERENCES, Reference, ReferenceKind};
+use super::{BLOCK_REFERENCES, TraceFormat};
+use units::{Reference, ReferenceKind};
 
 /// Size of a record in bytes.
 pub(super) const RECORD_BYTES: usize = 64;

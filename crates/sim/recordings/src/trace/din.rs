@@ -9,7 +9,7 @@
 
 use super::text::{MOST_REFERENCE_BYTES, Parsed, hexadecimal, leading_hexadecimal};
 use units::narrow::fit;
-use workload::trace::{Reference, ReferenceKind};
+use units::{Reference, ReferenceKind};
 
 /// Bytes of the longest plain line and of the look-ahead after it.
 const PLAIN_BYTES: usize = 32;

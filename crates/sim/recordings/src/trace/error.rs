@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::{Compression, TraceFormat};
-use workload::trace::AddressWindowFull;
 
 /// A trace that was refused.
 #[derive(Debug, Error)]
@@ -94,8 +93,4 @@ pub enum TraceFault {
     /// A line number beyond 64-bit addresses.
     #[error("has at index {index} line {number}; allowed are lines below 2^58")]
     LineBeyondAddresses { index: usize, number: u64 },
-
-    /// More memory than the caches can name.
-    #[error(transparent)]
-    AddressWindowFull(#[from] AddressWindowFull),
 }

@@ -5,7 +5,7 @@
 //! Simplifies: Valgrind's own messages (lines that start with ==, -- or **) are skipped.
 
 use super::text::{Parsed, hexadecimal, leading_hexadecimal, size_bytes};
-use workload::trace::{Reference, ReferenceKind};
+use units::{Reference, ReferenceKind};
 
 /// Bytes of the longest plain line and of the look-ahead after it.
 const PLAIN_BYTES: usize = 32;

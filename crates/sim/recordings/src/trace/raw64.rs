@@ -6,8 +6,8 @@
 
 use super::error::TraceFault;
 use super::input::TraceInput;
-use super::{BATCH_LOADS, TraceFormat};
-use workload::trace::{BLOCK_REFERENCES, Reference, ReferenceKind};
+use super::{BATCH_LOADS, BLOCK_REFERENCES, TraceFormat};
+use units::{Reference, ReferenceKind};
 
 const RECORD_BYTES: usize = 8;
 

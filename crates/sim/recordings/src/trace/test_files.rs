@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::TraceFormat;
-use workload::trace::{Reference, ReferenceKind};
+use units::{Reference, ReferenceKind};
 
 /// Three references, compressed with the original tools, so that the tests do not rely only on this
 /// crate's own dependencies.

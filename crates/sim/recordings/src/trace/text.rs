@@ -2,11 +2,11 @@
 
 use memchr::memchr;
 
-use super::TraceFormat;
 use super::error::TraceFault;
 use super::input::{BUFFER_BYTES, TraceInput};
+use super::{BLOCK_REFERENCES, TraceFormat};
+use units::Reference;
 use units::narrow::{fit, low_u8};
-use workload::trace::{BLOCK_REFERENCES, Reference};
 
 /// Bytes of an invalid line that a message repeats.
 const SHOWN_BYTES: usize = 60;

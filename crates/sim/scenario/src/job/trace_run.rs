@@ -21,15 +21,15 @@ use model::fabric::{Fabric, FabricConfig};
 use model::independent_levels::IndependentLevels;
 use model::tracer::NoTrace;
 use pieces::{Next, Piece, Pieces, Source};
-use recordings::trace::{Batches, LoadList, StopReading, TraceError, TraceFormat, TraceReader};
+use recordings::trace::{
+    Batch, Batches, LoadList, StopReading, TraceError, TraceFormat, TraceReader,
+};
 use std::mem;
 use std::ops::ControlFlow;
 use std::process;
 use std::thread::available_parallelism;
 use units::Picos;
-use workload::trace::{
-    AddressWindowFull, Batch, Replay, Shadows, StandardTrace, Tally, UntimedReplay,
-};
+use workload::trace::{AddressWindowFull, Replay, Shadows, StandardTrace, Tally, UntimedReplay};
 
 /// A trace and the machine that replays it.
 pub struct TraceJob {
@@ -76,9 +76,11 @@ enum Course {
 
 impl Course {
     fn batch(&mut self, batch: &Batch) -> Result<(), AddressWindowFull> {
-        match self {
-            Self::Untimed(replay) => replay.batch(batch),
-            Self::Timed(replay) => replay.batch(batch),
+        match (self, batch) {
+            (Self::Untimed(replay), Batch::References(references)) => replay.references(references),
+            (Self::Untimed(replay), Batch::Loads(addresses)) => replay.loads(addresses),
+            (Self::Timed(replay), Batch::References(references)) => replay.references(references),
+            (Self::Timed(replay), Batch::Loads(addresses)) => replay.loads(addresses),
         }
     }
 
@@ -222,8 +224,8 @@ impl Replayed {
         Ok(Self { platform, machine: machine.into(), trace: trace.into(), wanted, fabric })
     }
 
-    fn does_not_fit(&self, full: AddressWindowFull) -> TraceError {
-        TraceError { path: self.trace.clone().into(), fault: full.into() }
+    fn does_not_fit(&self, full: AddressWindowFull) -> TraceRunError {
+        TraceRunError::TooManyRegions { trace: self.trace.clone(), full }
     }
 
     fn course(&self) -> Course {
@@ -277,6 +279,14 @@ pub enum TraceRunError {
     /// The trace cannot be read, or not to its end.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// The program uses more memory than the caches can name.
+    #[error("trace '{trace}' {full}")]
+    TooManyRegions {
+        /// Name of the trace.
+        trace: String,
+        /// First address that could not be mapped.
+        full: AddressWindowFull,
+    },
     /// The watcher stopped it.
     #[error(transparent)]
     Stopped(#[from] Stopped),

@@ -5,13 +5,12 @@
 //! Simplifies: a Modify is one access, a store, since its load finds the line at the same level. It is
 //! counted as a load.
 
-use super::batch::load_at;
-use super::{AddressWindow, AddressWindowFull, Batch, Reference, ReferenceKind};
+use super::{AddressWindow, AddressWindowFull};
 use model::attribution::AgentId;
 use model::fabric::Fabric;
 use model::miss_kinds::{AccessCounts, MissKinds};
 use model::tracer::{Found, NoTrace};
-use units::{CoreId, LineAddr, Picos};
+use units::{CoreId, LineAddr, Picos, Reference, ReferenceKind};
 
 /// The level that served a reference: the farthest at which one of its lines was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -184,22 +183,7 @@ impl Replay {
     ///
     /// # Errors
     /// If they use more different addresses than the simulated memory holds.
-    pub fn batch(&mut self, batch: &Batch) -> Result<(), AddressWindowFull> {
-        match batch {
-            Batch::References(references) => self.block(references),
-            Batch::Loads(addresses) => {
-                let references: Vec<Reference> =
-                    addresses.iter().map(|&address| load_at(address)).collect();
-                self.block(&references)
-            }
-        }
-    }
-
-    /// Replays references in order.
-    ///
-    /// # Errors
-    /// If they use more different addresses than the simulated memory holds.
-    pub fn block(&mut self, references: &[Reference]) -> Result<(), AddressWindowFull> {
+    pub fn references(&mut self, references: &[Reference]) -> Result<(), AddressWindowFull> {
         for (i, &reference) in references.iter().enumerate() {
             if let Some(ahead) = references.get(i + ANNOUNCED_AHEAD) {
                 let line = self.window.place(LineAddr::of_byte(ahead.address))?;
@@ -212,6 +196,15 @@ impl Replay {
             self.one(reference)?;
         }
         Ok(())
+    }
+
+    /// Replays loads of the bytes at these addresses, in order.
+    ///
+    /// # Errors
+    /// As [`Self::references`].
+    pub fn loads(&mut self, addresses: &[u64]) -> Result<(), AddressWindowFull> {
+        let load = |&address| Reference { address, bytes: 1, kind: ReferenceKind::Load };
+        self.references(&addresses.iter().map(load).collect::<Vec<_>>())
     }
 
     #[inline]

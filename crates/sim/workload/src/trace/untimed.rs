@@ -8,11 +8,12 @@ mod beyond_l1;
 
 use self::beyond_l1::LevelServer;
 use super::replay::{Tally, row};
-use super::{
-    AddressWindow, AddressWindowFull, BLOCK_LOADS, BLOCK_REFERENCES, Batch, Counts, Reference,
-    ReferenceKind,
-};
+use super::{AddressWindow, AddressWindowFull, Counts};
 use model::independent_levels::{IndependentLevels, LEVELS, Level, LevelRequests, Request};
+use units::{Reference, ReferenceKind};
+
+/// References that L1 serves together: 64 KiB, which stay in the host's L2 from level to level.
+const BLOCK_REFERENCES: usize = 4096;
 
 /// Loads that L1 serves together: few enough that the host's own prefetcher loads the next addresses
 /// meanwhile.
@@ -20,7 +21,7 @@ const ASKED_TOGETHER: usize = 512;
 
 /// Misses of L1 that are passed on together to the levels beyond: few enough for the host's L2, and so
 /// many that passing them to another thread costs little compared with serving them.
-const GIVEN_TOGETHER: usize = BLOCK_LOADS;
+const GIVEN_TOGETHER: usize = 2 * BLOCK_REFERENCES;
 
 /// A trace that is replayed on the levels of a core.
 #[derive(Debug)]
@@ -57,25 +58,26 @@ impl UntimedReplay {
     ///
     /// # Errors
     /// If they use more different addresses than the simulated memory holds.
-    pub fn batch(&mut self, batch: &Batch) -> Result<(), AddressWindowFull> {
-        match batch {
-            Batch::Loads(addresses) => {
-                addresses.chunks(ASKED_TOGETHER).try_for_each(|block| self.loads(block))
-            }
-            Batch::References(references) => {
-                references.chunks(BLOCK_REFERENCES).try_for_each(|block| self.references(block))
-            }
-        }
+    pub fn references(&mut self, references: &[Reference]) -> Result<(), AddressWindowFull> {
+        references.chunks(BLOCK_REFERENCES).try_for_each(|block| self.block(block))
     }
 
-    fn loads(&mut self, addresses: &[u64]) -> Result<(), AddressWindowFull> {
+    /// Replays loads of the bytes at these addresses, in order.
+    ///
+    /// # Errors
+    /// As [`Self::references`].
+    pub fn loads(&mut self, addresses: &[u64]) -> Result<(), AddressWindowFull> {
+        addresses.chunks(ASKED_TOGETHER).try_for_each(|block| self.block_of_loads(block))
+    }
+
+    fn block_of_loads(&mut self, addresses: &[u64]) -> Result<(), AddressWindowFull> {
         self.asked_of_l1.clear();
         self.window.place_all(addresses, &mut self.asked_of_l1.reads)?;
         self.serve();
         Ok(())
     }
 
-    fn references(&mut self, references: &[Reference]) -> Result<(), AddressWindowFull> {
+    fn block(&mut self, references: &[Reference]) -> Result<(), AddressWindowFull> {
         self.asked_of_l1.clear();
         for &reference in references {
             if reference.kind == ReferenceKind::Fetch {

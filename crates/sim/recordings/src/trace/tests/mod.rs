@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::test_files::*;
 use super::*;
 use crate::compression::test_files::{Cycled, packed};
-use workload::trace::{AddressWindow, ReferenceKind};
+use units::ReferenceKind;
 
 /// All references of a file with these bytes.
 fn parse(

@@ -18,16 +18,11 @@ fn valid_files() -> impl Strategy<Value = (TraceFormat, Vec<u8>)> {
     })
 }
 
-/// Checks that the file gives a trace whose lines can be mapped, or a refusal.
+/// Checks that the file gives a trace whose references have lines, or a refusal.
 fn survives(format: Option<TraceFormat>, file: &[u8]) {
     let Ok(all) = parse("x", format, file) else { return };
     assert!(!all.is_empty());
-    let mut window = AddressWindow::default();
-    for line in all.into_iter().flat_map(Reference::lines) {
-        if window.place(line).is_err() {
-            return;
-        }
-    }
+    assert!(all.into_iter().all(|reference| reference.lines().next().is_some()));
 }
 
 proptest! {

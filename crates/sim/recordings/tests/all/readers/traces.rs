@@ -4,8 +4,11 @@
 use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{self, Read};
 
-use recordings::trace::{Batches as _, StopReading, TraceFault, TraceFormat, TraceReader};
-use workload::trace::{BLOCK_LOADS, BLOCK_REFERENCES, Batch, Reference, ReferenceKind};
+use recordings::trace::{
+    BLOCK_LOADS, BLOCK_REFERENCES, Batch, Batches as _, StopReading, TraceFault, TraceFormat,
+    TraceReader,
+};
+use units::{Reference, ReferenceKind};
 
 use super::file::OpenFile;
 use super::pack;

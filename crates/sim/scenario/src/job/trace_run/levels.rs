@@ -4,7 +4,8 @@ use crate::run::result::MissKindCounts;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use workload::trace::{ReferenceKind, ServedBy, Shadows, Tally};
+use units::ReferenceKind;
+use workload::trace::{ServedBy, Shadows, Tally};
 
 /// Counts of a trace at the levels of a machine.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

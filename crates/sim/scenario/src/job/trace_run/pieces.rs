@@ -1,14 +1,13 @@
 //! A trace piece by piece. A trace that must be opened, read, unpacked and decoded has a thread for
 //! that, while earlier pieces are replayed: the replay never blocks on a silent pipe.
 
-use recordings::trace::{Batches, StopReading, TraceError, TraceFault};
+use recordings::trace::{Batch, Batches, StopReading, TraceError, TraceFault};
 use std::mem;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{io, process};
-use workload::trace::Batch;
 
 /// Largest number of pieces read ahead of the replay.
 const AHEAD: usize = 4;

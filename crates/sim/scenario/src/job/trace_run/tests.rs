@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use recordings::trace::TraceFault;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
-use workload::trace::{Reference, ReferenceKind};
+use units::{Reference, ReferenceKind};
 
 const REFERENCE: &str = "three-level-lru";
 

@@ -1,6 +1,6 @@
-//! One memory reference of a program.
+//! A memory reference of a program, as a trace records it and caches serve it.
 
-use units::{LINE_BYTES, LineAddr};
+use crate::{LINE_BYTES, LineAddr};
 
 /// Kind of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Reference {
 impl Reference {
     /// The lines that it accesses, in ascending order: two if it crosses a line border.
     ///
-    /// They are lines of the program's 64-bit addresses; see [`super::AddressWindow`].
+    /// They are lines of the program's 64-bit addresses, more than a cache can name.
     pub fn lines(self) -> impl Iterator<Item = LineAddr> {
         let last_byte = self.address.saturating_add(u64::from(self.bytes.max(1)) - 1);
         (self.address / LINE_BYTES..=last_byte / LINE_BYTES).map(LineAddr)

@@ -1,6 +1,6 @@
 //! A batch of a trace: consecutive references, passed from a reader to a replay.
 
-use super::{Reference, ReferenceKind};
+use units::Reference;
 
 /// References that are passed together: 64 KiB, so that a block stays in the host's L2 until it is
 /// replayed.
@@ -68,10 +68,4 @@ impl Batch {
             Self::References(_) => unreachable!("just replaced"),
         }
     }
-}
-
-/// The reference of a bare address.
-#[must_use]
-pub(super) fn load_at(address: u64) -> Reference {
-    Reference { address, bytes: 1, kind: ReferenceKind::Load }
 }
