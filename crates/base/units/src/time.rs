@@ -10,6 +10,9 @@ pub struct Picos(pub u64);
 impl Picos {
     /// The start of the simulation.
     pub const ZERO: Self = Self(0);
+    /// Latest time of a packet: simulated time ends after 106 days, because hosts convert fractional
+    /// times through signed numbers of 64 bits.
+    pub const LATEST: Self = Self(i64::MAX.cast_unsigned());
     /// Later than every event: the next time of an agent that waits for another agent to wake it.
     pub const NEVER: Self = Self(u64::MAX);
 

@@ -1,13 +1,10 @@
 //! Arrivals on a wire: the interface between the hardware and the generators of traffic.
 //!
 //! Models: frames as a port sees them.
-//! Source: IEEE 802.3 (4 B FCS, 8 B preamble, 12 B gap).
+//! Source: IEEE 802.3.
 //! Simplifies: a frame is its size, its flow, the flow's RSS hash and its arrival time.
 
 use units::{Bytes, Picos};
-
-/// Bytes that a frame occupies on the wire beyond its own: FCS, preamble and inter-frame gap.
-pub const WIRE_OVERHEAD_BYTES: u64 = 4 + 8 + 12;
 
 /// A frame that has been received completely by a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

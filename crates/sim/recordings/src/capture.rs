@@ -37,10 +37,9 @@ mod tests;
 use std::io::Read;
 use std::path::Path;
 
-use units::Picos;
-use workload::traffic::Capture;
+use units::{CapturedPacket, FlowTuple, Picos};
 
-use self::builder::CaptureBuilder;
+use self::builder::{CaptureBuilder, CollectedPackets};
 use self::input::CaptureInput;
 use self::link::unsupported_link;
 use self::packet_consumer::PacketConsumer;
@@ -98,8 +97,12 @@ impl Default for CaptureOptions {
 pub struct Recording {
     /// How the file was read.
     pub options: CaptureOptions,
-    /// Packets of the recording.
-    pub capture: Capture,
+    /// Packets in the order of their times, the first at time zero.
+    pub packets: Vec<CapturedPacket>,
+    /// The different flows of the packets, in the order in which the file names them.
+    pub flows: Vec<FlowTuple>,
+    /// Number of packets that the file holds after a later one.
+    pub reordered: u64,
     /// The record within which the file ends.
     pub cut_in: Option<RecordPosition>,
     /// Deviations of the file from its format.
@@ -129,8 +132,8 @@ fn from_reader(
 ) -> Result<Recording, CaptureFault> {
     let mut builder = CaptureBuilder::default();
     let FileEnd { cut_in, oddities } = read_packets(reader, options.cut_short, &mut builder)?;
-    let (capture, paced) = builder.finish(options)?;
-    Ok(Recording { options: *options, capture, cut_in, oddities, paced })
+    let CollectedPackets { packets, flows, reordered, paced } = builder.finish(options)?;
+    Ok(Recording { options: *options, packets, flows, reordered, cut_in, oddities, paced })
 }
 
 /// The facts on a file that are known when it has been read to its end.

@@ -8,14 +8,22 @@ use super::error::CaptureFault;
 use super::pace::{Paced, pace};
 use super::packet_consumer::{PacketConsumer, Recorded};
 use super::{CaptureOptions, MAX_FLOWS, MAX_PACKETS};
-use units::{Bytes, Picos};
-use workload::traffic::{Capture, CapturedPacket, FlowTuple};
+use units::{Bytes, CapturedPacket, FlowTuple, Picos};
 
 /// A packet that is kept: 32 bytes, of which a capture may need tens of millions.
 struct Timed {
     time_ps: i128,
     frame_bytes: u64,
     flow: Option<u32>,
+}
+
+/// Packets and flows of a capture that has been read to its end.
+pub(super) struct CollectedPackets {
+    pub(super) packets: Vec<CapturedPacket>,
+    pub(super) flows: Vec<FlowTuple>,
+    /// Number of packets that the file holds after a later one.
+    pub(super) reordered: u64,
+    pub(super) paced: Paced,
 }
 
 /// Collects packets and flows of a capture while its file is read.
@@ -65,11 +73,11 @@ impl CaptureBuilder {
         Ok(fit(next))
     }
 
-    /// The capture with its times as `options` ask for, and how these were changed.
+    /// The packets in time order, with times as `options` ask for, and how these were changed.
     ///
     /// # Errors
     /// If there are no packets, or if they would be replayed for longer than simulated time lasts.
-    pub(super) fn finish(self, options: &CaptureOptions) -> Result<(Capture, Paced), CaptureFault> {
+    pub(super) fn finish(self, options: &CaptureOptions) -> Result<CollectedPackets, CaptureFault> {
         let Self { mut packets, without_time, flows, .. } = self;
         let first_known_ps = packets.get(without_time).map_or(0, |packet| packet.time_ps);
         for packet in &mut packets[..without_time] {
@@ -93,6 +101,6 @@ impl CaptureBuilder {
                 flow: packet.flow.map(|flow| usize_from(flow.into())),
             })
             .collect();
-        Ok((Capture::new(packets, flows, reordered), paced))
+        Ok(CollectedPackets { packets, flows, reordered, paced })
     }
 }

@@ -12,7 +12,7 @@ use pcap_file::DataLink;
 
 use super::error::{CaptureFault, RecordPosition};
 use units::narrow::usize_from;
-use workload::traffic::{FlowAddresses, FlowPorts, FlowTuple};
+use units::{FlowAddresses, FlowPorts, FlowTuple};
 
 const ETHERNET_HEADER_BYTES: u64 = 14;
 /// Ethernet's least frame of 64 bytes without its FCS.

@@ -3,9 +3,7 @@
 //! A capture may begin with a time of 1970 or be idle for a night. Idle times are shortened to the longest
 //! that is wanted, which is a time of the replay: it is compared when all times have been scaled.
 
-use model::traffic::WIRE_OVERHEAD_BYTES;
-use units::Picos;
-use workload::traffic::ReplayConfig;
+use units::{Picos, WIRE_OVERHEAD_BYTES};
 
 use super::CaptureOptions;
 use super::error::CaptureFault;
@@ -41,7 +39,7 @@ pub(super) fn pace(
     let stretch = options.scale_to_gbps.and_then(|gbps| stretch(&times, frame_bytes, gbps));
     let shortened = shorten(&mut times, options.longest_gap.0 as f64 / stretch.unwrap_or(1.0));
     let span_ps = times.last().map_or(0, |last| **last);
-    if span_ps as f64 * stretch.unwrap_or(1.0) >= ReplayConfig::MOST_PS {
+    if span_ps as f64 * stretch.unwrap_or(1.0) >= Picos::LATEST.0 as f64 {
         let days = u64::try_from(span_ps.unsigned_abs() / PICOS_PER_DAY).unwrap_or(u64::MAX);
         return Err(CaptureFault::TooLong { days });
     }
@@ -60,7 +58,7 @@ pub(super) fn pace(
 
 /// Replayed time per captured time at a mean rate; `None` if all times are the same.
 ///
-/// The gap behind the last packet is a mean one, as that of [`workload::traffic::CaptureReplay`].
+/// The gap behind the last packet is a mean one, as a replay in loops has it.
 fn stretch(times: &[&mut i128], frame_bytes: u64, gbps: f64) -> Option<f64> {
     let packets = times.len() as f64;
     let span_ps = times.last().map_or(0, |last| **last) as f64;

@@ -1,7 +1,6 @@
 //! Rates and shares of counts.
 
-use model::traffic::WIRE_OVERHEAD_BYTES;
-use units::{Bytes, GbitPerSec, LINE_BYTES, Picos};
+use units::{Bytes, GbitPerSec, LINE_BYTES, Picos, WIRE_OVERHEAD_BYTES};
 
 /// Hits in percent; not a number, null in JSON, if there were no events.
 pub(crate) fn percent(hits: u64, misses: u64) -> f64 {

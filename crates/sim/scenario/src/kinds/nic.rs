@@ -3,6 +3,7 @@
 //! [`traffic`] and [`source`] are its arrivals, [`driver`] is the software half of its queues,
 //! [`check`] has the ranges of keys.
 
+mod capture;
 mod check;
 pub(crate) mod driver;
 mod inert;

@@ -5,21 +5,9 @@
 
 use std::sync::Arc;
 
-use units::{Bytes, GbitPerSec, Picos};
+use units::{Bytes, CapturedPacket, FlowTuple, GbitPerSec, Picos};
 
-use super::rss::FlowTuple;
 use super::wire::wire_bytes;
-
-/// A packet of a capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CapturedPacket {
-    /// Time since the first packet of the capture.
-    pub since_start: Picos,
-    /// Size of the Ethernet frame without FCS, padding included.
-    pub frame_bytes: Bytes,
-    /// Index into [`Capture::flows`]; `None` if the packet is not IP.
-    pub flow: Option<usize>,
-}
 
 /// All packets of a capture file in time order. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -110,5 +98,28 @@ impl Capture {
     pub(super) fn loop_ps(&self) -> f64 {
         let packets = self.packets.len() as f64;
         if packets < 2.0 { 0.0 } else { self.duration().0 as f64 * packets / (packets - 1.0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::random_udp_flows;
+    use super::*;
+
+    #[test]
+    fn totals_are_those_of_the_packets() {
+        let packet = |number: usize| CapturedPacket {
+            since_start: Picos(10_000 * number as u64),
+            frame_bytes: Bytes(92 + number as u64 % 7),
+            flow: Some(number % 100),
+        };
+        let capture = Capture::new((0..1_000).map(packet).collect(), random_udp_flows(100, 1), 3);
+        assert_eq!((capture.packet_count(), capture.flow_count()), (1_000, 100));
+        assert_eq!(capture.duration(), Picos(9_990_000));
+        let bytes = (0..1_000).map(|number| 92 + number % 7).sum();
+        assert_eq!(capture.total_bytes(), Bytes(bytes));
+        assert_eq!(capture.wire_bytes(), Bytes(bytes + 24_000));
+        assert_eq!(capture.largest_frame_bytes(), Bytes(98));
+        assert_eq!(capture.reordered(), 3);
     }
 }

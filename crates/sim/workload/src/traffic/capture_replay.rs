@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use model::traffic::{Arrival, PacketSource};
 
-use super::capture::{Capture, CapturedPacket};
+use super::capture::Capture;
 use super::rss::Toeplitz;
 use super::wire::{Wire, picos_per_byte};
+use units::CapturedPacket;
 use units::narrow::fit;
 
 /// When the frames of a replay arrive: at the capture's times, or at another rate.
@@ -38,9 +39,6 @@ pub struct ReplayConfig {
 }
 
 impl ReplayConfig {
-    /// Longest time in picoseconds that a replay can take: arrivals are signed numbers of 64 bits.
-    pub const MOST_PS: f64 = i64::MAX as f64;
-
     /// Time that one pass over a capture takes, in picoseconds.
     #[must_use]
     pub fn loop_ps(&self, capture: &Capture) -> f64 {
@@ -135,6 +133,7 @@ impl PacketSource for CaptureReplay {
 mod tests {
     use super::super::random_udp_flows;
     use super::*;
+    use proptest::prelude::*;
     use units::{Bytes, Picos};
 
     const LINE_RATE_GBPS: f64 = 100.0;
@@ -250,5 +249,40 @@ mod tests {
         let capture = capture(&[(0, 61), (333, 1_514), (1_000, 777)]);
         let replay = || play(&capture, ReplaySpeed::ScaledToGbps(33.3), Some(1_000));
         assert!(replay().eq(replay()));
+    }
+
+    /// Captures with any gaps, some of which last for hours, and frames from the least to the longest that
+    /// a length of 32 bits can state.
+    fn captures() -> impl Strategy<Value = Capture> {
+        let gap_ps = (0_u32..56, any::<u64>()).prop_map(|(bits, gap)| gap & ((1 << bits) - 1));
+        let frame_bytes = prop_oneof![60_u64..1_515, 60..=u64::from(u32::MAX) + 14];
+        let packet = (gap_ps, frame_bytes, prop::option::of(0_usize..3));
+        prop::collection::vec(packet, 1..60).prop_map(|packets| {
+            let mut since_start = Picos::ZERO;
+            let packets = packets.into_iter().enumerate();
+            let packets = packets.map(|(number, (gap_ps, frame_bytes, flow))| {
+                since_start.0 += if number == 0 { 0 } else { gap_ps };
+                CapturedPacket { since_start, frame_bytes: Bytes(frame_bytes), flow }
+            });
+            Capture::new(packets.collect(), random_udp_flows(3, 1), 0)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_frame_of_any_capture_arrives_and_none_before_its_predecessor(
+            capture in captures(),
+            speed in prop::sample::select(vec![
+                ReplaySpeed::AsCaptured,
+                ReplaySpeed::ScaledToGbps(0.001),
+                ReplaySpeed::ScaledToGbps(40.0),
+                ReplaySpeed::Stretched(0.5),
+            ]),
+            loops in 0_u64..3,
+        ) {
+            let times = times_ps(play(&capture, speed, Some(loops)));
+            prop_assert_eq!(times.len() as u64, loops * capture.packet_count());
+            prop_assert!(times.is_sorted());
+        }
     }
 }

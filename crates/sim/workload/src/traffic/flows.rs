@@ -9,8 +9,8 @@ use std::net::Ipv4Addr;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
-use super::rss::{FlowAddresses, FlowPorts, FlowTuple};
 use units::narrow::low_u16;
+use units::{FlowAddresses, FlowPorts, FlowTuple};
 
 const UDP: u8 = 17;
 const FIRST_UNPRIVILEGED_PORT: u16 = 1024;

@@ -8,10 +8,10 @@
 
 use hdrhistogram::Histogram;
 use model::latency_histogram::{self, latency_histogram};
-use model::traffic::{Arrival, Departure, PacketSource, WIRE_OVERHEAD_BYTES};
+use model::traffic::{Arrival, Departure, PacketSource};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use units::{Bytes, GbitPerSec, Picos};
+use units::{Bytes, GbitPerSec, Picos, WIRE_OVERHEAD_BYTES};
 
 /// All initiators of a target.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -22,7 +22,7 @@ mod trains;
 mod wire;
 mod zipf;
 
-pub use capture::{Capture, CapturedPacket};
+pub use capture::Capture;
 pub use capture_replay::{CaptureReplay, ReplayConfig, ReplaySpeed};
 pub use fixed::{FixedRate, FixedRateConfig};
 pub use flows::random_udp_flows;
@@ -30,7 +30,7 @@ pub use initiators::{Initiators, InitiatorsConfig};
 pub use load_profile::{LoadProfile, VaryingLoad};
 pub use mix::{ArrivalTimes, Mix, MixConfig};
 pub use ping_pong::{Delay, PingPongClient, PingPongClientConfig};
-pub use rss::{FlowAddresses, FlowPorts, FlowTuple, Toeplitz};
+pub use rss::Toeplitz;
 pub use sizes::Sizes;
 pub use trains::{Trains, TrainsConfig};
 pub use zipf::Zipf;

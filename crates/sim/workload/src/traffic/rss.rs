@@ -4,7 +4,7 @@
 //! Source: Microsoft, "RSS hashing functions" and "Verifying the RSS hash calculation".
 //! Simplifies: IPv6 home addresses and routing headers do not replace the addresses.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use units::{FlowAddresses, FlowTuple};
 
 /// The key that Microsoft publishes for verification and most drivers start with.
 const MICROSOFT_KEY: [u8; 40] = [
@@ -15,45 +15,6 @@ const MICROSOFT_KEY: [u8; 40] = [
 
 /// Most bytes that a tuple feeds to the hash: two IPv6 addresses and two ports.
 const LONGEST_INPUT_BYTES: usize = 36;
-
-/// Both ends of a flow. The two addresses are always of the same family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FlowAddresses {
-    /// IPv4 addresses.
-    V4 {
-        /// Address of the sender.
-        source: Ipv4Addr,
-        /// Address of the receiver.
-        destination: Ipv4Addr,
-    },
-    /// IPv6 addresses.
-    V6 {
-        /// Address of the sender.
-        source: Ipv6Addr,
-        /// Address of the receiver.
-        destination: Ipv6Addr,
-    },
-}
-
-/// TCP or UDP ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlowPorts {
-    /// Port of the sender.
-    pub source: u16,
-    /// Port of the receiver.
-    pub destination: u16,
-}
-
-/// Identity of a flow: addresses, protocol and ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlowTuple {
-    /// Addresses of both ends of the flow.
-    pub addresses: FlowAddresses,
-    /// The IP protocol number: 6 is TCP, 17 is UDP. Distinguishes flows; it is not hashed.
-    pub protocol: u8,
-    /// `None` for other protocols than TCP and UDP, and for fragments, which may lack ports.
-    pub ports: Option<FlowPorts>,
-}
 
 /// The Toeplitz hash with its secret key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +83,8 @@ impl Toeplitz {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::{Ipv4Addr, Ipv6Addr};
+    use units::FlowPorts;
 
     /// Destination, source, hash over the addresses, hash with ports.
     type Vector<'a> = (&'a str, u16, &'a str, u16, u32, u32);

@@ -1,12 +1,11 @@
 //! Departure times of frames on a wire.
 //!
 //! Models: serialisation of frames, each with FCS, preamble and gap, on one direction of a link.
-//! Source: IEEE 802.3; the overhead is `model::traffic::WIRE_OVERHEAD_BYTES`.
+//! Source: IEEE 802.3; the overhead is [`WIRE_OVERHEAD_BYTES`].
 //!
 //! Times are products, not running sums, so that rounding errors do not add up.
 
-use model::traffic::WIRE_OVERHEAD_BYTES;
-use units::Picos;
+use units::{Picos, WIRE_OVERHEAD_BYTES};
 
 /// Bytes on the wire of a frame of `frame_bytes` without FCS.
 pub(super) fn wire_bytes(frame_bytes: u64) -> u64 {

@@ -12,9 +12,9 @@ use super::shared_reads::SharedReads;
 use crate::latency_histogram::{self, latency_histogram};
 use crate::occupancy::Meter;
 use crate::times_by_size::TimesBySize;
-use crate::traffic::{Departure, WIRE_OVERHEAD_BYTES};
+use crate::traffic::Departure;
 use hdrhistogram::Histogram;
-use units::{Bytes, GbitPerSec, Picos};
+use units::{Bytes, GbitPerSec, Picos, WIRE_OVERHEAD_BYTES};
 
 /// The sending side of a port.
 #[derive(Debug)]

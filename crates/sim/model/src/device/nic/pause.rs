@@ -7,8 +7,8 @@
 //! Simplifies: PAUSE frames take no time on the sending wire; a stopped sender loses no packets and
 //! then sends the delayed ones at line rate.
 
-use crate::traffic::{Arrival, WIRE_OVERHEAD_BYTES};
-use units::{Bytes, GbitPerSec, Picos};
+use crate::traffic::Arrival;
+use units::{Bytes, GbitPerSec, Picos, WIRE_OVERHEAD_BYTES};
 
 /// Longest time that one frame can stop a sender, as the bytes that its wire could carry meanwhile.
 const LONGEST_PAUSE: Bytes = Bytes(65_535 * 512 / 8);

@@ -22,25 +22,21 @@ use crate::compression::test_files::{Cycled, packed};
 
 const BOTH_ORDERS: [Endianness; 2] = [Endianness::Big, Endianness::Little];
 
-fn parse(file: &[u8]) -> Result<Capture, CaptureFault> {
-    recording(file).map(|recording| recording.capture)
-}
-
-fn recording(file: &[u8]) -> Result<Recording, CaptureFault> {
+fn parse(file: &[u8]) -> Result<Recording, CaptureFault> {
     from_reader(file, &CaptureOptions::default())
 }
 
 /// The note on deviations of a file that is read.
 fn note(file: &[u8]) -> String {
-    recording(file).expect("the file is read").oddities.to_string()
+    parse(file).expect("the file is read").oddities.to_string()
 }
 
-fn times_ps(capture: &Capture) -> Vec<u64> {
-    capture.packets().iter().map(|packet| packet.since_start.0).collect()
+fn times_ps(capture: &Recording) -> Vec<u64> {
+    capture.packets.iter().map(|packet| packet.since_start.0).collect()
 }
 
-fn sizes(capture: &Capture) -> Vec<u64> {
-    capture.packets().iter().map(|packet| packet.frame_bytes.0).collect()
+fn sizes(capture: &Recording) -> Vec<u64> {
+    capture.packets.iter().map(|packet| packet.frame_bytes.0).collect()
 }
 
 fn ng_writer() -> PcapNgWriter<Vec<u8>> {

@@ -50,17 +50,16 @@ impl Replay {
 
     /// The packets that the reader has read, beside `expected`: a port counts where one is expected.
     pub fn from_recording(recording: &Recording, expected: &Self) -> Self {
-        let capture = &recording.capture;
         let expected_ports = expected.packets.iter().map(|(.., port)| port.is_some());
-        let packets = capture.packets().iter().zip(expected_ports.chain(std::iter::repeat(true)));
+        let packets = recording.packets.iter().zip(expected_ports.chain(std::iter::repeat(true)));
         let packets = packets.map(|(packet, has_port)| {
-            let ports = packet.flow.and_then(|flow| capture.flows()[flow].ports);
+            let ports = packet.flow.and_then(|flow| recording.flows[flow].ports);
             let port = ports.map(|ports| ports.source).filter(|_| has_port);
             (packet.since_start.0.into(), packet.frame_bytes.0 as usize, port)
         });
         Self {
             packets: packets.collect(),
-            reordered: capture.reordered(),
+            reordered: recording.reordered,
             shortened: recording.paced.shortened,
         }
     }

@@ -3,8 +3,7 @@
 use super::NicPlan;
 use super::sample::NicSample;
 use crate::contract::limit::{Limit, LimitKind};
-use model::traffic::WIRE_OVERHEAD_BYTES;
-use units::{Bytes, Picos};
+use units::{Bytes, Picos, WIRE_OVERHEAD_BYTES};
 
 /// The busy times of a card: of the wire in each direction, and of its receive and send pipelines.
 pub(super) fn limits(plan: &NicPlan, counted: &NicSample) -> Vec<Limit> {
