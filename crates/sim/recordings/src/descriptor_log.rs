@@ -4,55 +4,68 @@
 //! members of batches in lines that follow one another.
 //! Source: docs/reference/descriptor-log.md; opcodes and flags as in Intel's DSA specification, sections
 //! 8.1.2 and 8.1.3.
-//! Simplifies: addresses are rounded down to the start of a line; flags that change no time are read past.
+//! Simplifies: flags that change no time are read past.
 
+mod descriptor;
 mod error;
 mod line;
 #[cfg(test)]
 mod tests;
 
+pub use descriptor::{LoggedDescriptor, LoggedOperation};
 pub use error::{DescriptorLogError, DescriptorLogFault};
 
 use line::LogLine;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use units::Picos;
-use workload::descriptor_log::{DescriptorLog, LoggedOffload};
 
 /// No writer needs lines as long as this.
 const MOST_LINE_BYTES: u64 = 4096;
-/// Descriptors of a log: they are held in memory.
+/// Descriptors of a log: those who replay it hold them in memory.
 const MOST_DESCRIPTORS: u64 = 1 << 22;
 
-/// Reads a log.
+/// Calls `each` with every descriptor of a log, in the order of its lines.
 ///
 /// # Errors
 /// If the file cannot be read, holds no descriptors, or a line is not as the format says; if a log that comes
-/// through a pipe is longer than [`inputs::texts::LIMIT_BYTES`]. No descriptors of such a file are returned.
-pub fn read(path: impl AsRef<Path>) -> Result<DescriptorLog, DescriptorLogError> {
+/// through a pipe is longer than [`inputs::texts::LIMIT_BYTES`]. Descriptors before the fault were handed over.
+pub fn read(
+    path: impl AsRef<Path>,
+    each: impl FnMut(LoggedDescriptor),
+) -> Result<(), DescriptorLogError> {
     let path = path.as_ref();
     // Engines and cores replay the same log, and each replay reads it.
-    let log = if inputs::is_pipe(path) {
-        let content = inputs::texts::read_bytes(&path.to_string_lossy());
-        content.map_err(DescriptorLogFault::CannotOpen).and_then(|log| from_reader(log.as_slice()))
+    let read = if inputs::is_pipe(path) {
+        inputs::texts::read_bytes(&path.to_string_lossy())
+            .map_err(DescriptorLogFault::CannotOpen)
+            .and_then(|log| from_reader(log.as_slice(), each))
     } else {
-        inputs::streams::open(path).map_err(DescriptorLogFault::CannotOpen).and_then(from_reader)
+        inputs::streams::open(path)
+            .map_err(DescriptorLogFault::CannotOpen)
+            .and_then(|log| from_reader(log, each))
     };
-    log.map_err(|fault| DescriptorLogError { path: path.to_owned(), fault })
+    read.map_err(|fault| DescriptorLogError { path: path.to_owned(), fault })
 }
 
 /// As [`read`], of a log that is already in memory; `path` is its name in messages.
 ///
 /// # Errors
 /// As [`read`].
-pub fn of_text(path: impl AsRef<Path>, text: &str) -> Result<DescriptorLog, DescriptorLogError> {
+pub fn of_text(
+    path: impl AsRef<Path>,
+    text: &str,
+    each: impl FnMut(LoggedDescriptor),
+) -> Result<(), DescriptorLogError> {
     let path = path.as_ref().to_owned();
-    from_reader(text.as_bytes()).map_err(|fault| DescriptorLogError { path, fault })
+    from_reader(text.as_bytes(), each).map_err(|fault| DescriptorLogError { path, fault })
 }
 
-fn from_reader(reader: impl Read) -> Result<DescriptorLog, DescriptorLogFault> {
+fn from_reader(
+    reader: impl Read,
+    mut each: impl FnMut(LoggedDescriptor),
+) -> Result<(), DescriptorLogFault> {
     let mut reader = BufReader::new(reader);
-    let mut builder = LogBuilder::default();
+    let mut log = LogSoFar::default();
     let mut text = Vec::new();
     for number in 1.. {
         text.clear();
@@ -69,47 +82,42 @@ fn from_reader(reader: impl Read) -> Result<DescriptorLog, DescriptorLogFault> {
         if content.is_empty() {
             continue;
         }
-        let added = LogLine::parse(content).and_then(|line| builder.add(&line));
-        added.map_err(|problem| DescriptorLogFault::BadLine { line: number, problem })?;
+        let descriptor = LogLine::parse(content).and_then(|line| log.next_descriptor(&line));
+        each(descriptor.map_err(|problem| DescriptorLogFault::BadLine { line: number, problem })?);
     }
-    match builder.log.offloads.is_empty() {
-        true => Err(DescriptorLogFault::Empty),
-        false => Ok(builder.log),
+    match log.last {
+        None => Err(DescriptorLogFault::Empty),
+        Some(_) => Ok(()),
     }
 }
 
-/// The log so far, and the batch that its last line belongs to.
+/// Facts on the lines before the next one.
 #[derive(Default)]
-struct LogBuilder {
-    log: DescriptorLog,
-    batch: Option<u64>,
+struct LogSoFar {
     descriptors: u64,
+    /// The first descriptor of the last submission, and its batch.
+    last: Option<(LoggedDescriptor, Option<u64>)>,
 }
 
-impl LogBuilder {
-    fn add(&mut self, line: &LogLine) -> Result<(), String> {
+impl LogSoFar {
+    fn next_descriptor(&mut self, line: &LogLine) -> Result<LoggedDescriptor, String> {
         self.descriptors += 1;
         if self.descriptors > MOST_DESCRIPTORS {
             return Err(format!("a log has {MOST_DESCRIPTORS} descriptors at most"));
         }
-        let descriptor = line.descriptor()?;
-        let (time, portal) = (Picos::from_ns(line.time_ns), line.portal);
-        let last = self.log.offloads.last_mut();
-        if let Some(last) = &last
-            && time < last.time
+        let continues_batch = self.last.is_some_and(|(last, batch)| {
+            line.batch.is_some() && line.batch == batch && last.portal == line.portal
+        });
+        let descriptor = line.descriptor(continues_batch)?;
+        if let Some((last, _)) = self.last
+            && descriptor.time < last.time
         {
             let earlier = last.time.as_ns();
             return Err(format!("`time_ns` is less than {earlier} in the line before"));
         }
-        match last
-            .filter(|it| line.batch.is_some() && line.batch == self.batch && it.portal == portal)
-        {
-            Some(open) => open.members.push(descriptor),
-            None => {
-                self.log.offloads.push(LoggedOffload { time, portal, members: vec![descriptor] });
-            }
+        if !continues_batch {
+            self.last = Some((descriptor, line.batch));
         }
-        self.batch = line.batch;
-        Ok(())
+        Ok(descriptor)
     }
 }

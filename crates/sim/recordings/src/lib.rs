@@ -6,8 +6,8 @@
 //! The memory and time of a few packed bytes are bounded: windows, packets, flows, interfaces, and bytes without
 //! a packet or a reference. `cargo +nightly fuzz run -s none TARGET`, with `captures`, `segments`,
 //! `traces` or `descriptor_logs`, reads any bytes; `cargo test` replays the archives in `fuzz/kept`.
-//! All return the types that the crate `workload` replays; this crate replays nothing, and no other crate
-//! opens such a file.
+//! Packets, references and descriptors are plain values, of this crate or of `units`: the simulator is above
+//! this crate, and programs that only read recordings do not link it. No other crate opens such a file.
 
 pub mod capture;
 mod compression;

@@ -1,12 +1,12 @@
 //! The log of descriptors that a run writes.
 
 use crate::runs::Place;
+use recordings::descriptor_log::{self, LoggedDescriptor};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use workload::descriptor_log::DescriptorLog;
 
-/// The log, line by line and as the simulator reads it.
-fn read(place: &Place) -> (Vec<Value>, DescriptorLog) {
+/// The log, line by line and as a replay reads it: submissions with their descriptors.
+fn read(place: &Place) -> (Vec<Value>, Vec<Vec<LoggedDescriptor>>) {
     let path = place.path().join("log.jsonl");
     let text = std::fs::read_to_string(&path).expect("is written");
     let lines: Vec<Value> =
@@ -15,7 +15,15 @@ fn read(place: &Place) -> (Vec<Value>, DescriptorLog) {
         lines.iter().map(|line| line["time_ns"].as_u64().expect("is there")).collect();
     assert!(times.is_sorted());
     assert!(!place.path().join("log.jsonl.part").exists());
-    (lines, recordings::descriptor_log::read(&path).expect("is a log"))
+    let mut log: Vec<Vec<LoggedDescriptor>> = Vec::new();
+    let read = descriptor_log::read(&path, |descriptor| {
+        match log.last_mut().filter(|_| descriptor.continues_batch) {
+            Some(batch) => batch.push(descriptor),
+            None => log.push(vec![descriptor]),
+        }
+    });
+    read.expect("is a log");
+    (lines, log)
 }
 
 #[test]
@@ -25,7 +33,7 @@ fn a_log_has_a_line_for_each_descriptor() {
     assert!(ended.errors.contains("1000 descriptors recorded"), "{}", ended.errors);
     ended.with(0);
     let (lines, log) = read(&place);
-    assert_eq!((lines.len(), log.offloads.len()), (1000, 1000));
+    assert_eq!((lines.len(), log.len()), (1000, 1000));
     let opcodes: BTreeSet<_> = lines.iter().filter_map(|line| line["opcode"].as_u64()).collect();
     assert_eq!(opcodes, BTreeSet::from([3, 4]));
     assert!(lines.iter().all(|line| line["queue"] == "wq0.1" && line["status"] == 1));
@@ -40,9 +48,9 @@ fn members_of_a_batch_are_together_while_other_programs_submit() {
     place.script(&["--record", "log.jsonl", "--quiet"], script).with(0);
     let (lines, log) = read(&place);
     assert_eq!(lines.len(), 3 * 400 + 100 * 4);
-    let batches: Vec<_> = log.offloads.iter().filter(|own| own.members.len() > 1).collect();
-    assert_eq!((log.offloads.len(), batches.len()), (3 * 400 + 100, 100));
-    assert!(batches.iter().all(|batch| batch.members.len() == 4));
+    let batches: Vec<_> = log.iter().filter(|own| own.len() > 1).collect();
+    assert_eq!((log.len(), batches.len()), (3 * 400 + 100, 100));
+    assert!(batches.iter().all(|batch| batch.len() == 4));
     // A fence may be a member's only, and members keep their order.
     let copies = lines.iter().filter(|line| line["queue"] == "wq0.0" && line["opcode"] == 3);
     assert!(copies.clone().all(|line| line["flags"].as_u64().is_some_and(|flags| flags & 1 == 1)));

@@ -1,8 +1,8 @@
 //! A line of a log, and the descriptor that it describes.
 
-use model::device::dsa::descriptor::{Descriptor, Destination, Operation};
+use super::descriptor::{LoggedDescriptor, LoggedOperation};
 use serde::{Deserialize, Deserializer};
-use units::{LINE_BYTES, LineAddr};
+use units::Picos;
 
 /// Flags of a descriptor that act here.
 const FENCE: u32 = 1 << 0;
@@ -23,7 +23,7 @@ const DELTA_BYTES: u64 = 10;
 #[serde(deny_unknown_fields)]
 pub(super) struct LogLine {
     /// Time at which the descriptor was written to its portal.
-    pub time_ns: f64,
+    time_ns: f64,
     /// Number of the portal to which the descriptor was written.
     pub portal: u32,
     /// Number of the batch of which the descriptor is a member.
@@ -75,8 +75,8 @@ impl LogLine {
         Ok(line)
     }
 
-    /// The descriptor, its addresses as lines of the program's address space.
-    pub(super) fn descriptor(&self) -> Result<Descriptor, String> {
+    /// The descriptor; `continues_batch` if it is a member of the batch of the line before.
+    pub(super) fn descriptor(&self, continues_batch: bool) -> Result<LoggedDescriptor, String> {
         let operation = self.operation()?;
         if self.flags > FLAGS {
             return Err(format!("`flags` is {}; allowed: 0 to {FLAGS}", self.flags));
@@ -85,46 +85,42 @@ impl LogLine {
         if has(FENCE) && self.batch.is_none() {
             return Err("`flags` has a fence (1), which only members of batches have".into());
         }
-        let line = |address: Option<u64>| LineAddr(address.unwrap_or(0) / LINE_BYTES);
-        let descriptor = Descriptor {
-            id: 0,
+        let descriptor = LoggedDescriptor {
+            time: Picos::from_ns(self.time_ns),
+            portal: self.portal,
+            continues_batch,
             operation,
             bytes: self.bytes,
-            source: line(self.source),
-            second: line(self.destination),
-            third: line(self.third),
-            record: LineAddr(0),
-            destination: match has(CACHE_CONTROL) {
-                true => Destination::Cache,
-                false => Destination::Memory,
-            },
+            source: self.source.unwrap_or(0),
+            destination: self.destination.unwrap_or(0),
+            third: self.third.unwrap_or(0),
+            writes_to_cache: has(CACHE_CONTROL),
             fence: has(FENCE),
             block_on_fault: has(BLOCK_ON_FAULT),
-            wants_record: true,
         };
         self.check(&descriptor)?;
         Ok(descriptor)
     }
 
-    fn operation(&self) -> Result<Operation, String> {
+    fn operation(&self) -> Result<LoggedOperation, String> {
         Ok(match self.opcode {
-            0x00 => Operation::NoOp,
-            0x02 if self.batch.is_none() => Operation::Drain,
+            0x00 => LoggedOperation::NoOp,
+            0x02 if self.batch.is_none() => LoggedOperation::Drain,
             0x02 => return Err("`opcode` is 2 (drain), which no batch may contain".into()),
-            0x03 => Operation::Move,
-            0x04 => Operation::Fill,
-            0x05 => Operation::Compare,
-            0x06 => Operation::ComparePattern,
-            0x07 => Operation::CreateDelta { record_bytes: self.record_bytes(0)? },
-            0x08 => Operation::ApplyDelta { record_bytes: self.record_bytes(DELTA_BYTES)? },
-            0x09 => Operation::Dualcast,
-            0x10 => Operation::Crc,
-            0x11 => Operation::CopyCrc,
-            0x12 => Operation::DifCheck { block_bytes: self.block_bytes()? },
-            0x13 => Operation::DifInsert { block_bytes: self.block_bytes()? },
-            0x14 => Operation::DifStrip { block_bytes: self.block_bytes()? },
-            0x15 => Operation::DifUpdate { block_bytes: self.block_bytes()? },
-            0x20 => Operation::CacheFlush,
+            0x03 => LoggedOperation::Move,
+            0x04 => LoggedOperation::Fill,
+            0x05 => LoggedOperation::Compare,
+            0x06 => LoggedOperation::ComparePattern,
+            0x07 => LoggedOperation::CreateDelta { record_bytes: self.record_bytes(0)? },
+            0x08 => LoggedOperation::ApplyDelta { record_bytes: self.record_bytes(DELTA_BYTES)? },
+            0x09 => LoggedOperation::Dualcast,
+            0x10 => LoggedOperation::Crc,
+            0x11 => LoggedOperation::CopyCrc,
+            0x12 => LoggedOperation::DifCheck { block_bytes: self.block_bytes()? },
+            0x13 => LoggedOperation::DifInsert { block_bytes: self.block_bytes()? },
+            0x14 => LoggedOperation::DifStrip { block_bytes: self.block_bytes()? },
+            0x15 => LoggedOperation::DifUpdate { block_bytes: self.block_bytes()? },
+            0x20 => LoggedOperation::CacheFlush,
             0x01 => return Err("`opcode` is 1; a batch is its members' `batch`".into()),
             other => {
                 return Err(format!("`opcode` is {other}; allowed: 0, 2 to 9, 16 to 21 and 32"));
@@ -152,18 +148,19 @@ impl LogLine {
     }
 
     /// Whether the size is there, and the address of each operand.
-    fn check(&self, descriptor: &Descriptor) -> Result<(), String> {
-        let bare = matches!(descriptor.operation, Operation::NoOp | Operation::Drain);
+    fn check(&self, descriptor: &LoggedDescriptor) -> Result<(), String> {
+        let bare = matches!(descriptor.operation, LoggedOperation::NoOp | LoggedOperation::Drain);
         if !bare && !(1..=MOST_BYTES).contains(&self.bytes) {
             return Err(format!("`bytes` is {}; allowed: 1 to {MOST_BYTES}", self.bytes));
         }
-        let given = [self.source, self.destination, self.third];
-        for operand in descriptor.operands().all() {
-            let name = ["source", "destination", "third"][operand.field];
-            let Some(address) = given[operand.field] else {
+        let operands =
+            [("source", self.source), ("destination", self.destination), ("third", self.third)];
+        for ((name, address), bytes) in operands.into_iter().zip(descriptor.operand_bytes()) {
+            let Some(bytes) = bytes else { continue };
+            let Some(address) = address else {
                 return Err(format!("`{name}` is missing: opcode {} has it", self.opcode));
             };
-            if address.checked_add(operand.bytes).is_none() {
+            if address.checked_add(bytes).is_none() {
                 return Err(format!("`{name}` is {address:#x}: its operand exceeds 64 bits"));
             }
         }

@@ -1,15 +1,14 @@
 //! Logs that are read, and logs that are refused.
 
-use super::{DescriptorLogFault, from_reader};
-use model::device::dsa::descriptor::{Destination, Operation};
+use super::{DescriptorLogFault, LoggedDescriptor, LoggedOperation, from_reader};
 use proptest::prelude::*;
-use units::{LineAddr, Picos};
-use workload::descriptor_log::DescriptorLog;
+use units::Picos;
 
 const COPY: &str = r#"{"time_ns": 5, "portal": 3, "opcode": 3, "flags": 266, "bytes": 4096, "source": "0x1040", "destination": "0x8000"}"#;
 
-fn read(text: &str) -> Result<DescriptorLog, DescriptorLogFault> {
-    from_reader(text.as_bytes())
+fn read(text: impl AsRef<[u8]>) -> Result<Vec<LoggedDescriptor>, DescriptorLogFault> {
+    let mut log = Vec::new();
+    from_reader(text.as_ref(), |descriptor| log.push(descriptor)).map(|()| log)
 }
 
 fn refused(text: &str) -> String {
@@ -18,32 +17,39 @@ fn refused(text: &str) -> String {
 
 #[test]
 fn a_line_is_a_descriptor_with_time_portal_size_addresses_and_flags() {
-    let log = read(&format!("\n{COPY}\n\n")).expect("is read");
-    assert_eq!(log.offloads.len(), 1);
-    let offload = &log.offloads[0];
-    assert_eq!((offload.time, offload.portal), (Picos(5_000), 3));
-    let copy = offload.members[0];
-    assert_eq!((copy.operation, copy.bytes), (Operation::Move, 4096));
-    assert_eq!((copy.source, copy.second), (LineAddr(0x41), LineAddr(0x200)));
-    assert_eq!(copy.destination, Destination::Cache, "flag 8");
-    assert!(copy.block_on_fault, "flag 1");
+    let log = read(format!("\n{COPY}\n\n")).expect("is read");
+    let copy = LoggedDescriptor {
+        time: Picos(5_000),
+        portal: 3,
+        continues_batch: false,
+        operation: LoggedOperation::Move,
+        bytes: 4096,
+        source: 0x1040,
+        destination: 0x8000,
+        third: 0,
+        writes_to_cache: true,
+        fence: false,
+        block_on_fault: true,
+    };
+    assert_eq!(log, [copy]);
 }
 
 #[test]
-fn lines_of_one_batch_are_one_offload_and_a_fence_stays_in_it() {
+fn lines_of_one_batch_follow_one_another_and_a_fence_stays_in_it() {
     let member = |batch: u32, flags: u32| {
         format!(
             "{{\"time_ns\": 9, \"portal\": 1, \"batch\": {batch}, \"opcode\": 4, \"flags\": {flags}, \
              \"bytes\": 64, \"destination\": \"0x40\"}}\n"
         )
     };
-    let log = read(&[member(1, 0), member(1, 1), member(2, 0), member(2, 0)].concat());
+    let alone = member(2, 0).replace("\"batch\": 2, ", "");
+    let lines = [member(1, 0), member(1, 1), member(2, 0), member(2, 0), alone.clone(), alone];
+    let elsewhere = member(2, 0).replace("\"portal\": 1", "\"portal\": 2");
+    let log = read([&lines.concat(), &member(2, 0), &elsewhere].map(String::as_str).concat());
     let log = log.expect("is read");
-    let members: Vec<usize> = log.offloads.iter().map(|it| it.members.len()).collect();
-    assert_eq!(members, [2, 2]);
-    assert!(log.offloads[0].members[1].fence && !log.offloads[0].members[0].fence);
-    assert_eq!(log.most_members(), 2);
-    assert_eq!(log.descriptors(), 4);
+    let continues: Vec<bool> = log.iter().map(|it| it.continues_batch).collect();
+    assert_eq!(continues, [false, true, false, true, false, false, false, false]);
+    assert!(log[1].fence && !log[0].fence);
 }
 
 #[test]
@@ -74,17 +80,18 @@ fn what_is_wrong_is_refused_with_its_line_and_what_is_allowed() {
 proptest! {
     #[test]
     fn no_input_panics(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let _refused_or_read = from_reader(bytes.as_slice());
+        let _refused_or_read = read(bytes);
     }
 
     #[test]
     fn no_change_of_a_line_panics(at in 0..COPY.len(), byte in any::<u8>()) {
         let mut text = COPY.as_bytes().to_vec();
         text[at] = byte;
-        if let Ok(log) = from_reader(text.as_slice()) {
+        if let Ok(log) = read(text) {
             // It may have become a no-op or a drain, which have no data.
-            let has_data = log.offloads[0].members[0].operands().all().next().is_some();
-            prop_assert_eq!(log.pages(4096).count() > 0, has_data);
+            let has_data = log[0].operand_bytes().iter().flatten().any(|bytes| *bytes > 0);
+            let is_bare = [LoggedOperation::NoOp, LoggedOperation::Drain].contains(&log[0].operation);
+            prop_assert_eq!(has_data, !is_bare);
         }
     }
 }

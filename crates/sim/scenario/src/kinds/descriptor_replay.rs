@@ -1,5 +1,6 @@
 //! Replay of a log of descriptors on copy engines, and by cores alone.
 
+mod log;
 mod metrics;
 mod phases;
 
@@ -23,15 +24,12 @@ use crate::kinds::offload::core_loops::core_loops;
 use crate::kinds::root_port::{IommuPages, PortKeys};
 use crate::kinds::ssd::SsdKeys;
 use crate::text::error::InputError;
-use crate::text::files;
 use crate::text::key_groups::names;
 use model::software::Software;
 use model::tracer::Tracer;
-use recordings::descriptor_log::{self, DescriptorLogError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::rc::Rc;
 use units::Picos;
 use units::narrow::{fit, usize_from};
@@ -114,16 +112,6 @@ pub(crate) enum PaceName {
     BackToBack,
 }
 
-/// Reads the log that the scenario `file` names, from disk or, as that of an example, built in.
-fn read_log(file: &str, named: &str) -> Result<DescriptorLog, DescriptorLogError> {
-    let path = files::beside(file, named);
-    let beside = Path::new(file).with_file_name(named);
-    match files::file(&beside.display().to_string()) {
-        Some(text) if !Path::new(&path).exists() => descriptor_log::of_text(beside, text),
-        _ => descriptor_log::read(path),
-    }
-}
-
 /// A replay, fully resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct DescriptorReplayPlan {
@@ -193,7 +181,7 @@ impl ApplicationModule for DescriptorReplayPlan {
         check.whole("descriptor_replay.pause_us", keys.pause_us, PAUSE_US, "microseconds")?;
         check.whole("descriptor_replay.most_phases", keys.most_phases, PHASES, "phases")?;
         let refused = |fault| InputError::DescriptorLog { file: input.file.into(), fault };
-        let log = read_log(input.file, &keys.log).map_err(refused)?;
+        let log = log::read_log(input.file, &keys.log).map_err(refused)?;
         let most = input.platform.dsa.as_ref().map_or(u32::MAX, |dsa| dsa.max_batch.value);
         let members: u32 = fit(log.most_members());
         check.whole("descriptor_replay.log", members, (0, most), "members of a batch")?;

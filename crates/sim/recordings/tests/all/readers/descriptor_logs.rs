@@ -1,13 +1,14 @@
 //! A log is refused, or has descriptors in order of their times; the way to its bytes does not matter.
 
-use recordings::descriptor_log;
-use units::Picos;
-use workload::descriptor_log::DescriptorLog;
+use recordings::descriptor_log::{self, DescriptorLogError, LoggedDescriptor};
 
 use super::file::OpenFile;
 
 /// No device takes more at once.
 const MOST_BYTES: u64 = 1 << 31;
+
+/// The descriptors of a log, or the words of its fault.
+type Read = Result<Vec<LoggedDescriptor>, String>;
 
 pub fn read(bytes: &[u8]) {
     let file = OpenFile::of_bytes(bytes);
@@ -17,7 +18,9 @@ pub fn read(bytes: &[u8]) {
         assert_eq!(read_file(&pipe), read, "from a pipe");
     }
     if let Ok(text) = str::from_utf8(bytes) {
-        let of_text = descriptor_log::of_text("log", text).map_err(|it| it.fault.to_string());
+        let of_text = collected(|log| {
+            descriptor_log::of_text("log", text, |descriptor| log.push(descriptor))
+        });
         assert_eq!(of_text, read, "from memory");
     }
     if let Ok(log) = read {
@@ -25,18 +28,30 @@ pub fn read(bytes: &[u8]) {
     }
 }
 
-fn read_file(file: &OpenFile) -> Result<DescriptorLog, String> {
-    descriptor_log::read(file.path()).map_err(|error| error.fault.to_string())
+fn read_file(file: &OpenFile) -> Read {
+    collected(|log| descriptor_log::read(file.path(), |descriptor| log.push(descriptor)))
 }
 
-fn check(log: &DescriptorLog) {
-    let members = || log.offloads.iter().flat_map(|offload| &offload.members);
-    assert!(log.offloads.iter().all(|offload| !offload.members.is_empty()));
-    assert!(log.offloads.is_sorted_by_key(|offload| offload.time));
-    assert!(members().all(|descriptor| descriptor.bytes <= MOST_BYTES));
-    assert_eq!(log.descriptors(), members().count() as u64);
-    assert!(!log.portals().is_empty());
-    let phases = log.phases(Picos(1), 3);
-    assert!(phases.len() <= 3 && phases.first().is_some_and(|first| first.start == 0));
-    assert_eq!(phases.last().map(|last| last.end), Some(log.offloads.len()));
+fn collected(
+    read: impl FnOnce(&mut Vec<LoggedDescriptor>) -> Result<(), DescriptorLogError>,
+) -> Read {
+    let mut log = Vec::new();
+    read(&mut log).map_err(|error| error.fault.to_string())?;
+    Ok(log)
+}
+
+fn check(log: &[LoggedDescriptor]) {
+    assert!(!log.is_empty() && !log[0].continues_batch);
+    let submissions = log.iter().filter(|descriptor| !descriptor.continues_batch);
+    assert!(submissions.is_sorted_by_key(|descriptor| descriptor.time));
+    assert!(
+        log.windows(2).all(|pair| !pair[1].continues_batch || pair[0].portal == pair[1].portal)
+    );
+    assert!(log.iter().all(|descriptor| descriptor.bytes <= MOST_BYTES));
+    for descriptor in log {
+        let addresses = [descriptor.source, descriptor.destination, descriptor.third];
+        for (address, bytes) in addresses.into_iter().zip(descriptor.operand_bytes()) {
+            assert!(address.checked_add(bytes.unwrap_or(0)).is_some(), "{descriptor:?}");
+        }
+    }
 }
