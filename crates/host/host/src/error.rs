@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io;
 
+use durable::error::{DurableReason, ForeignEntry};
 use rustix::io::Errno;
 
 /// A file of the machine that could not be read or written.
@@ -61,6 +62,9 @@ pub enum Problem {
     /// not a regular file
     #[error("is not a regular file")]
     NotAFile,
+    /// a link of another user, which is not followed
+    #[error("{0}")]
+    Foreign(ForeignEntry),
     /// not UTF-8
     #[error("is not valid UTF-8 text")]
     NotText,
@@ -116,6 +120,7 @@ impl Problem {
             | Self::Refused
             | Self::NoAnswer
             | Self::Unsteady { .. }
+            | Self::Foreign(_)
             | Self::Invalid => true,
             // The kernel ends configuration space this way behind the bytes that every user may read.
             Self::ShortRead { got, .. } => *got == 0,
@@ -141,6 +146,17 @@ impl Problem {
         match Errno::from_io_error(error) {
             Some(errno) => Self::from_errno(errno),
             None => Self::Other(error.to_string()),
+        }
+    }
+
+    pub(crate) fn from_durable(reason: DurableReason) -> Self {
+        match reason {
+            DurableReason::System(error) | DurableReason::Unsynced(error) => Self::from_io(&error),
+            DurableReason::Foreign(entry) => Self::Foreign(entry),
+            DurableReason::NotRegular => Self::NotAFile,
+            DurableReason::TooLong { limit_bytes } => Self::TooLong { limit_bytes },
+            DurableReason::NotText => Self::NotText,
+            other => Self::Other(other.to_string()),
         }
     }
 }

@@ -5,18 +5,20 @@
 
 mod writes;
 
-use std::ffi::OsString;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
+use durable::directory::BaseDirectory;
+use durable::error::DurableError;
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use crate::error::{FileError, Problem};
+
+pub(crate) use writes::absolute_path;
 
 /// Greatest length of a text file of the kernel.
 const TEXT_LIMIT_BYTES: u64 = 4 << 20;
@@ -26,8 +28,7 @@ const ENTRY_LIMIT: usize = 65_536;
 /// The directory below which all files of the machine are; paths are relative to it.
 #[derive(Debug)]
 pub struct Root {
-    directory: OwnedFd,
-    path: PathBuf,
+    base: BaseDirectory,
     real: bool,
 }
 
@@ -37,7 +38,7 @@ impl Root {
     /// # Errors
     /// If `/` cannot be opened.
     pub fn real() -> Result<Self, FileError> {
-        Self::open(Path::new("/"), true)
+        Self::new(BaseDirectory::filesystem(), true)
     }
 
     /// Opens a directory tree in place of a machine.
@@ -45,14 +46,19 @@ impl Root {
     /// # Errors
     /// If it does not exist, is not a directory, or is not readable.
     pub fn from_tree(path: &Path) -> Result<Self, FileError> {
-        Self::open(path, false)
+        Self::new(BaseDirectory::confined(path), false)
     }
 
-    fn open(path: &Path, real: bool) -> Result<Self, FileError> {
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        let directory = rustix::fs::open(path, flags, Mode::empty())
-            .map_err(|errno| FileError::new(path.display(), Problem::from_errno(errno)))?;
-        Ok(Self { directory, path: path.to_path_buf(), real })
+    fn new(opened: Result<BaseDirectory, DurableError>, real: bool) -> Result<Self, FileError> {
+        let base = opened.map_err(|error| {
+            FileError::new(error.path.display(), Problem::from_durable(error.reason))
+        })?;
+        Ok(Self { base, real })
+    }
+
+    /// The directory of the machine, for the files that this tool itself has below it.
+    pub(crate) fn base(&self) -> &BaseDirectory {
+        &self.base
     }
 
     /// Whether this is the running machine.
@@ -64,12 +70,10 @@ impl Root {
     /// `path` as messages show it: below the directory of the tree.
     #[must_use]
     pub fn display_path(&self, path: &str) -> PathBuf {
-        self.path.join(path)
+        self.base.path().join(path)
     }
 
     fn handle(&self, path: &str, flags: OFlags) -> Result<OwnedFd, FileError> {
-        // The only file that is created here is the lock, which no other user may ever open.
-        let mode = if flags.contains(OFlags::CREATE) { Mode::from(0o600) } else { Mode::empty() };
         // Without NONBLOCK the open would wait for ever on a pipe that stands for a file.
         let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let resolve = if self.real {
@@ -78,9 +82,9 @@ impl Root {
             ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS
         };
         let opened = if self.real {
-            rustix::fs::openat(&self.directory, relative_path(path), flags, mode)
+            rustix::fs::openat(&self.base, relative_path(path), flags, Mode::empty())
         } else {
-            open_inside(&self.directory, path, flags, mode, resolve)
+            open_inside(&self.base, path, flags, resolve)
         };
         opened.map_err(|errno| self.error(path, Problem::from_errno(errno)))
     }
@@ -112,18 +116,7 @@ impl Root {
     /// # Errors
     /// If the file cannot be read, is longer than 4 MiB or is not UTF-8.
     pub fn read_text(&self, path: &str) -> Result<String, FileError> {
-        self.read_text_up_to(path, TEXT_LIMIT_BYTES)
-    }
-
-    /// Reads a text file of at most `limit_bytes`.
-    ///
-    /// # Errors
-    /// If the file cannot be read, is longer or is not UTF-8.
-    pub(crate) fn read_text_up_to(
-        &self,
-        path: &str,
-        limit_bytes: u64,
-    ) -> Result<String, FileError> {
+        let limit_bytes = TEXT_LIMIT_BYTES;
         let file = self.regular(path, OFlags::RDONLY)?;
         let mut bytes = Vec::new();
         file.take(limit_bytes + 1)
@@ -216,109 +209,17 @@ impl Root {
         Ok(target.rsplit('/').next().unwrap_or_default().to_owned())
     }
 
-    /// Reason why a file or directory of this tool cannot be trusted: another user may have created or
-    /// changed it. `None` if it can be trusted or does not exist.
-    ///
-    /// # Errors
-    /// If its parent directory cannot be read.
-    pub(crate) fn distrust_reason(&self, path: &str) -> Result<Option<String>, FileError> {
-        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let above = match self.directory(above) {
-            Ok(above) => above,
-            Err(error) if error.problem == Problem::Missing => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let found = match rustix::fs::statat(&above, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => found,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(self.error(path, Problem::from_errno(errno))),
-        };
-        let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
-        let of_others = found.st_gid != 0 && found.st_gid != group.as_raw();
-        Ok(if FileType::from_raw_mode(found.st_mode) == FileType::Symlink {
-            Some("is a link".to_owned())
-        } else if found.st_uid != 0 && found.st_uid != user.as_raw() {
-            Some(format!("belongs to user {}", found.st_uid))
-        } else if found.st_mode & 0o002 != 0 || (found.st_mode & 0o020 != 0 && of_others) {
-            Some(format!("can be written by others (mode {:o})", found.st_mode & 0o7777))
-        } else {
-            None
-        })
-    }
-
-    /// The first ancestor of a directory of this tool that cannot be trusted, with the reason: another
-    /// user could put another directory in its place. In a directory that users share, the sticky bit
-    /// protects the entries of each. Links are followed one by one.
-    pub(crate) fn distrusted_ancestor(&self, path: &str) -> Option<(PathBuf, String)> {
-        const MOST_LINKS: u32 = 40;
-        let parts = |path: &Path| -> Vec<OsString> {
-            let names = path
-                .components()
-                .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
-            names.rev().map(|part| part.as_os_str().to_owned()).collect()
-        };
-        let mut left = parts(Path::new(relative_path(path)).parent()?);
-        let mut links = 0;
-        let mut at = self.path.clone();
-        if self.real
-            && let Some(what) = replacement_risk(&at.symlink_metadata().ok()?)
-        {
-            return Some((at, what));
-        }
-        while let Some(name) = left.pop() {
-            if name == ".." {
-                if at != self.path {
-                    at.pop();
-                }
-                continue;
-            }
-            let next = at.join(&name);
-            // This tool creates the directories that do not exist.
-            let found = next.symlink_metadata().ok()?;
-            if let Some(what) = replacement_risk(&found) {
-                return Some((next, what));
-            }
-            if !found.is_symlink() {
-                at = next;
-                continue;
-            }
-            links += 1;
-            let target = next.read_link().ok()?;
-            if links > MOST_LINKS {
-                return Some((next, "is a link in a circle".to_owned()));
-            }
-            if target.is_absolute() {
-                at = self.path.clone();
-            }
-            left.extend(parts(&target));
-        }
-        None
-    }
-
     /// Whether something can be opened at this path.
     #[must_use]
     pub fn exists(&self, path: &str) -> bool {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         if self.real {
-            rustix::fs::openat(&self.directory, relative_path(path), flags, Mode::empty()).is_ok()
+            rustix::fs::openat(&self.base, relative_path(path), flags, Mode::empty()).is_ok()
         } else {
             let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-            open_inside(&self.directory, path, flags, Mode::empty(), resolve).is_ok()
+            open_inside(&self.base, path, flags, resolve).is_ok()
         }
     }
-}
-
-/// Reason why other users could rename entries of a directory or change a link's target; `None` if they
-/// cannot.
-fn replacement_risk(found: &Metadata) -> Option<String> {
-    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
-    if found.uid() != 0 && found.uid() != user.as_raw() {
-        return Some(format!("belongs to user {}", found.uid()));
-    }
-    let of_others = found.gid() != 0 && found.gid() != group.as_raw();
-    let can_write = found.mode() & 0o002 != 0 || (found.mode() & 0o020 != 0 && of_others);
-    let is_open = can_write && found.mode() & 0o1000 == 0 && !found.is_symlink();
-    is_open.then(|| format!("can be written by others (mode {:o})", found.mode() & 0o7777))
 }
 
 /// Opens a path below `directory`; links cannot lead out of it.
@@ -326,20 +227,19 @@ fn replacement_risk(found: &Metadata) -> Option<String> {
 /// The kernel returns EAGAIN when anything on the machine is renamed while it follows a `..`; the
 /// call is then repeated.
 fn open_inside(
-    directory: &OwnedFd,
+    directory: &BaseDirectory,
     path: &str,
     flags: OFlags,
-    mode: Mode,
     resolve: ResolveFlags,
 ) -> Result<OwnedFd, Errno> {
     const ATTEMPTS: u32 = 10_000;
     for _ in 1..ATTEMPTS {
-        match rustix::fs::openat2(directory, relative_path(path), flags, mode, resolve) {
+        match rustix::fs::openat2(directory, relative_path(path), flags, Mode::empty(), resolve) {
             Err(Errno::AGAIN) => {}
             answer => return answer,
         }
     }
-    rustix::fs::openat2(directory, relative_path(path), flags, mode, resolve)
+    rustix::fs::openat2(directory, relative_path(path), flags, Mode::empty(), resolve)
 }
 
 fn relative_path(path: &str) -> &str {

@@ -14,6 +14,7 @@ mod mishaps;
 mod monitor;
 mod on_machine;
 mod other_parts;
+mod other_users;
 mod owned_bits;
 mod packages;
 mod ports;

@@ -1,8 +1,7 @@
 //! Journal of changes: the old value is on the disk before a control is written.
 //!
-//! One JSON file, replaced as a whole (written beside, synced, renamed, directory synced), so that a
-//! crash leaves the old or the new one. An exclusive lock excludes a second tool. The journal is
-//! shortened before each change, so that it grows with the number of controls and not of changes.
+//! One JSON file, replaced as a whole (`durable::journal`), so that a crash leaves the old or the new
+//! one. An exclusive lock excludes a second tool. The journal is shortened before each change, so that it grows with the number of controls and not of changes.
 
 mod chain;
 mod compact;
@@ -10,8 +9,11 @@ mod errors;
 mod other_directories;
 
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use durable::error::DurableError;
+use durable::journal::JournalFile;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +21,7 @@ use crate::control_files::RESCTRL_MOUNT;
 use crate::controls::ControlTarget;
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
-use crate::root::Root;
+use crate::root::{Root, absolute_path};
 
 pub use errors::StateError;
 pub use other_directories::other_journal_directories;
@@ -100,7 +102,7 @@ impl<'a> StateDirectory<'a> {
     /// # Errors
     /// If the system refuses, another tool has the lock, or the directory cannot be trusted.
     pub fn lock(root: &'a Root, path: &str) -> Result<Self, StateError> {
-        Self::lock_with(root, path, FlockOperation::NonBlockingLockExclusive)
+        Self::lock_with(root, path, false)
     }
 
     /// As [`StateDirectory::lock`], but waits for a tool that has the lock.
@@ -108,7 +110,7 @@ impl<'a> StateDirectory<'a> {
     /// # Errors
     /// If the system refuses, or the directory cannot be trusted.
     pub fn lock_after_waiting(root: &'a Root, path: &str) -> Result<Self, StateError> {
-        Self::lock_with(root, path, FlockOperation::LockExclusive)
+        Self::lock_with(root, path, true)
     }
 
     /// Sets whether to wait if another program has resctrl's lock; by default that is an error.
@@ -117,21 +119,14 @@ impl<'a> StateDirectory<'a> {
         Self { waits, ..self }
     }
 
-    fn lock_with(root: &'a Root, path: &str, how: FlockOperation) -> Result<Self, StateError> {
+    fn lock_with(root: &'a Root, path: &str, waits: bool) -> Result<Self, StateError> {
         let path = directory(path)?;
         root.make_directories("run")?;
-        let lock = root.lock_file(LOCK)?;
-        match rustix::fs::flock(&lock, how) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(StateError::Locked(root.display_path(LOCK).display().to_string()));
-            }
-            Err(errno) => return Err(root.error(LOCK, Problem::from_errno(errno)).into()),
-        }
+        let lock = durable::lock::take(root.base(), &absolute_path(LOCK), waits)
+            .map_err(|error| StateError::from_durable(root, LOCK, error))?;
         // Nothing is created in a place where another user could replace it.
-        check_trust(root, path)?;
-        root.make_directories(path)?;
-        check_trust(root, path)?;
+        let created = journal_file(root, &absolute_path(path)).create_directory();
+        created.map_err(|error| StateError::from_durable(root, path, error))?;
         Ok(Self { root, path: path.to_owned(), waits: false, lock })
     }
 
@@ -153,7 +148,8 @@ impl<'a> StateDirectory<'a> {
         lock: OwnedFd,
     ) -> Result<Self, StateError> {
         let path = directory(path)?;
-        check_trust(root, path)?;
+        let checked = journal_file(root, &absolute_path(path)).check_own();
+        checked.map_err(|error| StateError::from_durable(root, path, error))?;
         Ok(Self { root, path: path.to_owned(), waits: false, lock })
     }
 
@@ -170,11 +166,13 @@ impl<'a> StateDirectory<'a> {
     /// # Errors
     /// If the system refuses.
     pub fn write(&self, journal: &Journal) -> Result<(), StateError> {
-        let path = format!("{}/{JOURNAL}", self.path);
-        if journal.entries.is_empty() {
-            return Ok(self.root.remove(&path)?);
-        }
-        Ok(self.root.replace(&path, &self.text(journal)?)?)
+        let directory = absolute_path(&self.path);
+        let file = journal_file(self.root, &directory);
+        let written = match journal.entries.is_empty() {
+            true => file.remove(),
+            false => file.write(journal),
+        };
+        written.map_err(|error| self.journal_error(error))
     }
 
     /// As [`StateDirectory::write`], before a change whose record was added last: a journal that has its
@@ -183,7 +181,9 @@ impl<'a> StateDirectory<'a> {
     /// # Errors
     /// If the journal would be too long, or the system refuses.
     pub(super) fn write_before_change(&self, journal: &Journal) -> Result<(), StateError> {
-        let bytes = self.text(journal)?.len();
+        let directory = absolute_path(&self.path);
+        let text = journal_file(self.root, &directory).text(journal);
+        let bytes = text.map_err(|error| self.journal_error(error))?.len();
         if bytes > MOST_BYTES {
             let path =
                 self.root.display_path(&format!("{}/{JOURNAL}", self.path)).display().to_string();
@@ -237,10 +237,8 @@ impl<'a> StateDirectory<'a> {
         }
     }
 
-    fn text(&self, journal: &Journal) -> Result<String, StateError> {
-        let path = format!("{}/{JOURNAL}", self.path);
-        serde_json::to_string_pretty(journal)
-            .map_err(|error| self.root.error(&path, Problem::Other(error.to_string())).into())
+    fn journal_error(&self, error: DurableError) -> StateError {
+        StateError::from_durable(self.root, &format!("{}/{JOURNAL}", self.path), error)
     }
 }
 
@@ -260,37 +258,23 @@ fn directory(path: &str) -> Result<&str, StateError> {
     is_own.then_some(path).ok_or_else(|| StateError::BadDirectory(path.to_owned()))
 }
 
-/// Checks owner, mode and kind of the directory, of the journal in it and of the directory's ancestors,
-/// as far as they exist.
-fn check_trust(root: &Root, directory: &str) -> Result<(), StateError> {
-    if let Some((path, what)) = root.distrusted_ancestor(directory) {
-        return Err(StateError::Distrusted { path: path.display().to_string(), what });
-    }
-    check_trusted(root, directory)?;
-    check_trusted(root, &format!("{directory}/{JOURNAL}"))
+/// The file of the journal in a directory, by its absolute path.
+fn journal_file<'a>(root: &'a Root, directory: &'a Path) -> JournalFile<'a> {
+    JournalFile { base: root.base(), directory, name: JOURNAL, most_bytes: READ_LIMIT_BYTES }
 }
 
-fn check_trusted(root: &Root, path: &str) -> Result<(), StateError> {
-    match root.distrust_reason(path)? {
-        Some(what) => {
-            let path = root.display_path(path).display().to_string();
-            Err(StateError::Distrusted { path, what })
-        }
-        None => Ok(()),
-    }
+/// Checks that no other user could have written a file or directory of this tool, as far as it exists.
+fn check_own(root: &Root, path: &str) -> Result<(), StateError> {
+    let checked = root.base().check_own(&absolute_path(path));
+    checked.map_err(|error| StateError::from_durable(root, path, error))
 }
 
 fn read(root: &Root, directory: &str) -> Result<Journal, StateError> {
-    check_trust(root, directory)?;
     let path = format!("{directory}/{JOURNAL}");
+    let read = journal_file(root, &absolute_path(directory)).read::<Journal>();
+    let journal = read.map_err(|error| StateError::from_durable(root, &path, error))?;
+    let journal = journal.unwrap_or_default();
     let shown = || root.display_path(&path).display().to_string();
-    let text = match root.read_text_up_to(&path, READ_LIMIT_BYTES) {
-        Ok(text) => text,
-        Err(error) if error.problem == Problem::Missing => return Ok(Journal::default()),
-        Err(error) => return Err(error.into()),
-    };
-    let journal: Journal = serde_json::from_str(&text)
-        .map_err(|error| StateError::Damaged { path: shown(), what: error.to_string() })?;
     for entry in &journal.entries {
         entry.target.check().map_err(|error| StateError::NotAllowed { path: shown(), error })?;
     }

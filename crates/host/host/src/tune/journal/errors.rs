@@ -2,7 +2,9 @@
 
 use super::DEFAULT_STATE;
 use crate::controls::NotAllowedError;
-use crate::error::FileError;
+use crate::error::{FileError, Problem};
+use crate::root::Root;
+use durable::error::{DurableError, DurableReason};
 
 /// Error of the state directory, the lock or the journal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,4 +63,17 @@ pub enum StateError {
         /// The control.
         error: NotAllowedError,
     },
+}
+
+impl StateError {
+    /// The error of a file of this tool; `path` is the one below the root.
+    pub(super) fn from_durable(root: &Root, path: &str, error: DurableError) -> Self {
+        let shown = error.path.display().to_string();
+        match error.reason {
+            DurableReason::Locked => Self::Locked(shown),
+            DurableReason::Distrusted(what) => Self::Distrusted { path: shown, what },
+            DurableReason::Damaged(what) => Self::Damaged { path: shown, what },
+            reason => root.error(path, Problem::from_durable(reason)).into(),
+        }
+    }
 }

@@ -6,7 +6,7 @@
 
 use crate::root::Root;
 
-use super::{DEFAULT_STATE, JOURNAL, StateError, check_trusted};
+use super::{DEFAULT_STATE, JOURNAL, StateError, check_own};
 
 /// Paths of the list, which has one directory a line; the first that can be written is used.
 const LISTS: [&str; 2] = ["var/lib/skipline-host/elsewhere", "run/skipline-host.elsewhere"];
@@ -39,7 +39,7 @@ pub(super) fn add_directory(root: &Root, directory: &str) -> Result<(), StateErr
     let add = |list: &str| -> Result<(), StateError> {
         let above = list.rsplit_once('/').map_or("", |(above, _)| above);
         root.make_directories(above)?;
-        check_trusted(root, above)?;
+        check_own(root, above)?;
         // Lists do not grow: directories whose journal is gone leave them.
         let mut listed = read(root, list)?;
         listed.retain(|path| has_journal(root, path));
@@ -57,6 +57,6 @@ fn read(root: &Root, list: &str) -> Result<Vec<String>, StateError> {
     if !root.exists(list) {
         return Ok(Vec::new());
     }
-    check_trusted(root, list)?;
+    check_own(root, list)?;
     Ok(root.read_text(list)?.lines().map(str::to_owned).collect())
 }
