@@ -38,7 +38,8 @@ pub use failure::Failure;
 pub use options::BenchOptions;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use whole_file::ResultFile;
 
 /// The command line by which this process was started.
 #[derive(Clone, Copy, Debug)]
@@ -58,18 +59,19 @@ pub fn bench(
     call: &Invocation<'_>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let outputs = [("--json", &options.out.json), ("--plot", &options.out.plot)];
-    for (option, path) in outputs {
-        path.as_deref().map_or(Ok(()), |path| whole_file::check(option, path))?;
-    }
+    let prepare = |option, path: &Option<PathBuf>| {
+        path.as_deref().map(|path| ResultFile::prepare(option, path)).transpose()
+    };
+    let json = prepare("--json", &options.out.json)?;
+    let plot = prepare("--plot", &options.out.plot)?;
     let measured = measure::measure_all(options, call.command)?;
     let text = table::text(options, &measured);
     out.write_all(text.as_bytes()).map_err(|error| Failure::Failed(format!("output: {error}")))?;
-    if let Some(path) = &options.out.json {
-        whole_file::write("--json", path, &json::text(&measured, call.words))?;
+    if let Some(file) = json {
+        file.write(&json::text(&measured, call.words))?;
     }
-    if let Some(path) = &options.out.plot {
-        whole_file::write("--plot", path, &plot::svg(options, &measured))?;
+    if let Some(file) = plot {
+        file.write(&plot::svg(options, &measured))?;
     }
     Ok(())
 }

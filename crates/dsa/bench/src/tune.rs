@@ -3,6 +3,7 @@
 
 mod file;
 
+use crate::Invocation;
 use crate::failure::Failure;
 use crate::measure;
 use crate::operation::{self, BenchOperation, OPERATIONS};
@@ -12,7 +13,7 @@ use crate::point::{BenchPoint, MOST_DELTA_BYTES};
 use crate::progress::ProgressDisplay;
 use crate::real;
 use crate::target::BenchTarget;
-use crate::{Invocation, whole_file};
+use crate::whole_file::ResultFile;
 use clap::{Args as _, FromArgMatches};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -91,7 +92,7 @@ pub fn tune(
         let allowed = "it has no threshold: the CPU has no alternative to compare with";
         return Err(Failure::refused_value("--operations", without.name, allowed));
     }
-    whole_file::check("--output", &options.output)?;
+    let output = ResultFile::prepare("--output", &options.output)?;
     let kinds = kinds(options)?;
     let steps = operations.len() * kinds.len() * MODES.len();
     let mut progress = ProgressDisplay::new(steps, options.quiet);
@@ -112,11 +113,7 @@ pub fn tune(
         }
         found.push(OperationThresholds { operation, bytes });
     }
-    whole_file::write(
-        "--output",
-        &options.output,
-        &file::text(options, (&kinds, &found), call.words),
-    )?;
+    output.write(&file::text(options, (&kinds, &found), call.words))?;
     let table = file::table(&kinds, &found);
     let text = format!("{table}written: {}\n", options.output.display());
     out.write_all(text.as_bytes()).map_err(|error| Failure::Failed(format!("output: {error}")))

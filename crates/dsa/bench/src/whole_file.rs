@@ -1,42 +1,43 @@
-//! Files that are written as a whole, or stay as they were before.
+//! Files that options name: written as a whole, or left as they were before.
 
 use crate::failure::Failure;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use durable::error::DurableReason;
+use durable::output::OutputFile;
+use durable::whole_file::WriteOptions;
 use std::path::Path;
 
-/// Checks that a file which an option names can be written; to be called before a long measurement.
-pub fn check(option: &str, path: &Path) -> Result<(), Failure> {
-    if path.is_dir() {
-        return Err(Failure::refused_value(
-            option,
-            path.display(),
-            "it is a directory; a file is needed",
-        ));
+/// The file that an option names.
+pub struct ResultFile {
+    option: &'static str,
+    file: OutputFile,
+}
+
+impl ResultFile {
+    /// Checks that the file can be written; to be called before a long measurement.
+    pub fn prepare(option: &'static str, path: &Path) -> Result<Self, Failure> {
+        let prepared = OutputFile::prepare(path, WriteOptions::RESULT);
+        let file = prepared.map_err(|error| match error.reason {
+            DurableReason::NotReplaceable(kind) => Failure::refused_value(
+                option,
+                path.display(),
+                &format!("it is {kind}; a file is needed"),
+            ),
+            reason => failed(option, path, &reason),
+        })?;
+        Ok(Self { option, file })
     }
-    create_draft(option, path).map(drop)
+
+    /// Replaces the file by a text, or leaves it as it was.
+    pub fn write(&self, text: &str) -> Result<(), Failure> {
+        let written = self.file.write(text);
+        written.map_err(|error| failed(self.option, self.file.named(), &error.reason))
+    }
 }
 
-/// Replaces a file by a text, or leaves it as it was.
-pub fn write(option: &str, path: &Path, text: &str) -> Result<(), Failure> {
-    let mut file = create_draft(option, path)?;
-    file.write_all(text.as_bytes()).map_err(|error| failed(option, path, &error))?;
-    file.persist(path).map_err(|error| failed(option, path, &error.error))?;
-    Ok(())
-}
-
-/// Creates a file with a unique name in the same directory; dropped, it is removed.
-fn create_draft(option: &str, path: &Path) -> Result<tempfile::NamedTempFile, Failure> {
-    let directory = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // As any other new file: what the umask allows.
-    let mode = std::fs::Permissions::from_mode(0o666);
-    let file = tempfile::Builder::new().permissions(mode).tempfile_in(directory);
-    file.map_err(|error| failed(option, path, &error))
-}
-
-fn failed(option: &str, path: &Path, error: &std::io::Error) -> Failure {
-    let reason = error.to_string();
-    // The name of the other file says nothing.
-    let reason = reason.split(" at path ").next().unwrap_or_default();
-    Failure::BadInput(format!("{option} {}: cannot be written: {reason}", path.display()))
+fn failed(option: &str, path: &Path, reason: &DurableReason) -> Failure {
+    let shown = path.display();
+    Failure::BadInput(match reason {
+        DurableReason::Unsynced(_) => format!("{option} {shown} {reason}"),
+        _ => format!("{option} {shown}: cannot be written: {reason}"),
+    })
 }

@@ -74,7 +74,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, CommandFailure> {
     let parts = device_models::place_devices(arguments.part, arguments.devices);
     let configuration = configuration(arguments, &parts)?;
     let plan = arguments.inject.as_deref().map(directory::read_plan).transpose()?;
-    let out = arguments.record.as_deref().map(descriptor_log::RecordFile::create).transpose()?;
+    let out = arguments.record.as_deref().map(descriptor_log::RecordFile::prepare).transpose()?;
     let directory = RunDirectory::create(out.is_some(), plan.as_deref())?;
     let registers = directory.registers()?;
     let devices = Arc::new(RunDevices::new(Driver::new(parts), registers));

@@ -1,15 +1,16 @@
 //! The journal: for each device that was changed, the whole of its former configuration.
 //!
-//! One JSON file, replaced as a whole (written beside, synced, renamed, directory synced), so that a
-//! crash leaves the old or the new one. A lock keeps a second tool away.
+//! One JSON file, replaced as a whole (`durable::journal`), so that a crash leaves the old or the new
+//! one. A lock keeps a second tool away.
 
+use durable::directory::BaseDirectory;
+use durable::error::{DurableError, DurableReason, ForeignEntry};
+use durable::journal::JournalFile;
 use idxd::BusNode;
 use idxd::config_file::SavedConfig;
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
@@ -36,6 +37,9 @@ pub enum JournalError {
          look at it; only root may own and write it (chown root, chmod go-w)"
     )]
     Distrusted(PathBuf, String),
+    /// A link of another user leads to a file.
+    #[error("{0}")]
+    Foreign(ForeignEntry),
     /// A file cannot be parsed.
     #[error(
         "{0} is damaged ({1}); nothing is written while it is: look at it, put the values back by hand, \
@@ -142,23 +146,40 @@ impl ConfigJournal {
     }
 }
 
+impl From<DurableError> for JournalError {
+    fn from(error: DurableError) -> Self {
+        let path = error.path;
+        match error.reason {
+            DurableReason::System(error) | DurableReason::Unsynced(error) => {
+                Self::File(path, error)
+            }
+            DurableReason::Locked => Self::Locked(path),
+            DurableReason::Distrusted(what) => Self::Distrusted(path, what),
+            DurableReason::Foreign(entry) => Self::Foreign(entry),
+            DurableReason::Damaged(what) => Self::Damaged(path, what),
+            other => Self::Damaged(path, format!("it {other}")),
+        }
+    }
+}
+
 /// Location of the journal and the lock.
 #[derive(Clone, Debug)]
 pub struct JournalLocation {
-    /// The directory of the journal.
-    pub directory: PathBuf,
+    /// The root of the machine, in which no link leads out; `/` for one that runs.
+    root: PathBuf,
+    /// The directory of the journal; as with the lock, the path begins at the root.
+    directory: PathBuf,
     /// File of the lock: one for a machine, for journals in any directory.
-    pub lock: PathBuf,
+    lock: PathBuf,
 }
 
 impl JournalLocation {
     /// The location for a machine: a directory below its root. Default of `chosen`: `/var/lib/skipline-dsa`.
     #[must_use]
     pub fn for_machine(root: &Path, chosen: Option<&Path>) -> Self {
-        let directory = chosen.unwrap_or(Path::new("var/lib/skipline-dsa"));
-        // As with the root of a machine, the path of a directory begins there.
-        let directory = root.join(directory.strip_prefix("/").unwrap_or(directory));
-        Self { directory, lock: root.join("run/skipline-dsa.lock") }
+        let directory = Path::new("/").join(chosen.unwrap_or(Path::new("var/lib/skipline-dsa")));
+        let (root, lock) = (root.to_path_buf(), PathBuf::from("/run/skipline-dsa.lock"));
+        Self { root, directory, lock }
     }
 
     /// The location for a run of the software device, whose devices end with its directory. Default of
@@ -167,13 +188,30 @@ impl JournalLocation {
     pub fn for_run(run: &Path, chosen: Option<&Path>) -> Self {
         let directory =
             chosen.map_or_else(|| run.join("config"), |chosen| Path::new("/").join(chosen));
-        Self { directory, lock: run.join("config.lock") }
+        Self { root: PathBuf::from("/"), directory, lock: run.join("config.lock") }
+    }
+
+    fn base(&self) -> Result<BaseDirectory, DurableError> {
+        match self.root == Path::new("/") {
+            true => BaseDirectory::filesystem(),
+            false => BaseDirectory::confined(&self.root),
+        }
+    }
+
+    fn file<'a>(&'a self, base: &'a BaseDirectory) -> JournalFile<'a> {
+        JournalFile { base, directory: &self.directory, name: NAME, most_bytes: MOST_BYTES }
     }
 
     /// Path of the journal.
     #[must_use]
     pub fn journal(&self) -> PathBuf {
-        self.directory.join(NAME)
+        self.directory().join(NAME)
+    }
+
+    /// Path of the directory of the journal.
+    #[must_use]
+    pub fn directory(&self) -> PathBuf {
+        self.root.join(self.directory.strip_prefix("/").unwrap_or(&self.directory))
     }
 
     /// Reads the journal without taking the lock. A missing file is an empty journal.
@@ -181,23 +219,12 @@ impl JournalLocation {
     /// # Errors
     /// If it cannot be read, parsed or trusted.
     pub fn peek(&self) -> Result<ConfigJournal, JournalError> {
-        check_trust(&self.directory)?;
-        let path = self.journal();
-        check_trust(&path)?;
-        let file = |error| JournalError::File(path.clone(), error);
-        let text = match fs::metadata(&path) {
-            Ok(found) if found.len() > MOST_BYTES => {
-                return Err(JournalError::Damaged(path, format!("it has {} bytes", found.len())));
-            }
-            Ok(_) => fs::read_to_string(&path).map_err(file)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(ConfigJournal::default());
-            }
-            Err(error) => return Err(file(error)),
+        let base = self.base()?;
+        let Some(journal) = self.file(&base).read::<ConfigJournal>()? else {
+            return Ok(ConfigJournal::default());
         };
+        let path = self.journal();
         let damaged = |what: String| JournalError::Damaged(path.clone(), what);
-        let journal: ConfigJournal =
-            serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
         if journal.schema_version != SCHEMA_VERSION {
             return Err(damaged(format!("schema_version is {}", journal.schema_version)));
         }
@@ -213,33 +240,11 @@ impl JournalLocation {
     /// # Errors
     /// If another process has the lock, or a file cannot be created or trusted.
     pub fn lock(&self, waits: bool) -> Result<LockedJournal, JournalError> {
-        let file = |path: &Path| {
-            let path = path.to_path_buf();
-            move |error: io::Error| JournalError::File(path, error)
-        };
-        for directory in [self.lock.parent().unwrap_or(Path::new("/")), &self.directory] {
-            let mut builder = DirBuilder::new();
-            builder.recursive(true).mode(0o755).create(directory).map_err(file(directory))?;
-        }
-        check_trust(&self.directory)?;
-        // A user who can open the file could keep the lock for ever.
-        let lock = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-            .open(&self.lock)
-            .map_err(file(&self.lock))?;
-        let how = match waits {
-            true => FlockOperation::LockExclusive,
-            false => FlockOperation::NonBlockingLockExclusive,
-        };
-        match flock(&lock, how) {
-            Ok(()) => Ok(LockedJournal { place: self.clone(), _lock: lock }),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(JournalError::Locked(self.lock.clone())),
-            Err(error) => Err(file(&self.lock)(error.into())),
-        }
+        let base = self.base()?;
+        base.create_directories(self.lock.parent().unwrap_or(Path::new("/")))?;
+        self.file(&base).create_directory()?;
+        let lock = durable::lock::take(&base, &self.lock, waits)?;
+        Ok(LockedJournal { place: self.clone(), base, _lock: lock })
     }
 }
 
@@ -247,7 +252,8 @@ impl JournalLocation {
 #[derive(Debug)]
 pub struct LockedJournal {
     place: JournalLocation,
-    _lock: File,
+    base: BaseDirectory,
+    _lock: OwnedFd,
 }
 
 impl LockedJournal {
@@ -264,54 +270,13 @@ impl LockedJournal {
     /// # Errors
     /// If a file operation fails.
     pub fn write(&self, journal: &ConfigJournal) -> Result<(), JournalError> {
-        let path = self.place.journal();
-        let put = || -> io::Result<()> {
-            if journal.entries.is_empty() {
-                match fs::remove_file(&path) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                    _ => return File::open(&self.place.directory)?.sync_all(),
-                }
-            }
-            let draft = self.place.directory.join(format!("{NAME}.new"));
-            match fs::remove_file(&draft) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-            let text = serde_json::to_string_pretty(journal)?;
-            // The file is created anew: if the name is a link, it is not followed.
-            let mut file =
-                OpenOptions::new().write(true).create_new(true).mode(0o644).open(&draft)?;
-            let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-            if let Err(error) = written {
-                // A partial file is of no use. The first error is reported.
-                let _ = fs::remove_file(&draft);
-                return Err(error);
-            }
-            fs::rename(&draft, &path)?;
-            File::open(&self.place.directory)?.sync_all()
-        };
-        put().map_err(|error| JournalError::File(path.clone(), error))
+        let file = self.place.file(&self.base);
+        match journal.entries.is_empty() {
+            true => file.remove()?,
+            false => file.write(journal)?,
+        }
+        Ok(())
     }
-}
-
-/// Checks owner, mode and kind of a file or directory of the journal, if it exists.
-fn check_trust(path: &Path) -> Result<(), JournalError> {
-    let found = match path.symlink_metadata() {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(JournalError::File(path.to_path_buf(), error)),
-    };
-    let own = [0, rustix::process::geteuid().as_raw()].contains(&found.uid());
-    let what = if found.file_type().is_symlink() {
-        "is a link".to_owned()
-    } else if !own {
-        format!("belongs to user {}", found.uid())
-    } else if found.mode() & 0o022 != 0 {
-        format!("can be written by others (mode {:o})", found.mode() & 0o7777)
-    } else {
-        return Ok(());
-    };
-    Err(JournalError::Distrusted(path.to_path_buf(), what))
 }
 
 /// The time now, in seconds since 1970.

@@ -60,7 +60,8 @@ pub fn run(arguments: &ResetArguments, context: &ConfigContext) -> Result<(), Co
         ended = restore(&context.bus, &state, options, &mut restored, &mut watch);
     }
     if restored.is_empty() && ended.is_ok() {
-        let at = context.place.directory.display();
+        let directory = context.place.directory();
+        let at = directory.display();
         if context.format == ConfigFormat::Text {
             writeln!(std::io::stdout(), "Nothing to put back: there is no journal in {at}.")?;
             return Ok(());
@@ -91,7 +92,7 @@ fn show(
             .collect();
         let report = json!({
             "schema_version": 1, "dry_run": arguments.dry_run,
-            "state_dir": context.place.directory, "devices": devices,
+            "state_dir": context.place.directory(), "devices": devices,
         });
         return Ok(writeln!(out, "{report:#}")?);
     }

@@ -3,6 +3,8 @@
 use super::frames::Frames;
 use crate::failure::CommandFailure;
 use dsa_client::client::{OffloadClient, Path};
+use durable::output::OutputFile;
+use durable::whole_file::WriteOptions;
 use nvme_tcp::conversation::{ConnectionShape, Sender, SentPdu, generate};
 use nvme_tcp::negotiation::EnabledDigests;
 use nvme_tcp::seal::Sealer;
@@ -10,9 +12,7 @@ use nvme_tcp::tally::DigestTally;
 use pcap_file::PcapError;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::fs::Permissions;
 use std::io::{BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path as FilePath;
 use std::process::ExitCode;
 
@@ -40,18 +40,12 @@ pub fn run(
     if pdus == 0 {
         return Err(CommandFailure::bad_input("--make 0: a capture has one PDU or more"));
     }
-    let directory = match to.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => FilePath::new("."),
-    };
     let cannot = |error: &dyn std::fmt::Display| {
         CommandFailure::bad_input(format!("{} cannot be written: {error}", to.display()))
     };
-    // Permissions as for other new files: read and write for all, less the umask.
-    let permissions = Permissions::from_mode(0o666);
-    let file = tempfile::Builder::new().permissions(permissions).tempfile_in(directory);
-    let file = file.map_err(|error| cannot(&error))?;
-    let mut frames = Frames::new(BufWriter::new(file)).map_err(|error| cannot(&error))?;
+    let output = OutputFile::prepare(to, WriteOptions::RESULT);
+    let writer = output.and_then(|output| output.begin()).map_err(|it| cannot(&it.reason))?;
+    let mut frames = Frames::new(BufWriter::new(writer)).map_err(|error| cannot(&error))?;
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut sealer = Sealer::new(client, path, MOST_UNDER_WAY);
     let mut count = 0;
@@ -72,8 +66,8 @@ pub fn run(
         write_connection(&mut frames, number, &mut random, &pdus)
             .map_err(|error| cannot(&error))?;
     }
-    let file = frames.into_writer().into_inner().map_err(|error| cannot(&error))?;
-    file.persist(to).map_err(|error| cannot(&error))?;
+    let writer = frames.into_writer().into_inner().map_err(|error| cannot(&error))?;
+    writer.finish().map_err(|error| cannot(&error.reason))?;
     let (headers, data) = sealer.tallies();
     let mut out = std::io::stdout().lock();
     let (headers, data) = (shares(&headers), shares(&data));

@@ -3,15 +3,18 @@
 use super::directory::RunDirectory;
 use crate::failure::CommandFailure;
 use dsa_run::RECORDS_DIRECTORY;
+use durable::error::DurableReason;
+use durable::output::OutputFile;
+use durable::whole_file::WriteOptions;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The file of --record; it is complete, or not there.
 pub struct RecordFile {
-    path: PathBuf,
-    draft: PathBuf,
+    output: OutputFile,
 }
 
 /// One descriptor, as a process has logged it.
@@ -25,51 +28,41 @@ struct RecordLine {
 }
 
 impl RecordFile {
-    /// Creates a draft beside the file, so that a path which cannot be written is refused before the run.
-    pub fn create(path: &Path) -> Result<Self, CommandFailure> {
+    /// Finds the file, so that a path which cannot be written is refused before the run.
+    pub fn prepare(path: &Path) -> Result<Self, CommandFailure> {
         let shown = path.display();
-        // A draft takes the place of the file at the end, which would replace a device like /dev/null.
-        if path.file_name().is_none() || path.exists() && !path.is_file() {
-            let message =
-                format!("--record {shown}: not a regular file; give one that may be replaced");
-            return Err(CommandFailure::bad_input(message));
-        }
-        let mut draft = path.as_os_str().to_owned();
-        draft.push(".part");
-        let draft = PathBuf::from(draft);
-        std::fs::File::create(&draft)
-            .map_err(|error| CommandFailure::bad_input(format!("--record {shown}: {error}")))?;
-        Ok(Self { path: path.to_owned(), draft })
+        let prepared = OutputFile::prepare_regular(path, WriteOptions::RESULT);
+        let output = prepared.map_err(|error| match error.reason {
+            DurableReason::NotReplaceable(_) => CommandFailure::bad_input(format!(
+                "--record {shown}: not a regular file; give one that may be replaced"
+            )),
+            reason => CommandFailure::bad_input(format!("--record {shown}: {reason}")),
+        })?;
+        Ok(Self { output })
     }
 
     /// Writes the lines of all processes in the order of their times; returns the number of lines.
     pub fn merge(&self, directory: &RunDirectory) -> Result<usize, CommandFailure> {
+        let shown = self.output.named().display();
         let failed =
-            |error| CommandFailure::failed(format!("--record {}: {error}", self.path.display()));
-        let mut lines = read_all(&directory.path().join(RECORDS_DIRECTORY)).map_err(failed)?;
+            |error: &dyn Display| CommandFailure::failed(format!("--record {shown}: {error}"));
+        let lines = read_all(&directory.path().join(RECORDS_DIRECTORY));
+        let mut lines = lines.map_err(|error| failed(&error))?;
         lines.sort_by_key(|line| (line.time_ns, line.process, line.portal, line.member));
         let mut portals = HashMap::new();
-        let file = std::fs::File::create(&self.draft).map_err(failed)?;
-        let mut out = std::io::BufWriter::new(file);
+        let writer = self.output.begin().map_err(|error| failed(&error.reason))?;
+        let mut out = std::io::BufWriter::new(writer);
         let count = lines.len();
         for mut line in lines {
             let next = portals.len();
             let portal = *portals.entry((line.process, line.portal)).or_insert(next);
             line.fields.insert("portal".to_owned(), portal.into());
-            serde_json::to_writer(&mut out, &line.fields).map_err(|error| failed(error.into()))?;
-            out.write_all(b"\n").map_err(failed)?;
+            serde_json::to_writer(&mut out, &line.fields).map_err(|error| failed(&error))?;
+            out.write_all(b"\n").map_err(|error| failed(&error))?;
         }
-        let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
-        file.sync_all().map_err(failed)?;
-        std::fs::rename(&self.draft, &self.path).map_err(failed)?;
+        let writer = out.into_inner().map_err(|error| failed(error.error()))?;
+        writer.finish().map_err(|error| failed(&error.reason))?;
         Ok(count)
-    }
-}
-
-impl Drop for RecordFile {
-    fn drop(&mut self) {
-        // After a merge there is no draft.
-        let _ = std::fs::remove_file(&self.draft);
     }
 }
 

@@ -32,6 +32,41 @@ fn what_another_user_could_have_written_is_not_believed() {
 }
 
 #[test]
+fn a_directory_that_another_user_could_replace_keeps_no_journal() {
+    let machine = Memory::configured();
+    drop(machine.state());
+    let directory = machine.place().journal().parent().expect("a directory").to_path_buf();
+    let above = directory.parent().expect("a directory").to_path_buf();
+    fs::set_permissions(&above, PermissionsExt::from_mode(0o777)).expect("its mode");
+    for words in [
+        machine.place().peek().expect_err("others can replace it").to_string(),
+        machine.place().lock(false).expect_err("others can replace it").to_string(),
+    ] {
+        assert!(words.contains("lib can be written by others (mode 777)"), "{words}");
+    }
+    // As /tmp is: no user can rename what is another's.
+    fs::set_permissions(&above, PermissionsExt::from_mode(0o1777)).expect("its mode");
+    machine.place().peek().expect("no other user can replace it");
+    fs::rename(&directory, above.join("aside")).expect("moved");
+    symlink("aside", &directory).expect("a link");
+    let words = machine.place().lock(false).expect_err("it is a link").to_string();
+    assert!(words.contains("skipline-dsa is a link"), "{words}");
+}
+
+#[test]
+fn a_lock_that_is_a_link_is_not_taken() {
+    let machine = Memory::configured();
+    drop(machine.state());
+    let journal = machine.place().journal();
+    let root = journal.ancestors().nth(4).expect("the root");
+    let lock = root.join("run/skipline-dsa.lock");
+    fs::rename(&lock, root.join("run/other")).expect("moved");
+    symlink("other", &lock).expect("a link");
+    let words = machine.place().lock(false).expect_err("it is a link").to_string();
+    assert!(words.contains("skipline-dsa.lock is a link"), "{words}");
+}
+
+#[test]
 fn a_damaged_journal_stops_every_change() {
     let machine = Memory::configured();
     drop(machine.state());

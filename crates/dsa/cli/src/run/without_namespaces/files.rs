@@ -5,6 +5,8 @@
 
 use crate::run::devices::RunDevices;
 use crate::run::driver_files::{self, FileAttribute, TreeEntry};
+use durable::directory::BaseDirectory;
+use durable::whole_file::WriteOptions;
 use idxd::Driver;
 use std::collections::BTreeMap;
 use std::io;
@@ -32,6 +34,7 @@ type TreeContents = BTreeMap<PathBuf, Content>;
 /// The files of a run.
 pub struct PlainFiles {
     root: PathBuf,
+    base: BaseDirectory,
     /// The files that were written, by path below the root.
     written: Mutex<TreeContents>,
 }
@@ -40,7 +43,8 @@ impl PlainFiles {
     /// Creates the files below a directory that must not exist yet.
     pub fn create(root: PathBuf, devices: &RunDevices) -> io::Result<Self> {
         std::fs::create_dir(&root)?;
-        let created = Self { root, written: Mutex::default() };
+        let base = BaseDirectory::confined(&root).map_err(io::Error::other)?;
+        let created = Self { root, base, written: Mutex::default() };
         created.write_changes(devices)?;
         Ok(created)
     }
@@ -66,30 +70,28 @@ impl PlainFiles {
         // A directory comes before its entries.
         for (path, content) in now {
             if written.get(&path) != Some(&content) {
-                write(&self.root.join(&path), &content, written.contains_key(&path))?;
+                self.write(&path, &content, written.contains_key(&path))?;
                 written.insert(path, content);
             }
         }
         Ok(())
     }
-}
-
-fn write(at: &Path, content: &Content, exists: bool) -> io::Result<()> {
-    match content {
-        Content::Directory => std::fs::create_dir(at),
-        Content::Link(to) => {
-            if exists {
-                std::fs::remove_file(at)?;
+    fn write(&self, path: &Path, content: &Content, exists: bool) -> io::Result<()> {
+        let at = self.root.join(path);
+        match content {
+            Content::Directory => std::fs::create_dir(at),
+            Content::Link(to) => {
+                if exists {
+                    std::fs::remove_file(&at)?;
+                }
+                std::os::unix::fs::symlink(to, at)
             }
-            std::os::unix::fs::symlink(to, at)
-        }
-        Content::Text(text) if !exists => std::fs::write(at, text),
-        Content::Text(text) => {
+            Content::Text(text) if !exists => std::fs::write(at, text),
             // A reader sees the old text or the new one.
-            let mut draft = at.as_os_str().to_owned();
-            draft.push(".new");
-            std::fs::write(&draft, text)?;
-            std::fs::rename(draft, at)
+            Content::Text(text) => {
+                let replaced = self.base.replace(path, text.as_bytes(), WriteOptions::TRANSIENT);
+                replaced.map_err(io::Error::other)
+            }
         }
     }
 }
