@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::ExpandError;
 use crate::config_space;
+use crate::cpus::{Cache, Cpu};
 use crate::tree::Tree;
 
 const CPUS: &str = "sys/devices/system/cpu";
@@ -32,25 +33,6 @@ pub(crate) struct Machine {
     files: BTreeMap<String, String>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Cpu {
-    vendor: String,
-    family: u32,
-    model: u32,
-    stepping: u32,
-    name: String,
-    sockets: u32,
-    cores_per_socket: u32,
-    /// Number of dies, each with its own boxes.
-    #[serde(default = "one")]
-    dies_per_socket: u32,
-    /// Number of NUMA nodes (sub-NUMA clusters).
-    #[serde(default = "one")]
-    nodes_per_socket: u32,
-    flags: String,
-}
-
 /// Least, greatest and current clock of all dies, or of each die of a socket.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -66,18 +48,6 @@ impl UncoreMhz {
             Self::ByDie(clocks) => clocks[die as usize],
         }
     }
-}
-
-fn one() -> u32 {
-    1
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Cache {
-    size_kib: u64,
-    ways: u32,
-    per_socket: u32,
 }
 
 #[derive(Deserialize)]
@@ -157,7 +127,7 @@ pub(crate) struct Link {
 
 impl Machine {
     pub(crate) fn write(&self, tree: &Tree) -> Result<(), ExpandError> {
-        self.write_cpus(tree)?;
+        self.cpu.write(tree, &self.cache)?;
         for unit in &self.unit {
             unit.write(tree, &self.cpu)?;
         }
@@ -180,44 +150,8 @@ impl Machine {
         Ok(())
     }
 
-    fn write_cpus(&self, tree: &Tree) -> Result<(), ExpandError> {
-        let cpu = &self.cpu;
-        let count = cpu.sockets * cpu.cores_per_socket;
-        let mut cpuinfo = String::new();
-        for number in 0..count {
-            let (socket, core) = (number / cpu.cores_per_socket, number % cpu.cores_per_socket);
-            cpuinfo += &format!(
-                "processor\t: {number}\nvendor_id\t: {}\ncpu family\t: {}\nmodel\t\t: {}\n\
-                 model name\t: {}\nstepping\t: {}\nphysical id\t: {socket}\nflags\t\t: {}\n\n",
-                cpu.vendor, cpu.family, cpu.model, cpu.name, cpu.stepping, cpu.flags
-            );
-            let folder = format!("{CPUS}/cpu{number}");
-            tree.line(&format!("{folder}/topology/physical_package_id"), socket)?;
-            tree.line(&format!("{folder}/topology/core_id"), core)?;
-            let cores_per_cache = (cpu.cores_per_socket / self.cache.per_socket).max(1);
-            let cache = number / cores_per_cache;
-            let first = cache * cores_per_cache;
-            let level = format!("{folder}/cache/index3");
-            tree.line(&format!("{level}/level"), 3)?;
-            tree.line(&format!("{level}/id"), cache)?;
-            tree.line(&format!("{level}/size"), format!("{}K", self.cache.size_kib))?;
-            tree.line(&format!("{level}/ways_of_associativity"), self.cache.ways)?;
-            let shared = format!("{first}-{}", first + cores_per_cache - 1);
-            tree.line(&format!("{level}/shared_cpu_list"), shared)?;
-        }
-        tree.file("proc/cpuinfo", &cpuinfo)?;
-        tree.line(&format!("{CPUS}/online"), format!("0-{}", count - 1))
-    }
-
     fn write_rest(&self, tree: &Tree) -> Result<(), ExpandError> {
-        let nodes = self.cpu.sockets * self.cpu.nodes_per_socket;
-        let cores_per_node = self.cpu.cores_per_socket / self.cpu.nodes_per_socket;
-        for node in 0..nodes {
-            let first = node * cores_per_node;
-            let cpus = format!("{first}-{}", first + cores_per_node - 1);
-            tree.line(&format!("sys/devices/system/node/node{node}/cpulist"), cpus)?;
-        }
-        for socket in 0..self.cpu.sockets {
+        for socket in (0..self.cpu.sockets).filter(|socket| self.cpu.is_reachable(*socket)) {
             let Some(clock) = &self.uncore_mhz else { continue };
             for die in 0..self.cache.per_socket {
                 let folder =
@@ -242,10 +176,7 @@ impl Machine {
 
 impl Unit {
     fn write(&self, tree: &Tree, cpu: &Cpu) -> Result<(), ExpandError> {
-        // Linux names one CPU of each die since 5.3, before it one of each socket (recalled).
-        let cores_per_die = cpu.cores_per_socket / cpu.dies_per_socket;
-        let dies = 0..cpu.sockets * cpu.dies_per_socket;
-        let readers: Vec<String> = dies.map(|die| (die * cores_per_die).to_string()).collect();
+        let readers: Vec<String> = cpu.readers().iter().map(ToString::to_string).collect();
         for number in 0..self.boxes {
             let folder = format!("sys/bus/event_source/devices/{}_{number}", self.name);
             tree.line(&format!("{folder}/type"), self.first_type + number)?;

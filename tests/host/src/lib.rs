@@ -9,6 +9,7 @@
 //! `cargo run -p fake-machines -- skylake DIR [FAILURE]...`
 
 mod config_space;
+mod cpus;
 mod description;
 mod overlay;
 mod tree;
