@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::Stdio;
+use std::time::Duration;
 
 use crate::on_machine::OnMachine;
 
@@ -187,8 +188,12 @@ fn prometheus_is_served_on_loopback() {
         line.trim().strip_prefix("serving http://").and_then(|l| l.strip_suffix("/metrics"));
     let address = address.expect("an address");
     assert!(address.starts_with("127.0.0.1:"), "{address}");
+    // Each of them kept the next one waiting for a second, once.
+    let idle: Vec<TcpStream> =
+        (0..100).map(|_| TcpStream::connect(address).expect("a connection")).collect();
     let ask = |request: &str| {
         let mut client = TcpStream::connect(address).expect("a connection");
+        client.set_read_timeout(Some(Duration::from_secs(60))).expect("its limit");
         client.write_all(request.as_bytes()).expect("a request");
         let mut answer = String::new();
         client.read_to_string(&mut answer).expect("an answer");
@@ -199,10 +204,15 @@ fn prometheus_is_served_on_loopback() {
     let queried = ask("GET /metrics?name=x HTTP/1.1\r\n\r\n");
     let only_head = ask("HEAD /metrics HTTP/1.1\r\n\r\n");
     let junk = ask("\r\n");
+    let misled = ask("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+    let named = ask("GET /metrics HTTP/1.1\r\nHost: localhost:9123\r\n\r\n");
+    drop(idle);
     child.kill().expect("stopping it");
     child.wait().expect("its end");
     assert!(elsewhere.starts_with("HTTP/1.1 404"), "{elsewhere}");
     assert_eq!(queried, page);
+    assert_eq!(named, page);
+    assert!(misled.starts_with("HTTP/1.1 421"), "{misled}");
     assert_eq!(only_head, page.split_inclusive("\r\n\r\n").next().unwrap_or_default());
     assert!(junk.starts_with("HTTP/1.1 405"), "{junk}");
     insta::assert_snapshot!(page.replace("\r\n", "\n"));
