@@ -56,7 +56,7 @@ pub fn check_reaches_all(plan: &TunePlan) -> Result<(), HostFailure> {
     }
     Err(HostFailure::refused(format!(
         "nothing was written: not every control of this setting can be reached{lines}\n  remedy: --device \
-         BDF holds the setting at one root port"
+         BDF holds a setting at one root port, --socket ID at one socket"
     )))
 }
 
@@ -71,8 +71,10 @@ pub fn put_back(
     let mut restored = Vec::new();
     let mut hook = crash_point::step_hook(context.host.root.is_real());
     let options = RestoreOptions::default();
-    restore(&context.host, state, options, &mut restored, &mut hook)
-        .map_err(HostFailure::failed)?;
+    restore(&context.host, state, options, &mut restored, &mut hook).map_err(|error| {
+        let failure = HostFailure::failed(error);
+        failure.add_line("what is left stays in the journal: `skipline-host restore` tries again")
+    })?;
     let left = restored.iter().filter(|one| !one.result.is_settled());
     let left: Vec<String> = left.map(why_left).collect();
     if left.is_empty() {

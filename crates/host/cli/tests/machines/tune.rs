@@ -380,4 +380,20 @@ fn groups_are_not_changed_while_another_program_holds_their_lock() {
     unlock();
     assert_eq!(machine.run(&["restore"]).code, Some(0));
     assert!(machine.content() == before);
+    // Whoever holds it keeps no register from being put back, in whichever order they were changed.
+    for changes in [[&change[..], WAYS], [WAYS, &change[..]]] {
+        for change in changes {
+            assert_eq!(machine.run(change).code, Some(0));
+        }
+        lock();
+        let run = machine.run(&["restore"]);
+        assert_eq!(run.code, Some(3), "{}{}", run.out, run.err);
+        assert!(run.out.contains("MSR 0xc8b of socket 1: put back"), "{}", run.out);
+        assert!(!machine.path().join("registers.state").exists(), "a register is not put back");
+        unlock();
+        assert_eq!(machine.run(&["restore"]).code, Some(0));
+        assert!(machine.content() == before);
+    }
 }
+
+const WAYS: &[&str] = &["tune", "ddio-ways", "4", "--apply"];

@@ -107,13 +107,14 @@ pub struct RestoreOptions {
     pub forget: bool,
 }
 
-/// Restores every journalled value of this boot, newest first. The outcome of each record is added to
-/// `done` also after an error. A journal that cannot be rewritten stops nothing: the next restore finds
-/// that the superfluous records are restored already.
+/// Restores every journalled value of this boot: registers first, newest first, then files of the kernel,
+/// newest first. Any user can take the lock of the latter; it keeps no register from being restored. The
+/// outcome of each record is added to `done` also after an error. A journal that cannot be rewritten stops
+/// nothing: the next restore finds that the superfluous records are restored already.
 ///
 /// # Errors
-/// If the journal cannot be read, or cannot be written in the end. A control that cannot be restored is
-/// an outcome, not an error.
+/// If the journal cannot be read, or cannot be written in the end, or another program has the lock of
+/// files that are still to be restored. A control that cannot be restored is an outcome, not an error.
 pub fn restore(
     host: &Host,
     state: &StateDirectory<'_>,
@@ -124,45 +125,66 @@ pub fn restore(
     let boot = boot_id(host)?;
     let whole = state.read()?;
     let journal = whole.compact_for_boot(&boot, &|target| all_io_ways(host, target));
-    let is_of_kernel =
-        |entry: &ChangeRecord| entry.target.is_kernel_file() && entry.boot_id == boot;
-    let _lock = if journal.entries.iter().any(is_of_kernel) { state.lock_resctrl()? } else { None };
     let mut unrecorded: Option<StateError> = None;
     if journal != whole {
         unrecorded = state.write(&journal).err();
     }
     let context = Context::new(host, boot, options.all, &journal.entries);
+    // Records that are in the journal, and those that were not restored.
+    let mut remaining: Vec<Option<ChangeRecord>> =
+        journal.entries.iter().cloned().map(Some).collect();
     let mut kept: Vec<ChangeRecord> = Vec::new();
-    for (index, entry) in journal.entries.iter().enumerate().rev() {
+    let mut lock = None;
+    let order = restore_order(&journal.entries);
+    for &index in &order {
+        let entry = &journal.entries[index];
+        if lock.is_none() && entry.target.is_kernel_file() && entry.boot_id == context.boot {
+            lock = Some(state.lock_resctrl()?);
+        }
         let mut mark = |marked: ChangeRecord| {
-            let staying = kept.iter().rev().cloned();
-            let entries = journal.entries[..index].iter().cloned().chain([marked]).chain(staying);
-            unrecorded = state.write(&Journal { entries: entries.collect() }).err();
+            remaining[index] = Some(marked);
+            unrecorded = write_remaining(state, &remaining);
         };
         let (result, left) = match blocked_by_later(entry, &kept) {
             Some(waits) => (waits, None),
             None => restore_record(&context, entry, &mut mark, watch)?,
         };
+        remaining[index] = None;
         if !result.is_settled() {
-            kept.push(with_read_back(entry, left));
+            let staying = with_read_back(entry, left);
+            kept.push(staying.clone());
+            remaining[index] = Some(staying).filter(|_| !options.forget);
         }
         // Outcomes without a write are found again the next time, so the journal, which may be long, is
         // not rewritten for them.
-        let is_new =
-            matches!(result, RestoreOutcome::PutBack { .. }) || left.is_some() || index == 0;
+        let is_last = order.last() == Some(&index);
+        let is_new = matches!(result, RestoreOutcome::PutBack { .. }) || left.is_some() || is_last;
         done.push(RestoredControl {
             place: entry.target.to_string(),
             entry: entry.clone(),
             result,
         });
         if is_new {
-            let staying = kept.iter().rev().filter(|_| !options.forget);
-            let remaining = journal.entries[..index].iter().chain(staying).cloned().collect();
-            unrecorded = state.write(&Journal { entries: remaining }).err();
+            unrecorded = write_remaining(state, &remaining);
         }
         report_step(watch, ChangeStep::Recorded)?;
     }
     unrecorded.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Indices of records in the order in which they are restored.
+fn restore_order(entries: &[ChangeRecord]) -> Vec<usize> {
+    let (files, registers): (Vec<usize>, Vec<usize>) =
+        (0..entries.len()).rev().partition(|&index| entries[index].target.is_kernel_file());
+    [registers, files].concat()
+}
+
+fn write_remaining(
+    state: &StateDirectory<'_>,
+    remaining: &[Option<ChangeRecord>],
+) -> Option<StateError> {
+    let entries = remaining.iter().flatten().cloned().collect();
+    state.write(&Journal { entries }).err()
 }
 
 /// Restores the changes of one command in this boot, newest first, as [`restore`] does. Records of other

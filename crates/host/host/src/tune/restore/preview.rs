@@ -2,7 +2,7 @@
 
 use super::super::journal::{ChangeRecord, Journal, all_io_ways, boot_id};
 use super::decision::{Context, blocked_by_later};
-use super::{RestoreOutcome, RestoredControl};
+use super::{RestoreOutcome, RestoredControl, restore_order};
 use crate::controls::ControlTarget;
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
@@ -22,7 +22,7 @@ pub fn preview(
     let context = Context::new(host, boot, all, &journal.entries);
     let mut kept: Vec<ChangeRecord> = Vec::new();
     let mut previewed: Vec<RestoredControl> = Vec::new();
-    for entry in journal.entries.iter().rev() {
+    for entry in restore_order(&journal.entries).into_iter().map(|at| &journal.entries[at]) {
         let result = blocked_by_later(entry, &kept).unwrap_or_else(|| {
             let holds = |target: &ControlTarget| predicted_value(host, target, &previewed);
             let decided = context.value_to_write(entry, &holds);
