@@ -123,6 +123,21 @@ class Socket(_HostModel):
     ports: list[Port]
 
 
+class UnreachableSocket(_HostModel):
+    """A socket without online CPUs; without a number: sockets that may be there."""
+
+    id: int | None
+    nodes: list[int]
+    cpus: list[int]
+
+
+class Offline(_HostModel):
+    """CPUs that are present and offline, and the sockets that cannot be reached because of that."""
+
+    cpus: list[int]
+    sockets: list[UnreachableSocket]
+
+
 class Status(_HostModel):
     """The output of `status`: everything that could be read on a host, and what could not."""
 
@@ -131,6 +146,7 @@ class Status(_HostModel):
     lockdown: str | None
     iommu: str | None
     sockets: list[Socket]
+    offline: Offline
     elsewhere: list[Port]
     changes_pending: int
     unread: list[Unread]

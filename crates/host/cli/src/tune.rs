@@ -11,6 +11,7 @@ use host::monitor::Monitor;
 use host::tune::{
     AppliedChange, ChangeOutcome, OmittedControl, StateDirectory, StateError, TuneApplyError,
     TunePlan, TunePlanError, TunePlanner, Verdict, affected_sockets, apply, apply_measured,
+    uncounted_port,
 };
 use serde::Serialize;
 
@@ -128,7 +129,8 @@ fn change(
     })?;
     let verification = around.map(|around| {
         let touched = affected_sockets(host, &applied);
-        verify_effect(around, &applied, touched.as_deref(), arguments.window)
+        let uncounted = uncounted_port(host, &applied);
+        verify_effect(around, (&applied, uncounted), touched.as_deref(), arguments.window)
     });
     let shown = show(arguments, plan, Some(&applied), verification.as_ref());
     match (arguments.r#for, signals) {

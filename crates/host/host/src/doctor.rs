@@ -10,7 +10,7 @@ mod slices;
 use serde::Serialize;
 
 use crate::controls::{ControlTarget, check_one_die, check_server};
-use crate::cpu::{CpuId, CpuModel, CpuSocket, Generation, Generations};
+use crate::cpu::{CpuId, CpuModel, CpuSocket, Generation, Generations, common_llc_ways};
 use crate::error::{FileError, Problem};
 use crate::kernel_rules::KernelRules;
 use crate::machine::Host;
@@ -126,7 +126,8 @@ fn unless_refused(
 
 /// A plan that is possible wherever the machine has a register of ways: all ways for I/O.
 fn plan_all_ways(planner: &TunePlanner<'_>) -> Result<TunePlan, TunePlanError> {
-    let ways = planner.sockets().iter().find_map(CpuSocket::ways).unwrap_or(0);
+    // Caches that differ are the plan's own reason for a refusal.
+    let ways = common_llc_ways(planner.sockets()).unwrap_or(0);
     planner.ddio_ways(ways, None)
 }
 

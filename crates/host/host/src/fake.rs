@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 pub use description::MachineDescription;
 
-use crate::cpu::CpuId;
+use crate::cpu::{CpuId, online_cpus};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::pci_address::Bdf;
@@ -80,6 +80,16 @@ impl FakeMachine {
             description.msr.register.extend(slices.control_registers());
         }
         Ok(Self { root, description: Arc::new(description), slices })
+    }
+
+    /// Checks that a CPU has a driver: an offline one has none. Without a list of CPUs all are online.
+    fn check_online(&self, cpu: CpuId) -> Result<(), FileError> {
+        match online_cpus(&self.root) {
+            Ok(online) if !online.contains(&cpu) => {
+                Err(self.root.error(&device(cpu), Problem::Missing))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn socket_of(&self, cpu: CpuId) -> u64 {
@@ -160,6 +170,7 @@ impl Registers for FakeMachine {
     fn read(&self, cpu: CpuId, address: u32) -> Result<u64, FileError> {
         let path = device(cpu);
         check_answer(&self.root, &path, self.description.msr.driver, 8)?;
+        self.check_online(cpu)?;
         let slices = self.slices.as_ref();
         let socket_of = |cpu| self.socket_of(cpu);
         if let Some(count) = slices.and_then(|slices| slices.counter(cpu, socket_of, address)) {
@@ -203,7 +214,8 @@ impl Registers for FakeMachine {
     }
 
     fn detect(&self, cpu: CpuId) -> Result<(), FileError> {
-        check_answer(&self.root, &device(cpu), self.description.msr.driver, 8)
+        check_answer(&self.root, &device(cpu), self.description.msr.driver, 8)?;
+        self.check_online(cpu)
     }
 }
 

@@ -6,6 +6,7 @@
 //! | `machine` | the machine at hand: its files and backends |
 //! | `root`, `error`, `unavailable` | files below one directory; errors of files; reason and remedy of an item that is unavailable |
 //! | `kernel_rules` | the kernel's rules for writes to registers: lockdown, filter, taint |
+//! | `offline` | CPUs that are offline, and sockets that nothing can reach because of that |
 //! | `numa` | NUMA nodes: their CPUs, their socket, the node of an address |
 //! | `hex` | registers and masks in JSON |
 //! | `registers`, `pci_config`, `control_files`, `rings`, `uncore`, `probe_memory` | backends, each behind one trait |
@@ -34,6 +35,7 @@ mod kernel_rules;
 mod machine;
 pub mod monitor;
 mod numa;
+pub mod offline;
 pub mod pci;
 pub mod pci_address;
 pub mod pci_config;

@@ -13,6 +13,7 @@ use std::time::Duration;
 use crate::cpu::{CpuSocket, Generation, PackageId};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
+use crate::offline::OfflineCpus;
 use crate::pci::Tree;
 use crate::resctrl::{ControlGroup, Resctrl, absence_reason, monitoring_groups, occupancy};
 use crate::unavailable::Unavailable;
@@ -84,6 +85,9 @@ impl Monitor {
                 Vec::new()
             }
         };
+        let tree = Tree::read(&host.root).unwrap_or_default();
+        let offline = OfflineCpus::read(&host.root, sockets, &tree);
+        unavailable.extend(offline.sockets.iter().map(|socket| socket.hides("counters")));
         let sockets = sockets.iter().map(|socket| socket.id).collect();
         Self { plan, sockets, groups, unavailable }
     }

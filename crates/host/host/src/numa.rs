@@ -2,15 +2,42 @@
 //!
 //! Source: Linux Documentation/ABI/testing/sysfs-devices-memory, sysfs-devices-node.
 
-use crate::cpu::{CpuId, CpuSocket, cpu_list, sockets};
+use std::collections::BTreeMap;
+
+use crate::cpu::{CpuId, CpuSocket, PackageId, cpu_list, sockets};
 use crate::root::Root;
 
 const NODES: &str = "sys/devices/system/node";
 
-/// Logical CPUs of a NUMA node; empty if the kernel does not list them.
-pub(crate) fn node_cpus(root: &Root, node: u32) -> Vec<CpuId> {
-    let text = root.read_line(&format!("{NODES}/node{node}/cpulist"));
-    text.ok().and_then(|text| cpu_list(&text)).unwrap_or_default()
+/// Logical CPUs of each NUMA node, online or not; no nodes if the kernel does not list them.
+///
+/// A node's list has its online CPUs only; links to the others stay (recalled).
+pub(crate) fn cpus_by_node(root: &Root) -> BTreeMap<u32, Vec<CpuId>> {
+    nodes(root).into_iter().map(|node| (node, node_cpus(root, node))).collect()
+}
+
+fn node_cpus(root: &Root, node: u32) -> Vec<CpuId> {
+    let folder = format!("{NODES}/node{node}");
+    let text = root.read_line(&format!("{folder}/cpulist"));
+    let mut cpus = text.ok().and_then(|text| cpu_list(&text)).unwrap_or_default();
+    let names = root.list(&folder).unwrap_or_default();
+    let linked = names.iter().filter_map(|name| name.strip_prefix("cpu")?.parse().ok());
+    cpus.extend(linked.map(CpuId));
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
+}
+
+/// The socket whose online CPUs a NUMA node has; `None` if none has any, or several have.
+pub(crate) fn socket_of_node(
+    nodes: &BTreeMap<u32, Vec<CpuId>>,
+    node: u32,
+    sockets: &[CpuSocket],
+) -> Option<PackageId> {
+    let cpus = nodes.get(&node)?;
+    let mut there = sockets.iter().filter(|it| it.cpus.iter().any(|cpu| cpus.contains(cpu)));
+    let found = there.next()?;
+    there.next().is_none().then_some(found.id)
 }
 
 /// NUMA nodes that have CPUs of a socket; empty if the kernel does not list them.

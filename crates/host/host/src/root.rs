@@ -6,7 +6,7 @@
 mod writes;
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -124,6 +124,33 @@ impl Root {
             .map_err(|error| self.io_error(path, &error))?;
         if bytes.len() as u64 > limit_bytes {
             return Err(self.error(path, Problem::TooLong { limit_bytes }));
+        }
+        String::from_utf8(bytes).map_err(|_| self.error(path, Problem::NotText))
+    }
+
+    /// Reads a text file up to the first empty line that follows others: /proc/cpuinfo of a large machine
+    /// has the same lines for each of its CPUs, megabytes in all.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or this part of it is longer than 4 MiB or is not UTF-8.
+    pub(crate) fn read_first_paragraph(&self, path: &str) -> Result<String, FileError> {
+        let file = self.regular(path, OFlags::RDONLY)?;
+        let mut lines = BufReader::new(file.take(TEXT_LIMIT_BYTES + 1));
+        let (mut bytes, mut has_begun) = (Vec::new(), false);
+        loop {
+            let start = bytes.len();
+            let read = lines.read_until(b'\n', &mut bytes);
+            if read.map_err(|error| self.io_error(path, &error))? == 0 {
+                break;
+            }
+            let is_empty = bytes[start..].iter().all(u8::is_ascii_whitespace);
+            if is_empty && has_begun {
+                break;
+            }
+            has_begun |= !is_empty;
+        }
+        if bytes.len() as u64 > TEXT_LIMIT_BYTES {
+            return Err(self.error(path, Problem::TooLong { limit_bytes: TEXT_LIMIT_BYTES }));
         }
         String::from_utf8(bytes).map_err(|_| self.error(path, Problem::NotText))
     }

@@ -13,6 +13,7 @@ use crate::cpu::{CpuModel, Generation, Generations, sockets as read_sockets};
 use crate::error::{FileError, Problem};
 use crate::kernel_rules::KernelRules;
 use crate::machine::Host;
+use crate::offline::OfflineCpus;
 use crate::pci::Tree;
 use crate::tune::{
     DEFAULT_STATE, Journal, RestoreOutcome, RestoredControl, other_journal_directories, preview,
@@ -40,7 +41,9 @@ pub struct HostStatus {
     pub backends: Vec<Backend>,
     /// Sockets, with the ports and devices of each.
     pub sockets: Vec<SocketStatus>,
-    /// Ports and devices whose socket the firmware does not name.
+    /// Offline CPUs, and sockets that cannot be reached.
+    pub offline: OfflineCpus,
+    /// Ports and devices of a socket that cannot be reached, or whose socket the firmware does not name.
     pub elsewhere: Vec<PortStatus>,
     /// Cache allocation groups (resctrl); `None` if they cannot be read.
     pub caches: Option<CacheStatus>,
@@ -62,6 +65,7 @@ impl HostStatus {
         // Registers of another CPU may have the same numbers and another meaning.
         let controls = generation.as_ref().filter(|_| is_server);
         let plain = notes.take("sockets", read_sockets(&host.root)).unwrap_or_default();
+        sockets::note_llc_mismatch(&plain, controls, &mut notes);
         let caches = caches::read(host, &mut notes);
         let mut sockets: Vec<SocketStatus> = plain
             .iter()
@@ -71,9 +75,13 @@ impl HostStatus {
         for (bdf, error) in tree.unreadable() {
             notes.add(Unavailable::from_error(format!("PCI function {bdf}"), error));
         }
+        let offline = OfflineCpus::read(&host.root, &plain, &tree);
+        for socket in &offline.sockets {
+            notes.add(socket.hides("registers, counters and LLC"));
+        }
         let mut elsewhere = Vec::new();
         for port in ports::read(host, &tree, controls, &mut notes) {
-            let socket = sockets::socket_of_port(&host.root, port.node, &sockets);
+            let socket = offline.socket_of_device(&host.root, port.node, &plain);
             match socket.and_then(|id| sockets.iter_mut().find(|socket| socket.id == id)) {
                 Some(socket) => socket.ports.push(port),
                 None => elsewhere.push(port),
@@ -88,6 +96,7 @@ impl HostStatus {
             iommu: iommu(host),
             backends,
             sockets,
+            offline,
             elsewhere,
             caches,
             changes_pending,

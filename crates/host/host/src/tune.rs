@@ -23,7 +23,7 @@ pub use plan::{
 };
 pub(crate) use restore::restore_command;
 pub use restore::{RestoreOptions, RestoreOutcome, RestoredControl, preview, restore};
-pub use verify::{HitRates, Verdict, affected_sockets, measure_hit_rates, verdict};
+pub use verify::{HitRates, Verdict, affected_sockets, measure_hit_rates, uncounted_port, verdict};
 
 /// A finished step of a change. Tests let the machine crash after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,7 +20,11 @@ pub fn screen(status: &HostStatus, paint: Paint) -> String {
     }
     if !status.elsewhere.is_empty() {
         lines.push(String::new());
-        lines.push(paint.heading("DEVICES WHOSE SOCKET IS NOT KNOWN"));
+        let heading = match status.offline.sockets.is_empty() {
+            true => "DEVICES WHOSE SOCKET IS NOT KNOWN",
+            false => "DEVICES OF SOCKETS THAT ARE NOT REACHED OR NOT KNOWN",
+        };
+        lines.push(paint.heading(heading));
         lines.extend(status.elsewhere.iter().flat_map(|port| devices::lines(port, paint)));
     }
     if let Some(caches) = &status.caches {
@@ -72,6 +76,9 @@ fn head(status: &HostStatus, paint: Paint) -> Vec<String> {
     let backends: Vec<String> = status.backends.iter().map(backend).collect();
     row("Access", &backends.join(" · "));
     row("IOMMU", status.iommu.as_deref().unwrap_or("not readable"));
+    if !status.offline.cpus.is_empty() {
+        row("Offline CPUs", &format_list(&status.offline.cpus));
+    }
     if let Some(lockdown) = &status.lockdown {
         let words = match lockdown.as_str() {
             "none" => "none",

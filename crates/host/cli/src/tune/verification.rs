@@ -20,10 +20,11 @@ pub struct Verification {
 }
 
 /// Judges the change by the hit rates of the `touched` sockets, whose controls were written; by those of
-/// all sockets if it is not known which these are.
+/// all sockets if it is not known which these are. With the reason `uncounted` hit rates say nothing: a
+/// written control is at a socket that is not counted.
 pub fn verify_effect(
     around: MeasuredChange,
-    applied: &[AppliedChange],
+    (applied, uncounted): (&[AppliedChange], Option<String>),
     touched: Option<&[PackageId]>,
     windows_ms: u64,
 ) -> Verification {
@@ -46,7 +47,7 @@ pub fn verify_effect(
                 (Vec::new(), Vec::new(), Vec::new(), Some(error.to_string()))
             }
         };
-    let verdict = match not_set_reason(applied) {
+    let verdict = match not_set_reason(applied).or(uncounted) {
         _ if applied.iter().any(is_refused) => Verdict::Refused,
         _ if unchanged => Verdict::NotJudged {
             reason: "nothing was changed: every control had its value already".into(),
@@ -94,7 +95,7 @@ mod tests {
         let applied = [AppliedChange { target, place, old: 0x600, asked: 0x780, outcome }];
         let around =
             MeasuredChange { before: rates(10.0), after: rates(90.0), back: Ok(rates(10.0)) };
-        verify_effect(around, &applied, None, 200).verdict
+        verify_effect(around, (&applied, None), None, 200).verdict
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! The real binary on described machines, grouped by the question that a test answers.
 
 mod calibrate;
+mod cores_and_caches;
 mod dies;
 mod doctor;
 mod endings;
 mod engines;
+mod first_values;
 mod holding;
 mod journals_of_boxes;
 mod kernel_rules;
@@ -12,6 +14,7 @@ mod long_journals;
 mod masks;
 mod mishaps;
 mod monitor;
+mod offline_sockets;
 mod on_machine;
 mod other_parts;
 mod other_users;

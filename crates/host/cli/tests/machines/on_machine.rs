@@ -28,6 +28,13 @@ impl OnMachine {
         self.directory.path()
     }
 
+    /// Writes a file of one line, and the directories above it.
+    pub fn put(&self, path: &str, line: &str) {
+        let path = self.path().join(path);
+        fs::create_dir_all(path.parent().expect("below the machine")).expect("directories");
+        fs::write(path, format!("{line}\n")).expect("a file of the machine");
+    }
+
     pub fn command(&self, arguments: &[&str]) -> Command {
         // Whatever those who run the tests have ignored.
         let mut command = Command::new("env");

@@ -26,6 +26,8 @@ const SECTIONS: [&str; 5] = ["cpu", "l1d", "l2", "llc", "dram"];
 const MOST_CORES: u32 = 63;
 /// Least number of slices into which a last level is divided, so that its size is right within 3 %.
 const LEAST_SLICES: u32 = 16;
+/// Level of the last-level cache.
+const LLC_LEVEL: u32 = 3;
 /// Number of ways that is assumed if none is reported.
 const UNREPORTED_WAYS: u32 = 16;
 
@@ -56,7 +58,7 @@ pub struct CalibratedPlatform {
 pub fn platform(measurement: &Measurement) -> Result<CalibratedPlatform, CurveError> {
     let points = measurement.latencies(SizeRole::Fit);
     let curve = curve::find(&points)?;
-    let ways = measurement.processor.caches.iter().rfind(|cache| cache.level >= 3);
+    let ways = measurement.processor.cache(LLC_LEVEL);
     let ways = ways.and_then(|cache| cache.ways).unwrap_or(UNREPORTED_WAYS);
     let last_level = curve::last_level(&points, &curve, ways.min(32));
     let donor = DonorPlatform::nearest(&measurement.processor);
@@ -288,7 +290,7 @@ impl Facts<'_> {
         // Lines are in L2 or in a victim cache, in both only where one includes the other.
         let victim_cache = matches!(inclusion, "exclusive-victim" | "non-inclusive");
         let bytes = if victim_cache { (edge - l2).max(l2 / 4.0) } else { edge };
-        let reported = self.measurement.processor.caches.iter().rfind(|cache| cache.level >= 3);
+        let reported = self.measurement.processor.cache(LLC_LEVEL);
         let ways = reported.and_then(|cache| cache.ways).unwrap_or(UNREPORTED_WAYS).min(32);
         let sets = u32::try_from(whole((bytes / f64::from(ways) / 64.0).round())).ok()?;
         let mut sets_per_slice = 1;

@@ -49,7 +49,7 @@ impl Processor {
     /// # Errors
     /// If /proc/cpuinfo cannot be read. Caches that are not reported are left out.
     pub fn read(root: &Root) -> Result<Self, FileError> {
-        let text = root.read_text("proc/cpuinfo")?;
+        let text = root.read_first_paragraph("proc/cpuinfo")?;
         let field = |name: &str| field_of(&text, name).unwrap_or_default();
         let number = |name: &str| field(name).parse().unwrap_or(0);
         Ok(Self {

@@ -2,7 +2,9 @@
 
 use super::slice_boxes::{BoxRegisters, BoxUnit, is_box_control};
 use super::{ControlTarget, check_one_die, check_server, check_switch, is_listed};
-use crate::cpu::{CpuModel, CpuSocket, Generation, Generations, PackageId, sockets};
+use crate::cpu::{
+    CpuModel, CpuSocket, Generation, Generations, PackageId, common_llc_ways, sockets,
+};
 use crate::machine::Host;
 use crate::pci::Tree;
 use units::WayMask;
@@ -93,7 +95,7 @@ pub(crate) fn restorable(host: &Host, target: &ControlTarget) -> Result<Restorab
             }
         }
         ControlTarget::Msr { socket, address, .. } if is_box_control(*address) => {
-            socket_of_one_die(host, *socket)?;
+            check_socket_of_one_die(&read_sockets(host)?, *socket)?;
             let registers = box_registers(generation);
             registers.and_then(|registers| {
                 let owned = registers.owned_bits(*address)?;
@@ -118,20 +120,20 @@ fn box_registers(generation: Option<&Generation>) -> Option<BoxRegisters> {
     unit.has_registers_of(&generation.name).then_some(unit.registers)
 }
 
-/// The socket with a number, if it has one die: registers of other dies would not be reached.
-fn socket_of_one_die(host: &Host, socket: PackageId) -> Result<CpuSocket, String> {
-    let sockets = sockets(&host.root).map_err(|error| error.to_string())?;
-    let found = sockets.into_iter().find(|known| known.id == socket);
-    let found = found.ok_or_else(|| format!("socket {socket}: no CPU of it is online"))?;
-    check_one_die(&found)?;
-    Ok(found)
+fn read_sockets(host: &Host) -> Result<Vec<CpuSocket>, String> {
+    sockets(&host.root).map_err(|error| error.to_string())
 }
 
-/// Mask with one bit for each way of a socket's last-level cache.
+/// Checks that a socket has online CPUs and one die: registers of other dies would not be reached.
+fn check_socket_of_one_die(sockets: &[CpuSocket], socket: PackageId) -> Result<(), String> {
+    let found = sockets.iter().find(|known| known.id == socket);
+    check_one_die(found.ok_or_else(|| format!("socket {socket}: no CPU of it is online"))?)
+}
+
+/// Mask with one bit for each way of a socket's last-level cache, by the rules of a plan.
 fn way_field(host: &Host, socket: PackageId) -> Result<u64, String> {
-    let found = socket_of_one_die(host, socket)?;
-    let ways = found.ways().ok_or_else(|| {
-        format!("the kernel does not say how many ways the LLC of socket {socket} has")
-    })?;
+    let sockets = read_sockets(host)?;
+    check_socket_of_one_die(&sockets, socket)?;
+    let ways = common_llc_ways(&sockets).map_err(|mismatch| mismatch.to_string())?;
     Ok(WayMask::top(ways, ways).0.into())
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cpu::{CpuId, PackageId, sockets};
+use crate::cpu::{CpuId, PackageId, online_cpus, sockets};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::pci_address::Bdf;
@@ -155,7 +155,8 @@ impl ControlTarget {
 fn online_cpu(host: &Host, socket: PackageId, cpu: CpuId) -> Result<CpuId, FileError> {
     // Reads the topology of one CPU first: that of all takes long on a large machine.
     let package = format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id");
-    if host.root.read_number(&package).ok() == Some(socket.0.into()) {
+    let is_of_socket = host.root.read_number(&package).ok() == Some(socket.0.into());
+    if is_of_socket && online_cpus(&host.root)?.contains(&cpu) {
         return Ok(cpu);
     }
     let sockets = sockets(&host.root)?;

@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::{Notes, PortStatus};
 use crate::controls::{ControlTarget, check_one_die};
-use crate::cpu::{CpuId, CpuSocket, Generation, LastLevelCache, PackageId, Proof};
+use crate::cpu::{CpuId, CpuSocket, Generation, LastLevelCache, PackageId, Proof, common_llc_ways};
 use crate::error::Problem;
 use crate::machine::Host;
-use crate::numa::{node_cpus, nodes_of_socket};
+use crate::numa::nodes_of_socket;
 use crate::registers::Registers;
 use crate::root::Root;
 use crate::unavailable::Unavailable;
@@ -59,6 +59,19 @@ pub struct SocketStatus {
     pub hugepages: Vec<HugePageCounts>,
     /// Root ports of the socket, with the devices below them.
     pub ports: Vec<PortStatus>,
+}
+
+/// Adds a note if the ways of I/O cannot be changed because the CPUs do not describe equal caches.
+pub(super) fn note_llc_mismatch(
+    sockets: &[CpuSocket],
+    controls: Option<&Generation>,
+    notes: &mut Notes,
+) {
+    let has_register = controls.is_some_and(|known| known.ways_register.is_some());
+    if let (Err(mismatch), true) = (common_llc_ways(sockets), has_register) {
+        let what = "a change of the ways of I/O";
+        notes.add(Unavailable::without_remedy(what, mismatch.to_string()));
+    }
 }
 
 pub(super) fn read(
@@ -120,6 +133,7 @@ fn io_ways(
     let target =
         ControlTarget::Msr { socket: socket.id, cpu: socket.first_cpu(), address: register.msr };
     let mask = notes.take(&format!("ways of I/O on socket {}", socket.id), target.read(host))?;
+    // Without a cache the note on it stands for this one.
     let of_ways = socket.caches.first()?.ways;
     Some(IoWays { mask, of_ways, msr: register.msr, proof: register.proof })
 }
@@ -176,17 +190,4 @@ fn hugepages(root: &Root, socket: &CpuSocket) -> Vec<HugePageCounts> {
         }
     }
     sums.into_values().collect()
-}
-
-/// The socket that a port's NUMA node belongs to; if the machine has one socket, that one.
-pub(super) fn socket_of_port(
-    root: &Root,
-    node: Option<u32>,
-    sockets: &[SocketStatus],
-) -> Option<PackageId> {
-    if let [only] = sockets {
-        return Some(only.id);
-    }
-    let cpus = node_cpus(root, node?);
-    sockets.iter().find(|socket| socket.cpus.iter().any(|cpu| cpus.contains(cpu))).map(|s| s.id)
 }

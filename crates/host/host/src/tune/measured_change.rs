@@ -56,11 +56,6 @@ pub fn apply_measured(
         let back = Err("the change was not made, or not measured".to_owned());
         return Ok(MeasuredChange { before, after, back });
     }
-    if let Some(one) = unwritable_old_value(plan, applied) {
-        let (place, old) = (&one.place, one.old);
-        let back = format!("{place}: the old value {old:#x} leaves I/O no way and is not written");
-        return Ok(MeasuredChange { before, after, back: Err(back) });
-    }
     let mut reverted = Vec::new();
     apply(host, state, &reverse_plan(plan, applied), &mut reverted, watch)?;
     let back = match reverted.iter().find(|one| !one.outcome.is_as_requested()) {
@@ -78,18 +73,6 @@ pub fn apply_measured(
         }
     }
     ended.map(|()| MeasuredChange { before, after, back })
-}
-
-/// The first change whose old value may not be written.
-fn unwritable_old_value<'a>(
-    plan: &TunePlan,
-    applied: &'a [AppliedChange],
-) -> Option<&'a AppliedChange> {
-    let mut changed = applied.iter().zip(&plan.changes);
-    let found = changed.find(|(one, change)| {
-        one.outcome.was_written() && one.target.denies_io_every_way(one.old, change.owned)
-    });
-    found.map(|(one, _)| one)
 }
 
 /// The plan that restores the old values of the applied changes, the last one first.

@@ -13,6 +13,8 @@ use crate::cpu::{CpuModel, CpuSocket, Generation, Generations, PackageId, socket
 use crate::error::FileError;
 use crate::kernel_rules::KernelRules;
 use crate::machine::Host;
+use crate::offline::OfflineCpus;
+use crate::pci::Tree;
 use crate::root::Root;
 use crate::unavailable::remedy;
 
@@ -131,6 +133,7 @@ pub struct TunePlanner<'a> {
     cpu: CpuModel,
     generation: Option<Generation>,
     sockets: Vec<CpuSocket>,
+    offline: OfflineCpus,
     allows_unknown_bits: bool,
     allows_any_mask: bool,
     allows_unmeasured: bool,
@@ -145,11 +148,15 @@ impl<'a> TunePlanner<'a> {
         let cpu = CpuModel::read(&host.root)?;
         let generation = Generations::built_in().find(&cpu).cloned();
         let sockets = sockets(&host.root)?;
+        // Devices tell of a socket without CPUs; a machine without PCI functions has none.
+        let tree = Tree::read(&host.root).unwrap_or_default();
+        let offline = OfflineCpus::read(&host.root, &sockets, &tree);
         Ok(Self {
             host,
             cpu,
             generation,
             sockets,
+            offline,
             allows_unknown_bits: false,
             allows_any_mask: false,
             allows_unmeasured: false,
@@ -217,6 +224,14 @@ impl<'a> TunePlanner<'a> {
         if wanted.is_empty() {
             let known: Vec<_> = self.sockets.iter().map(|socket| socket.id.to_string()).collect();
             let asked = socket.unwrap_or_default();
+            if let Some(hidden) = self.offline.socket_named(asked) {
+                let remedy = hidden.remedy().map(|remedy| format!("\n  remedy: {remedy}"));
+                return Err(TunePlanError::NoControl(format!(
+                    "--socket {asked}: no CPU of it is online: {}{}",
+                    hidden.reason(),
+                    remedy.unwrap_or_default()
+                )));
+            }
             return Err(TunePlanError::BadRequest(format!(
                 "--socket {asked}: socket not found; this machine has {}",
                 known.join(", ")

@@ -11,7 +11,8 @@ use crate::cpu::{CpuSocket, PackageId, sockets};
 use crate::error::FileError;
 use crate::machine::Host;
 use crate::monitor::Monitor;
-use crate::numa::node_cpus;
+use crate::numa::{cpus_by_node, socket_of_node};
+use crate::offline::OfflineCpus;
 use crate::pci::Tree;
 
 /// Number of windows of each measurement; their spread is the noise.
@@ -114,11 +115,30 @@ fn socket_of(host: &Host, known: &[CpuSocket], target: &ControlTarget) -> Option
         }
         ControlTarget::Port { function, .. } => {
             let node = Tree::read(&host.root).ok()?.get(*function)?.node?;
-            let cpus = node_cpus(&host.root, node);
-            known.iter().find(|socket| socket.cpus.iter().any(|cpu| cpus.contains(cpu)))
+            return socket_of_node(&cpus_by_node(&host.root), node, known);
         }
     };
     found.map(|socket| socket.id)
+}
+
+/// The reason why hit rates do not judge a change: a port that was written belongs to a socket whose
+/// counters cannot be read, or may. `None` if every socket with written ports is counted.
+#[must_use]
+pub fn uncounted_port(host: &Host, applied: &[AppliedChange]) -> Option<String> {
+    let known = sockets(&host.root).ok()?;
+    let tree = Tree::read(&host.root).ok()?;
+    let offline = OfflineCpus::read(&host.root, &known, &tree);
+    let hidden = offline.sockets.first()?;
+    let is_uncounted = |one: &&AppliedChange| match &one.target {
+        ControlTarget::Port { function, .. } => {
+            let node = tree.get(*function).and_then(|function| function.node);
+            one.outcome.was_written()
+                && offline.socket_of_device(&host.root, node, &known).is_none()
+        }
+        _ => false,
+    };
+    let port = applied.iter().find(is_uncounted)?;
+    Some(format!("{}: its socket has no counters here; {hidden}: {}", port.place, hidden.reason()))
 }
 
 /// Result of a socket's three measurements: which of the two differences are beyond noise.

@@ -1,9 +1,10 @@
 //! Plans for resctrl: the mask of a group, allocation for I/O.
 
-use super::{PlannedChange, TunePlan, TunePlanError, TunePlanner};
+use super::{OmittedControl, PlannedChange, TunePlan, TunePlanError, TunePlanner};
 use crate::control_files::RESCTRL_MOUNT;
 use crate::controls::{ControlTarget, describe_ways};
 use crate::error::Problem;
+use crate::offline::UnreachableSocket;
 use crate::resctrl::{CacheResource, ControlGroup, IoAlloc, Resctrl, absence_reason};
 
 /// Requested state of I/O allocation.
@@ -103,7 +104,15 @@ impl TunePlanner<'_> {
             IoAllocRequest::Off => "off".to_owned(),
             IoAllocRequest::Mask(mask) => format!("{mask:#x}"),
         };
-        Ok(TunePlan::new(&self.host.root, format!("tune io-alloc {words}"), changes, warnings))
+        // The kernel lists the caches of online CPUs; devices of the other sockets keep their ways.
+        let omitted = |socket: &UnreachableSocket| OmittedControl {
+            place: format!("I/O allocation in the L3 of {socket}"),
+            reason: socket.reason(),
+        };
+        let left_out: Vec<OmittedControl> = self.offline.sockets.iter().map(omitted).collect();
+        warnings.extend(left_out.iter().map(|one| format!("{one}; it keeps its setting")));
+        let command = format!("tune io-alloc {words}");
+        Ok(TunePlan { left_out, ..TunePlan::new(&self.host.root, command, changes, warnings) })
     }
 
     fn resctrl(&self) -> Result<Resctrl, TunePlanError> {

@@ -1,9 +1,10 @@
 //! Plans for the ways of the last-level cache that I/O allocates in.
 
 use super::ddio::proof_warning;
-use super::{PlannedChange, TunePlan, TunePlanError, TunePlanner};
+use super::{OmittedControl, PlannedChange, TunePlan, TunePlanError, TunePlanner};
 use crate::controls::{ControlTarget, check_one_die, describe_ways};
-use crate::cpu::{CpuSocket, Generation, PackageId, Proof, WaysRegister};
+use crate::cpu::{CpuSocket, Generation, PackageId, Proof, WaysRegister, common_llc_ways};
+use crate::offline::UnreachableSocket;
 use units::WayMask;
 
 /// Requested ways for I/O.
@@ -94,15 +95,27 @@ impl TunePlanner<'_> {
     ///
     /// # Errors
     /// If the machine does not have the register, the socket does not exist, or the kernel does not
-    /// report its cache.
+    /// report the caches of all sockets, all alike.
     pub fn ways_bounds(
         &self,
         socket: Option<PackageId>,
     ) -> Result<(u32, Vec<(PackageId, u32)>), TunePlanError> {
         let register = ways_register(self.known_generation("steer")?)?;
         let sockets = self.selected_sockets(socket)?.into_iter();
-        let with_ways = sockets.map(|socket| Ok((socket.id, ways_of(socket)?)));
-        Ok((register.default_ways, with_ways.collect::<Result<_, TunePlanError>>()?))
+        if let Some(first) = self.unreachable_registers(register, socket).first() {
+            return Err(TunePlanError::NoControl(format!(
+                "{} cannot be reached: {}\n  remedy: --socket ID steers one socket",
+                first.place, first.reason
+            )));
+        }
+        let ways = self.llc_ways()?;
+        Ok((register.default_ways, sockets.map(|socket| (socket.id, ways)).collect()))
+    }
+
+    /// Number of ways of the last-level caches, which have to be alike.
+    fn llc_ways(&self) -> Result<u32, TunePlanError> {
+        common_llc_ways(&self.sockets)
+            .map_err(|mismatch| TunePlanError::NoControl(mismatch.to_string()))
     }
 
     fn ways_plan(
@@ -119,6 +132,7 @@ impl TunePlanner<'_> {
             .map(|socket| self.ways_change(register, socket, wanted))
             .collect();
         let changes = changes?;
+        let left_out = self.unreachable_registers(register, socket);
         let mut warnings = proof_warning(register.proof, &generation.name, &register.source);
         let is_tried = |change: &PlannedChange| {
             let ways = change.owned.count_ones();
@@ -131,7 +145,22 @@ impl TunePlanner<'_> {
                 register.masks_source
             ));
         }
-        Ok(TunePlan::new(&self.host.root, command, changes, warnings))
+        warnings.extend(left_out.iter().map(|one| format!("{one}; it keeps its setting")));
+        Ok(TunePlan { left_out, ..TunePlan::new(&self.host.root, command, changes, warnings) })
+    }
+
+    /// Registers that a change of all sockets does not reach, because no CPU of their socket is online.
+    fn unreachable_registers(
+        &self,
+        register: &WaysRegister,
+        socket: Option<PackageId>,
+    ) -> Vec<OmittedControl> {
+        let hidden = self.offline.sockets.iter().filter(|_| socket.is_none());
+        let omitted = |socket: &UnreachableSocket| OmittedControl {
+            place: format!("MSR {:#x} of {socket}", register.msr),
+            reason: socket.reason(),
+        };
+        hidden.map(omitted).collect()
     }
 
     fn ways_change(
@@ -143,7 +172,7 @@ impl TunePlanner<'_> {
         check_one_die(socket).map_err(|why| {
             TunePlanError::NoControl(format!("{} is refused: {why}", wanted.control()))
         })?;
-        let all = ways_of(socket)?;
+        let all = self.llc_ways()?;
         let mask = wanted.mask(register, socket.id, all, self.allows_any_mask)?;
         let target = ControlTarget::Msr {
             socket: socket.id,
@@ -152,6 +181,12 @@ impl TunePlanner<'_> {
         };
         let old = target.read(self.host)?;
         let owned = u64::from(WayMask::top(all, all).0);
+        if target.denies_io_every_way(old, owned) {
+            return Err(TunePlanError::NoControl(format!(
+                "{target} holds {old:#x}, which leaves I/O no way of the LLC: no source says that the \
+                 register takes this value, so a restore could not put it back"
+            )));
+        }
         let unknown = old & !owned;
         if unknown != 0 && !self.allows_unknown_bits {
             return Err(TunePlanError::NoControl(format!(
@@ -180,17 +215,6 @@ impl TunePlanner<'_> {
             only_kept: false,
         })
     }
-}
-
-fn ways_of(socket: &CpuSocket) -> Result<u32, TunePlanError> {
-    socket.ways().ok_or_else(|| {
-        TunePlanError::NoControl(format!(
-            "the kernel does not say how many ways the LLC of socket {} has \
-             (/sys/devices/system/cpu/cpu{}/cache)",
-            socket.id,
-            socket.first_cpu()
-        ))
-    })
 }
 
 fn ways_register(generation: &Generation) -> Result<&WaysRegister, TunePlanError> {
