@@ -5,6 +5,8 @@
 mod boxes;
 #[path = "generated/expected.rs"]
 pub mod expected;
+#[path = "generated/layout.rs"]
+mod layout;
 #[path = "generated/parts.rs"]
 mod parts;
 #[path = "generated/text.rs"]
@@ -21,6 +23,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 pub use boxes::{BoxControl, Boxes};
+pub use layout::{DescribedLlc, Layout};
 pub use parts::{PARTS, Part};
 
 /// How a register answers.
@@ -97,6 +100,7 @@ pub struct Spec {
     pub sockets: u32,
     pub dies: u32,
     pub nodes_per_socket: u32,
+    pub layout: Layout,
     pub ways: u32,
     /// MSR 0xc8b of each socket, below its ways and above them.
     pub masks: Vec<(u64, u64)>,
@@ -132,7 +136,7 @@ pub fn cases(slice: u32, soaked: u32) -> u32 {
     asked.unwrap_or_else(|| soak::amount(slice, soaked))
 }
 
-/// Cores of each socket: they are no part of any question here.
+/// Cores of each socket.
 pub const CORES: u32 = 4;
 
 impl Spec {
@@ -153,6 +157,7 @@ impl Spec {
         if let Some(boxes) = &mut self.boxes {
             (boxes.read, boxes.write) = (Answer::Ok, OnWrite::Taken);
         }
+        self.layout = self.layout.whole();
         let ports = self.part().root_ports.len().max(1);
         for port in &mut self.ports {
             (port.read, port.write) = (Answer::Ok, OnWrite::Taken);
@@ -334,7 +339,7 @@ fn spec_of(part: impl Strategy<Value = usize>) -> impl Strategy<Value = Spec> {
         ];
         let nodes = sockets * nodes_per_socket;
         (
-            server(sockets, ways),
+            (server(sockets, ways), layout::layout(sockets)),
             (extended, prop::collection::vec(port(nodes), 0..6), boxes::boxes()),
             prop::option::weighted(0.8, groups(ways, sockets * dies)),
             (
@@ -345,7 +350,7 @@ fn spec_of(part: impl Strategy<Value = usize>) -> impl Strategy<Value = Spec> {
             prop::collection::vec([0u64..5000, 0u64..5000], nodes as usize),
         )
             .prop_map(
-                move |(first, (extended, ports, boxes), groups, uncore, huge_pages)| {
+                move |((first, layout), (extended, ports, boxes), groups, uncore, huge_pages)| {
                     let (uncore_mhz, ratio_limit, ratio_now) = uncore;
                     let (
                         is_named,
@@ -356,6 +361,8 @@ fn spec_of(part: impl Strategy<Value = usize>) -> impl Strategy<Value = Spec> {
                         msr_read,
                         msr_write,
                     ) = first;
+                    // A die whose CPUs are offline or without caches shows itself nowhere.
+                    let layout = if dies == 1 { layout } else { layout.whole() };
                     Spec {
                         part,
                         is_named,
@@ -364,6 +371,7 @@ fn spec_of(part: impl Strategy<Value = usize>) -> impl Strategy<Value = Spec> {
                         sockets,
                         dies,
                         nodes_per_socket,
+                        layout,
                         ways,
                         masks,
                         msr_driver,

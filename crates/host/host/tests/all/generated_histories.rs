@@ -213,10 +213,14 @@ fn happen(root: &Path, spec: &Spec, (action, kill): &Event) -> EventEffects {
 fn objection(spec: &Spec, log: &Log) -> Option<String> {
     let ways = spec.is_server().then_some(spec.ways);
     let rules = Rules { ways, boxes_of: spec.counts_by_registers(), any_journal: false };
+    let reachable: Vec<u64> = spec.reachable().into_iter().map(u64::from).collect();
     log.writes().iter().find_map(|write| {
         let part = spec.part();
         let is_there = match &write.to {
-            Place::Msr { address: WAYS, .. } => part.has_ways && spec.dies == 1,
+            Place::Msr { socket, .. } if !reachable.contains(socket) => false,
+            Place::Msr { address: WAYS, .. } => {
+                part.has_ways && spec.dies == 1 && spec.describes_one_llc()
+            }
             Place::Msr { .. } => spec.counts_by_registers().is_some(),
             Place::Port { function, .. } => spec.ports.iter().enumerate().any(|(index, port)| {
                 let is_it = port.bdf(index) == function.to_string();
@@ -236,8 +240,6 @@ fn is_plain(spec: &Spec) -> bool {
     spec.msr_write == OnWrite::Taken
         && spec.msr_read == Answer::Ok
         && boxes.is_none_or(|boxes| boxes.write == OnWrite::Taken && boxes.read == Answer::Ok)
-        // A mask that leaves I/O no way is never written back.
-        && spec.masks.iter().all(|(ways, _)| *ways != 0)
         && ports.clone().all(|port| port.write == OnWrite::Taken && port.read == Answer::Ok)
 }
 

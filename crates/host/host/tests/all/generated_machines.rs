@@ -29,21 +29,22 @@ fn link(link: &LinkStatus) -> [u32; 2] {
 }
 
 fn check_sockets(spec: &Spec, status: &HostStatus) -> Result<(), TestCaseError> {
-    prop_assert_eq!(status.sockets.len(), spec.sockets as usize);
-    for (index, socket) in status.sockets.iter().enumerate() {
-        let number = u32::try_from(index).expect("few sockets");
+    prop_assert_eq!(status.sockets.len(), spec.reachable().len());
+    for (number, socket) in spec.reachable().into_iter().zip(&status.sockets) {
         prop_assert_eq!(socket.id.0, number);
+        prop_assert_eq!(socket.cores, spec.cores(number));
         let cpus: Vec<u32> = socket.cpus.iter().map(|cpu| cpu.0).collect();
         prop_assert_eq!(cpus, spec.cpus(number));
         let caches: Vec<_> =
             socket.caches.iter().map(|cache| (cache.id, cache.ways, cache.size_bytes)).collect();
         let size = u64::from(spec.ways) << 20;
-        let expected: Vec<_> =
-            (0..spec.dies).map(|die| (number * spec.dies + die, spec.ways, size)).collect();
+        let ways = spec.ways_of(number);
+        let dies = (0..spec.dies).filter(|_| spec.has_llc(number));
+        let expected: Vec<_> = dies.map(|die| (number * spec.dies + die, ways, size)).collect();
         prop_assert_eq!(caches, expected);
-        let io_ways = socket.io_ways.as_ref();
-        prop_assert_eq!(io_ways.map(|ways| ways.mask), spec.io_ways(index), "socket {}", index);
-        prop_assert!(io_ways.is_none_or(|ways| ways.of_ways == spec.ways));
+        let (io_ways, masks) = (socket.io_ways.as_ref(), spec.io_ways(number as usize));
+        prop_assert_eq!(io_ways.map(|ways| ways.mask), masks, "socket {}", number);
+        prop_assert!(io_ways.is_none_or(|it| it.of_ways == ways));
         let uncore = socket.uncore.as_ref();
         let clock =
             uncore.map(|range| [range.least_mhz, range.most_mhz, range.now_mhz.unwrap_or(0)]);
@@ -118,8 +119,12 @@ fn check_groups(spec: &Spec, status: &HostStatus) -> Result<(), TestCaseError> {
 /// Checks that every item which is not shown is listed as unread, with a reason.
 fn check_notes(spec: &Spec, status: &HostStatus) -> Result<(), TestCaseError> {
     let told = |what: &str| status.unread.iter().any(|note| note.what.contains(what));
-    for index in 0..spec.sockets as usize {
-        let is_expected = spec.io_ways(index).is_some();
+    prop_assert_eq!(!status.offline.sockets.is_empty(), spec.hides_sockets());
+    let offline: Vec<u32> = status.offline.cpus.iter().map(|cpu| cpu.0).collect();
+    prop_assert_eq!(&offline, &spec.layout.offline);
+    prop_assert!(!spec.hides_sockets() || told("registers, counters and LLC of"));
+    for index in spec.reachable() {
+        let is_expected = spec.io_ways(index as usize).is_some();
         let is_told = told("ways of I/O") || told("the hardware's own controls") || told("how I/O");
         prop_assert!(is_expected || is_told, "{:?}", status.unread);
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Answer, Below, CORES, Port, Spec};
+use super::{Answer, Below, Port, Spec};
 
 /// The state of a port's switch as the status names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,9 @@ impl Spec {
     /// The mask of I/O ways of a socket.
     pub fn io_ways(&self, socket: usize) -> Option<u64> {
         let readable = self.msr_driver == Answer::Ok && self.msr_read == Answer::Ok;
+        let number = u32::try_from(socket).expect("few sockets");
         let has = self.is_server() && self.part().has_ways && self.dies == 1 && readable;
+        let has = has && self.has_llc(number);
         let (ways, beside) = self.masks[socket];
         has.then_some(ways | beside)
     }
@@ -66,11 +68,14 @@ impl Spec {
         }
     }
 
-    /// The socket of a node.
+    /// The socket at which a port of a node is shown.
     fn socket_of(&self, node: Option<u32>) -> Option<u32> {
-        match self.sockets {
-            1 => Some(0),
-            _ => node.map(|node| node / self.nodes_per_socket),
+        let is_one_node = self.sockets * self.nodes_per_socket == 1;
+        match (node, self.reachable().as_slice()) {
+            _ if is_one_node && self.hides_sockets() => None,
+            (Some(node), _) => self.has_cpus(node).then_some(node / self.nodes_per_socket),
+            (None, [only]) if !self.hides_sockets() => Some(*only),
+            (None, _) => None,
         }
     }
 
@@ -128,16 +133,12 @@ impl Spec {
         clocks.iter().all(|clock| clock[..2] == [least, most]).then_some([least, most, now])
     }
 
-    /// Logical CPUs of a socket.
-    pub fn cpus(&self, socket: u32) -> Vec<u32> {
-        (socket * CORES..(socket + 1) * CORES).collect()
-    }
-
-    /// Huge pages and free ones of a socket.
+    /// Huge pages and free ones of the nodes in which a socket has online CPUs.
     pub fn huge_pages_of(&self, socket: u32) -> [u64; 2] {
-        let first = (socket * self.nodes_per_socket) as usize;
-        let own = &self.huge_pages[first..first + self.nodes_per_socket as usize];
-        own.iter().fold([0, 0], |sum, [pages, free]| [sum[0] + pages, sum[1] + free])
+        let first = socket * self.nodes_per_socket;
+        let own = (first..first + self.nodes_per_socket).filter(|node| self.has_cpus(*node));
+        let own = own.map(|node| self.huge_pages[node as usize]);
+        own.fold([0, 0], |sum, [pages, free]| [sum[0] + pages, sum[1] + free])
     }
 
     /// For each group and cache the ways that it shares with I/O.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Answer, Below, CORES, Groups, OnWrite, Port, Spec};
+use super::{Answer, Below, CORES, DescribedLlc, Groups, Layout, OnWrite, Port, Spec};
 
 /// A root port that is on no list.
 const OTHER_PORT: u16 = 0x1234;
@@ -20,22 +20,24 @@ pub fn machine(spec: &Spec) -> String {
         &mut text,
         format_args!(
             "[cpu]\nvendor = \"{}\"\nfamily = {}\nmodel = {}\nstepping = {}\nname = \"{name}\"\n\
-             sockets = {}\ncores_per_socket = {CORES}\nnodes_per_socket = {}\nflags = \"{flags}\"",
+             sockets = {}\ncores_per_socket = {CORES}\nnodes_per_socket = {}\nflags = \"{flags}\"\n{}",
             part.vendor,
             part.family,
             part.model,
             part.stepping,
             spec.sockets,
-            spec.nodes_per_socket
+            spec.nodes_per_socket,
+            cpu_keys(&spec.layout)
         ),
     );
     put(
         &mut text,
         format_args!(
-            "[cache]\nsize_kib = {}\nways = {}\nper_socket = {}",
+            "[cache]\nsize_kib = {}\nways = {}\nper_socket = {}\n{}",
             spec.ways * 1024,
             spec.ways,
-            spec.dies
+            spec.dies,
+            cache_keys(spec)
         ),
     );
     if let Some(unit) = part.slice_unit.filter(|_| spec.boxes.is_none()) {
@@ -61,6 +63,27 @@ pub fn machine(spec: &Spec) -> String {
     }
     files(&mut text, spec.groups.as_ref());
     text
+}
+
+fn cpu_keys(layout: &Layout) -> String {
+    let numbering = if layout.is_interleaved { "interleaved" } else { "blocks" };
+    format!(
+        "threads_per_core = {}\nnumbering = \"{numbering}\"\ncore_groups = \"{}\"\n\
+         core_groups_per_socket = {}\noffline = {:?}\nwithout_caches = {:?}",
+        layout.threads, layout.group_kind, layout.groups, layout.offline, layout.without_caches
+    )
+}
+
+fn cache_keys(spec: &Spec) -> String {
+    match spec.layout.llc {
+        DescribedLlc::Level3 => String::new(),
+        DescribedLlc::WithLevel4 => "level_4_kib = 131072".into(),
+        DescribedLlc::OnlyLevel2 => "level = 2".into(),
+        DescribedLlc::DifferentWays => {
+            let ways: Vec<u32> = (0..spec.sockets).map(|socket| spec.ways_of(socket)).collect();
+            format!("ways_by_socket = {ways:?}")
+        }
+    }
 }
 
 fn put(text: &mut String, line: std::fmt::Arguments<'_>) {
