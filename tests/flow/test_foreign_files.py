@@ -1,13 +1,14 @@
 """Files that other programs wrote, odd but good: read as what they are, each oddity said once."""
 
 import struct
+import tarfile
 from pathlib import Path
 
 import pytest
 
 from command_line import L2FWD, SHORT, Skipline
 
-FOLDER = Path(__file__).parent / "foreign_captures"
+ARCHIVE = Path(__file__).parent / "foreign_captures.tar"
 ONE_LOOP = ["--set", "traffic.loops=1"]
 RAW_IP = [(f"p_lt{number}.pcap", 2, ()) for number in ("65", "c", "e", "e4", "6c")]
 ODD_OPTIONS = [
@@ -30,11 +31,20 @@ OTHERS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder with the captures of the archive."""
+    folder = tmp_path_factory.mktemp("foreign-captures")
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
 @pytest.mark.parametrize(("name", "packets", "settings"), [*RAW_IP, *ODD_OPTIONS, *OTHERS])
 def test_every_packet_of_an_odd_capture_is_replayed(
-    skipline: Skipline, name: str, packets: int, settings: tuple[str, ...]
+    skipline: Skipline, captures: Path, name: str, packets: int, settings: tuple[str, ...]
 ) -> None:
-    pcap = ["--set", f"traffic.pcap={FOLDER / name}"]
+    pcap = ["--set", f"traffic.pcap={captures / name}"]
     done = skipline("run", L2FWD, *ONE_LOOP, *pcap, *settings, "--format", "json")
     assert done.code == 0, done.err
     metrics = done.json["metrics"]
@@ -42,8 +52,10 @@ def test_every_packet_of_an_odd_capture_is_replayed(
     assert metrics["rx_bytes"]["value"] == 64 * packets
 
 
-def test_a_capture_from_1970_is_replayed_in_order_of_its_times(skipline: Skipline) -> None:
-    pcap = ["--set", f"traffic.pcap={FOLDER / 'p_span.pcap'}"]
+def test_a_capture_from_1970_is_replayed_in_order_of_its_times(
+    skipline: Skipline, captures: Path
+) -> None:
+    pcap = ["--set", f"traffic.pcap={captures / 'p_span.pcap'}"]
     done = skipline("run", L2FWD, *ONE_LOOP, *pcap)
     assert done.code == 0, done.err
     assert "1 time without a packet is shortened to 600 s (traffic.longest_gap_s)" in done.out
@@ -53,8 +65,10 @@ def test_a_capture_from_1970_is_replayed_in_order_of_its_times(skipline: Skiplin
     assert "traffic.loops = 1 replays all of the capture" in without_loops.out, without_loops
 
 
-def test_loops_that_last_longer_than_simulated_time_are_refused(skipline: Skipline) -> None:
-    pcap = ["--set", f"traffic.pcap={FOLDER / 'p_span.pcap'}"]
+def test_loops_that_last_longer_than_simulated_time_are_refused(
+    skipline: Skipline, captures: Path
+) -> None:
+    pcap = ["--set", f"traffic.pcap={captures / 'p_span.pcap'}"]
     done = skipline("run", L2FWD, *pcap, "--set", "traffic.loops=20000")
     assert done.code == 2
     assert "simulated time ends after 106 days" in done.err
