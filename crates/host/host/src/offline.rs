@@ -93,7 +93,7 @@ impl OfflineCpus {
         let listed = nodes.values().flatten();
         let present: BTreeSet<CpuId> = present_cpus(root).iter().chain(listed).copied().collect();
         let cpus: Vec<CpuId> = present.difference(&online).copied().collect();
-        let places = Places { root, sockets, nodes: &nodes };
+        let places = SocketSources { root, sockets, nodes: &nodes };
         let mut found = Self { cpus: cpus.clone(), ..Self::default() };
         let mut unplaced = Vec::new();
         for cpu in cpus {
@@ -138,7 +138,7 @@ impl OfflineCpus {
     }
 
     /// Adds a node with a device, if it belongs to no socket with an online CPU.
-    fn add_node_of_device(&mut self, node: u32, places: &Places<'_>) {
+    fn add_node_of_device(&mut self, node: u32, places: &SocketSources<'_>) {
         let has_online = places.sockets_at(node).next().is_some();
         if places.nodes.is_empty() || has_online {
             return;
@@ -202,13 +202,13 @@ enum Place {
 }
 
 /// The sources that tell the socket of an offline CPU.
-struct Places<'a> {
+struct SocketSources<'a> {
     root: &'a Root,
     sockets: &'a [CpuSocket],
     nodes: &'a BTreeMap<u32, Vec<CpuId>>,
 }
 
-impl Places<'_> {
+impl SocketSources<'_> {
     fn place(&self, cpu: CpuId) -> Place {
         let package = format!("{CPUS}/cpu{cpu}/topology/physical_package_id");
         let package = self.root.read_number(&package).ok().and_then(|id| u32::try_from(id).ok());

@@ -135,7 +135,7 @@ fn no_link_and_no_path_leads_out_of_a_directory_that_stands_in_for_the_root() {
         assert_eq!(base.read_text(path, 100).expect("is not there"), None, "{}", path.display());
         base.remove(path).expect_err("is not there");
     }
-    // What is created at the end of such a link is inside.
+    // A file created at the end of such a link is inside.
     base.create_directories(Path::new("absolute/new")).expect("is created");
     let inside = tree.join(outside.strip_prefix("/").expect("is absolute"));
     assert!(inside.join("new").is_dir());

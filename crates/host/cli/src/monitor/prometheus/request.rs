@@ -15,7 +15,7 @@ const HEAD_BYTES: usize = 1 << 20;
 
 /// Answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reply {
+pub(super) enum HttpReply {
     /// The page of metrics; `head_only` leaves its text out.
     Page {
         /// Whether the request was HEAD.
@@ -38,7 +38,7 @@ pub(super) enum Reply {
     ForeignHost,
 }
 
-impl Reply {
+impl HttpReply {
     /// The whole answer, with the page as it is now.
     pub(super) fn text(self, page: &str) -> String {
         let (status, body) = match self {
@@ -75,19 +75,19 @@ pub(super) struct RequestReader {
     /// Bytes of all lines so far.
     head_bytes: usize,
     /// The answer that the request line asks for; `None` before its end.
-    asked: Option<Reply>,
+    asked: Option<HttpReply>,
     has_host: bool,
     /// An answer that a field made necessary.
-    refused: Option<Reply>,
+    refused: Option<HttpReply>,
 }
 
 impl RequestReader {
     /// Takes the next bytes; the answer once the request is whole or cannot be served.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Option<Reply> {
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Option<HttpReply> {
         bytes.iter().find_map(|&byte| self.push_byte(byte))
     }
 
-    fn push_byte(&mut self, byte: u8) -> Option<Reply> {
+    fn push_byte(&mut self, byte: u8) -> Option<HttpReply> {
         self.head_bytes += 1;
         if byte == b'\n' {
             let mut line = std::mem::take(&mut self.line);
@@ -100,19 +100,19 @@ impl RequestReader {
         let limit = if is_first { REQUEST_LINE_BYTES } else { FIELD_LINE_BYTES };
         match self.line.len() < limit {
             true => self.line.push(byte),
-            false if is_first => return Some(Reply::LineTooLong),
+            false if is_first => return Some(HttpReply::LineTooLong),
             false => {}
         }
-        (self.head_bytes > HEAD_BYTES).then_some(Reply::FieldsTooLong)
+        (self.head_bytes > HEAD_BYTES).then_some(HttpReply::FieldsTooLong)
     }
 
-    fn end_line(&mut self, line: &[u8]) -> Option<Reply> {
+    fn end_line(&mut self, line: &[u8]) -> Option<HttpReply> {
         match self.asked {
             None => {
                 let asked = self.read_request_line(line);
                 self.asked = Some(asked);
                 // Nothing that a field says changes these.
-                matches!(asked, Reply::WrongMethod | Reply::Malformed).then_some(asked)
+                matches!(asked, HttpReply::WrongMethod | HttpReply::Malformed).then_some(asked)
             }
             Some(asked) if line.is_empty() => Some(self.refused.unwrap_or(asked)),
             Some(_) => {
@@ -122,22 +122,22 @@ impl RequestReader {
         }
     }
 
-    fn read_request_line(&mut self, line: &[u8]) -> Reply {
+    fn read_request_line(&mut self, line: &[u8]) -> HttpReply {
         let text = String::from_utf8_lossy(line);
         let words: Vec<&str> = text.split(' ').collect();
         let head_only = match words[0] {
             "GET" => false,
             "HEAD" => true,
-            _ => return Reply::WrongMethod,
+            _ => return HttpReply::WrongMethod,
         };
         // Scripts leave out the version.
         let (target, version) = match words[1..] {
             [target] => (target, "HTTP/1.0"),
             [target, version] => (target, version),
-            _ => return Reply::Malformed,
+            _ => return HttpReply::Malformed,
         };
         if !version.starts_with("HTTP/1.") {
-            return Reply::Malformed;
+            return HttpReply::Malformed;
         }
         let path = match target.split_once("://") {
             Some((_, rest)) => {
@@ -148,8 +148,8 @@ impl RequestReader {
             None => target,
         };
         match path.split('?').next() {
-            Some("/metrics") => Reply::Page { head_only },
-            _ => Reply::NotFound { head_only },
+            Some("/metrics") => HttpReply::Page { head_only },
+            _ => HttpReply::NotFound { head_only },
         }
     }
 
@@ -160,14 +160,14 @@ impl RequestReader {
             return;
         }
         if std::mem::replace(&mut self.has_host, true) {
-            self.refused = Some(Reply::Malformed);
+            self.refused = Some(HttpReply::Malformed);
         }
         self.check_host(value.trim());
     }
 
     fn check_host(&mut self, host: &str) {
         if !is_own_host(host) {
-            self.refused.get_or_insert(Reply::ForeignHost);
+            self.refused.get_or_insert(HttpReply::ForeignHost);
         }
     }
 }
@@ -191,12 +191,12 @@ mod tests {
     use super::*;
 
     /// The answer to a request that arrives in pieces of one size.
-    fn reply(request: &[u8], piece_bytes: usize) -> Option<Reply> {
+    fn reply(request: &[u8], piece_bytes: usize) -> Option<HttpReply> {
         let mut reader = RequestReader::default();
         request.chunks(piece_bytes).find_map(|piece| reader.push(piece))
     }
 
-    const PAGE: Reply = Reply::Page { head_only: false };
+    const PAGE: HttpReply = HttpReply::Page { head_only: false };
 
     #[test]
     fn a_request_is_the_same_in_any_pieces() {
@@ -215,12 +215,12 @@ mod tests {
             format!("GET /metrics HTTP/1.1\r\nCookie: {cookie}\r\nHost: localhost\r\n\r\n")
         };
         assert_eq!(reply(request(100_000).as_bytes(), 4096), Some(PAGE));
-        assert_eq!(reply(request(1 << 20).as_bytes(), 4096), Some(Reply::FieldsTooLong));
+        assert_eq!(reply(request(1 << 20).as_bytes(), 4096), Some(HttpReply::FieldsTooLong));
         let path = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(REQUEST_LINE_BYTES));
-        assert_eq!(reply(path.as_bytes(), 4096), Some(Reply::LineTooLong));
+        assert_eq!(reply(path.as_bytes(), 4096), Some(HttpReply::LineTooLong));
         let many = "A: b\r\n".repeat(1 << 18);
         let many = format!("GET /metrics HTTP/1.1\r\n{many}\r\n");
-        assert_eq!(reply(many.as_bytes(), 4096), Some(Reply::FieldsTooLong));
+        assert_eq!(reply(many.as_bytes(), 4096), Some(HttpReply::FieldsTooLong));
     }
 
     #[test]
@@ -246,12 +246,12 @@ mod tests {
             "localhost.evil.example",
             "[evil.example]",
         ] {
-            assert_eq!(of_host(host), Some(Reply::ForeignHost), "{host}");
+            assert_eq!(of_host(host), Some(HttpReply::ForeignHost), "{host}");
         }
         let twice = b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n";
-        assert_eq!(reply(twice, 9), Some(Reply::Malformed));
+        assert_eq!(reply(twice, 9), Some(HttpReply::Malformed));
         let absolute = b"GET http://evil.example/metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
-        assert_eq!(reply(absolute, 9), Some(Reply::ForeignHost));
+        assert_eq!(reply(absolute, 9), Some(HttpReply::ForeignHost));
         let absolute = b"GET http://127.0.0.1:9123/metrics HTTP/1.1\r\n\r\n";
         assert_eq!(reply(absolute, 9), Some(PAGE));
     }
@@ -260,14 +260,14 @@ mod tests {
     fn other_requests_are_answered_by_what_they_are() {
         let head_only = true;
         for (request, expected) in [
-            ("HEAD /metrics HTTP/1.0\r\n\r\n", Reply::Page { head_only }),
-            ("HEAD / HTTP/1.1\r\n\r\n", Reply::NotFound { head_only }),
-            ("GET /metricsx HTTP/1.1\r\n\r\n", Reply::NotFound { head_only: false }),
-            ("GET  /metrics HTTP/1.1\r\n", Reply::Malformed),
-            ("PRI * HTTP/2.0\r\n", Reply::WrongMethod),
-            ("POST /metrics HTTP/1.1\r\n", Reply::WrongMethod),
-            ("\r\n", Reply::WrongMethod),
-            ("GET /metrics HTTP/2.0\r\n", Reply::Malformed),
+            ("HEAD /metrics HTTP/1.0\r\n\r\n", HttpReply::Page { head_only }),
+            ("HEAD / HTTP/1.1\r\n\r\n", HttpReply::NotFound { head_only }),
+            ("GET /metricsx HTTP/1.1\r\n\r\n", HttpReply::NotFound { head_only: false }),
+            ("GET  /metrics HTTP/1.1\r\n", HttpReply::Malformed),
+            ("PRI * HTTP/2.0\r\n", HttpReply::WrongMethod),
+            ("POST /metrics HTTP/1.1\r\n", HttpReply::WrongMethod),
+            ("\r\n", HttpReply::WrongMethod),
+            ("GET /metrics HTTP/2.0\r\n", HttpReply::Malformed),
         ] {
             assert_eq!(reply(request.as_bytes(), 5), Some(expected), "{request}");
         }

@@ -32,7 +32,7 @@ const ACCEPTS_A_TURN: usize = 256;
 const READS_A_TURN: usize = 4;
 
 /// Stage of a connection.
-enum Stage {
+enum ConnectionStage {
     Request(RequestReader),
     /// The answer, and the number of its bytes that are sent.
     Answer(Vec<u8>, usize),
@@ -42,14 +42,14 @@ enum Stage {
 
 struct Connection {
     client: TcpStream,
-    stage: Stage,
+    stage: ConnectionStage,
     /// Time at which the stage has to be over.
     deadline: Duration,
 }
 
 /// Whether a connection goes on.
 #[derive(PartialEq, Eq)]
-enum Next {
+enum NextStep {
     Stays,
     Ends,
 }
@@ -96,8 +96,8 @@ impl<'a> Server<'a> {
         let page = self.page;
         self.connections.retain_mut(|connection| {
             let is_ready = ready.next() == Some(true);
-            let next = if is_ready { connection.advance(now, page) } else { Next::Stays };
-            next == Next::Stays && now < connection.deadline
+            let next = if is_ready { connection.advance(now, page) } else { NextStep::Stays };
+            next == NextStep::Stays && now < connection.deadline
         });
         if has_clients {
             self.accept(now);
@@ -134,7 +134,7 @@ impl<'a> Server<'a> {
                     }
                     // A client that has disconnected already is no error of the server.
                     if client.set_nonblocking(true).is_ok() {
-                        let stage = Stage::Request(RequestReader::default());
+                        let stage = ConnectionStage::Request(RequestReader::default());
                         let deadline = now + REQUEST_TIME;
                         self.connections.push(Connection { client, stage, deadline });
                     }
@@ -154,9 +154,11 @@ impl<'a> Server<'a> {
     /// Closes a connection that has its answer, else the one that has waited longest for its request to
     /// end, else the oldest. Returns whether there was one.
     fn close_longest_waiting(&mut self) -> bool {
-        let first = |is: fn(&Stage) -> bool| self.connections.iter().position(|it| is(&it.stage));
-        let closing = first(|stage| matches!(stage, Stage::Close));
-        let asking = closing.or_else(|| first(|stage| matches!(stage, Stage::Request(_))));
+        let first =
+            |is: fn(&ConnectionStage) -> bool| self.connections.iter().position(|it| is(&it.stage));
+        let closing = first(|stage| matches!(stage, ConnectionStage::Close));
+        let asking =
+            closing.or_else(|| first(|stage| matches!(stage, ConnectionStage::Request(_))));
         match asking.or((!self.connections.is_empty()).then_some(0)) {
             Some(index) => {
                 drop(self.connections.remove(index));
@@ -176,64 +178,64 @@ impl Connection {
     /// The events that the connection waits for.
     fn awaited(&self) -> PollFlags {
         match self.stage {
-            Stage::Request(_) | Stage::Close => PollFlags::IN,
-            Stage::Answer(..) => PollFlags::OUT,
+            ConnectionStage::Request(_) | ConnectionStage::Close => PollFlags::IN,
+            ConnectionStage::Answer(..) => PollFlags::OUT,
         }
     }
 
     /// Reads or writes as far as that is possible without waiting.
-    fn advance(&mut self, now: Duration, page: &dyn Fn() -> Arc<str>) -> Next {
-        if matches!(self.stage, Stage::Request(_) | Stage::Close)
-            && self.read(now, page) == Next::Ends
+    fn advance(&mut self, now: Duration, page: &dyn Fn() -> Arc<str>) -> NextStep {
+        if matches!(self.stage, ConnectionStage::Request(_) | ConnectionStage::Close)
+            && self.read(now, page) == NextStep::Ends
         {
-            return Next::Ends;
+            return NextStep::Ends;
         }
         match self.stage {
-            Stage::Answer(..) => self.write(now),
-            Stage::Request(_) | Stage::Close => Next::Stays,
+            ConnectionStage::Answer(..) => self.write(now),
+            ConnectionStage::Request(_) | ConnectionStage::Close => NextStep::Stays,
         }
     }
 
-    fn read(&mut self, now: Duration, page: &dyn Fn() -> Arc<str>) -> Next {
+    fn read(&mut self, now: Duration, page: &dyn Fn() -> Arc<str>) -> NextStep {
         let mut bytes = [0; 16 << 10];
         for _ in 0..READS_A_TURN {
             let length = match self.client.read(&mut bytes) {
-                Ok(0) => return Next::Ends,
+                Ok(0) => return NextStep::Ends,
                 Ok(length) => length,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(_) => return Next::Ends,
+                Err(_) => return NextStep::Ends,
             };
-            if let Stage::Request(reader) = &mut self.stage
+            if let ConnectionStage::Request(reader) = &mut self.stage
                 && let Some(reply) = reader.push(&bytes[..length])
             {
-                self.stage = Stage::Answer(reply.text(&page()).into_bytes(), 0);
+                self.stage = ConnectionStage::Answer(reply.text(&page()).into_bytes(), 0);
                 self.deadline = now + ANSWER_TIME;
                 break;
             }
         }
-        Next::Stays
+        NextStep::Stays
     }
 
-    fn write(&mut self, now: Duration) -> Next {
-        while let Stage::Answer(bytes, sent) = &mut self.stage {
+    fn write(&mut self, now: Duration) -> NextStep {
+        while let ConnectionStage::Answer(bytes, sent) = &mut self.stage {
             match self.client.write(&bytes[*sent..]) {
-                Ok(0) => return Next::Ends,
+                Ok(0) => return NextStep::Ends,
                 Ok(length) => *sent += length,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Next::Stays,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return NextStep::Stays,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(_) => return Next::Ends,
+                Err(_) => return NextStep::Ends,
             }
             if *sent == bytes.len() {
                 // The client sees the end of the answer; a failure means that it has gone.
                 if self.client.shutdown(Shutdown::Write).is_err() {
-                    return Next::Ends;
+                    return NextStep::Ends;
                 }
-                self.stage = Stage::Close;
+                self.stage = ConnectionStage::Close;
                 self.deadline = now + CLOSE_TIME;
             }
         }
-        Next::Stays
+        NextStep::Stays
     }
 }
 

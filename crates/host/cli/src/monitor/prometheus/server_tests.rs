@@ -35,7 +35,7 @@ fn is_answered(server: &Server<'_>) -> bool {
     matches!(server.connections.last().map(|it| &it.stage), Some(Stage::Close))
 }
 
-/// What the server has answered; it has shut the connection down.
+/// The answer of the server, which has shut the connection down.
 fn answer(client: &mut TcpStream) -> String {
     let mut text = String::new();
     client.read_to_string(&mut text).expect("an answer");
@@ -67,7 +67,7 @@ fn a_scrape_is_answered_beside_a_thousand_idle_and_a_thousand_slow_connections()
     client.write_all(&REQUEST[8..]).expect("another segment");
     until(&mut server, is_answered);
     assert!(answer(&mut client).ends_with(PAGE));
-    // The clock has stood still: nobody was given up for it.
+    // The clock has stood still, so it closed no connection.
     assert_eq!(server.connections.len(), 2001);
 }
 
