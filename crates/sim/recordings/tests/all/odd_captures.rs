@@ -47,7 +47,7 @@ const THREADS: u64 = 2;
 
 #[test]
 fn odd_files_have_the_packets_that_tshark_finds() {
-    let files = soak::amount(40, 1_200);
+    let files = soak::amount(12, 1_200);
     let first = soak::seed(1) << 32;
     let directory = tempfile::tempdir().expect("a directory");
     let compared: Vec<_> = thread::scope(|scope| {
