@@ -111,8 +111,10 @@ fn cpus_that_do_not_describe_the_cache_of_the_others_stop_a_change() {
     machine.put(&cpu_file(20, "cache/index3/ways_of_associativity"), "12");
     assert_refused(&machine, "CPUs 20 contradict the others");
     let machine = OnMachine::new("skylake", &[]);
+    machine.put(&cpu_file(7, "cache/index3/shared_cpu_list"), "7");
+    assert_refused(&machine, "CPUs 7 contradict the others");
     machine.put(&cpu_file(7, "cache/index3/id"), "9");
-    assert_refused(&machine, "describe its LLC differently");
+    assert_refused(&machine, "socket 0 has 2 dies");
 }
 
 #[test]
