@@ -47,6 +47,8 @@ pub(super) struct PathWalk<'a> {
     parents: Vec<PassedDirectory>,
     /// The names that are left, the next one last.
     names: Vec<OsString>,
+    /// Names of the path itself that were left at the first link; those after them are of links.
+    stated_names: usize,
     /// The path that is walked, for messages.
     shown: PathBuf,
     links: u32,
@@ -66,7 +68,8 @@ impl<'a> PathWalk<'a> {
             false => PassedDirectory::current(policy),
         };
         let directory = directory.map_err(|error| error.of_path(&shown))?;
-        Ok(Self { base, policy, directory, parents: Vec::new(), names, shown, links: 0 })
+        let (parents, stated_names) = (Vec::new(), names.len());
+        Ok(Self { base, policy, directory, parents, names, stated_names, shown, links: 0 })
     }
 
     /// Walks to the last name.
@@ -97,7 +100,12 @@ impl<'a> PathWalk<'a> {
         let is_last = self.names.is_empty() && !self.policy.is_creating;
         let opened = match self.open(name) {
             Err(Errno::NOENT) if is_last => return self.entry(name, None).map(Some),
-            Err(Errno::NOENT) if self.policy.is_creating => self.make(name),
+            // To what a link leads has to exist.
+            Err(Errno::NOENT)
+                if self.policy.is_creating && self.names.len() < self.stated_names =>
+            {
+                self.make(name)
+            }
             opened => opened,
         };
         let opened = opened.map_err(|errno| self.fail(errno))?;
@@ -147,6 +155,7 @@ impl<'a> PathWalk<'a> {
             let opened = rustix::fs::openat(&self.directory.descriptor, name, flags, Mode::empty());
             return self.enter(name, opened).map(|()| None);
         }
+        self.stated_names = self.stated_names.min(self.names.len());
         self.names.extend(names(&target));
         if target.is_absolute() {
             let start = PassedDirectory::start(self.base, self.policy);
