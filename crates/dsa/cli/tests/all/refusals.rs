@@ -1,6 +1,6 @@
 //! Bad input: code 2, before the program starts.
 
-use crate::runs::Place;
+use crate::runs::{Place, ended};
 
 /// The errors of a refused run, whose program has not started.
 #[track_caller]
@@ -76,6 +76,30 @@ fn a_configuration_that_is_none() {
     }
     let errors = refused(&Place::new(), &["--config", "nothing.json"]);
     assert!(errors.contains("--config nothing.json: No such file"), "{errors}");
+}
+
+#[test]
+fn a_link_of_another_user_in_a_directory_of_all() {
+    use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+    let place = Place::new();
+    let (shared, precious) = (place.path().join("shared"), place.path().join("precious"));
+    std::fs::create_dir(&shared).expect("is created");
+    std::fs::set_permissions(&shared, PermissionsExt::from_mode(0o1777)).expect("its mode");
+    std::fs::write(&precious, "precious").expect("is written");
+    symlink("../precious", shared.join("link")).expect("is created");
+    // Only root can give a link away.
+    if lchown(shared.join("link"), Some(4321), None).is_err() {
+        return;
+    }
+    let run = refused(&place, &["--record", "shared/link"]);
+    let command = |words: &[&str]| ended(&mut place.command(words)).refused();
+    let bench = command(&["bench", "--on", "cpu", "--json", "shared/link"]);
+    let digest = command(&["digest", "--make", "5", "shared/link"]);
+    for said in [run, bench, digest] {
+        assert!(said.contains("shared/link is a link of user 4321"), "{said}");
+    }
+    assert_eq!(std::fs::read_to_string(&precious).expect("is there"), "precious");
+    assert_eq!(shared.read_dir().expect("is a directory").count(), 1);
 }
 
 #[test]
