@@ -56,6 +56,11 @@ impl OutFile {
     }
 }
 
+fn has_directory(file: &Path) -> bool {
+    let above = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    file.file_name().is_some() && above.is_dir()
+}
+
 /// The failure of a file that cannot be written.
 fn refusal(named: &Path, error: &DurableError) -> HostFailure {
     let shown = named.display();
@@ -68,6 +73,10 @@ fn refusal(named: &Path, error: &DurableError) -> HostFailure {
             ))
         }
         reason => match reason.errno() {
+            // /proc and the like take no new files, with this error though the directory exists.
+            Some(Errno::NOENT) if has_directory(named) => {
+                HostFailure::bad_input(format!("--out {shown}: cannot be written: {reason}"))
+            }
             Some(Errno::NOENT | Errno::NOTDIR | Errno::ISDIR) | None => {
                 HostFailure::bad_input(format!(
                     "--out {shown}: not a file in a directory that exists; name one like this-host.toml"

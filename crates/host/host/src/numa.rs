@@ -2,7 +2,7 @@
 //!
 //! Source: Linux Documentation/ABI/testing/sysfs-devices-memory, sysfs-devices-node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cpu::{CpuId, CpuSocket, PackageId, cpu_list, sockets};
 use crate::root::Root;
@@ -13,19 +13,22 @@ const NODES: &str = "sys/devices/system/node";
 ///
 /// A node's list has its online CPUs only; links to the others stay (recalled).
 pub(crate) fn cpus_by_node(root: &Root) -> BTreeMap<u32, Vec<CpuId>> {
-    nodes(root).into_iter().map(|node| (node, node_cpus(root, node))).collect()
+    let mut by_node: BTreeMap<u32, Vec<CpuId>> =
+        nodes(root).into_iter().map(|node| (node, node_cpus(root, node))).collect();
+    let listed: BTreeSet<CpuId> = by_node.values().flatten().copied().collect();
+    for (node, cpus) in &mut by_node {
+        let names = root.list(&format!("{NODES}/node{node}")).unwrap_or_default();
+        let linked = names.iter().filter_map(|name| name.strip_prefix("cpu")?.parse().ok());
+        cpus.extend(linked.map(CpuId).filter(|cpu| !listed.contains(cpu)));
+        cpus.sort_unstable();
+    }
+    by_node
 }
 
+/// Online logical CPUs of a NUMA node; empty if the kernel does not list them.
 fn node_cpus(root: &Root, node: u32) -> Vec<CpuId> {
-    let folder = format!("{NODES}/node{node}");
-    let text = root.read_line(&format!("{folder}/cpulist"));
-    let mut cpus = text.ok().and_then(|text| cpu_list(&text)).unwrap_or_default();
-    let names = root.list(&folder).unwrap_or_default();
-    let linked = names.iter().filter_map(|name| name.strip_prefix("cpu")?.parse().ok());
-    cpus.extend(linked.map(CpuId));
-    cpus.sort_unstable();
-    cpus.dedup();
-    cpus
+    let text = root.read_line(&format!("{NODES}/node{node}/cpulist"));
+    text.ok().and_then(|text| cpu_list(&text)).unwrap_or_default()
 }
 
 /// The socket whose online CPUs a NUMA node has; `None` if none has any, or several have.

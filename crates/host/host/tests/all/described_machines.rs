@@ -19,17 +19,19 @@ use crate::watched::{Rules, watched};
 
 /// Ways of the last-level cache (nothing where registers must not be touched), and whether a plan is
 /// possible without failures: ways, switch of ports, mask of the default group, allocation for I/O.
-const MACHINES: [(&str, Option<u32>, [bool; 4]); 17] = [
+const MACHINES: [(&str, Option<u32>, [bool; 4]); 19] = [
     ("broadwell", Some(20), [false, true, false, false]),
     ("cascade-lake", Some(11), [true, true, true, false]),
     ("cascade-lake-ap", Some(11), [false, true, true, false]),
     ("clear-on-read", Some(11), [false, true, true, false]),
+    ("clusters", Some(16), [false, false, true, true]),
     ("cooper-lake", None, [false, false, true, false]),
     ("emerald-rapids", Some(15), [true, false, true, false]),
     ("granite-rapids", None, [false, false, true, false]),
     ("haswell", Some(20), [false, true, false, false]),
     ("ice-lake", Some(12), [true, false, true, false]),
     ("milan", None, [false, false, true, false]),
+    ("offline-socket", Some(11), [true, true, true, false]),
     ("sapphire-rapids", Some(15), [true, false, true, false]),
     ("skylake", Some(11), [true, true, true, false]),
     ("storage", Some(11), [true, true, true, false]),

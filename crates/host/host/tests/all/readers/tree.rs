@@ -17,7 +17,7 @@ use super::input::Input;
 use super::machine::{FileContents, MachineCache};
 
 /// A file of each kind that is read. The corpus refers to them by number: add at the end.
-pub const VICTIMS: [&str; 52] = [
+pub const VICTIMS: [&str; 53] = [
     "registers.toml",
     "registers.state",
     "slices.toml",
@@ -35,6 +35,7 @@ pub const VICTIMS: [&str; 52] = [
     "sys/devices/system/cpu/cpu0/topology/physical_package_id",
     "sys/devices/system/cpu/cpu0/topology/core_id",
     "sys/devices/system/cpu/cpu0/cache/index3/level",
+    "sys/devices/system/cpu/cpu0/cache/index3/type",
     "sys/devices/system/cpu/cpu0/cache/index3/id",
     "sys/devices/system/cpu/cpu0/cache/index3/size",
     "sys/devices/system/cpu/cpu0/cache/index3/ways_of_associativity",
