@@ -7,7 +7,9 @@ write, could lead a program of root to any file of root.
 import errno
 import os
 import stat
-from pathlib import Path
+from contextlib import ExitStack
+from pathlib import Path, PurePath
+from typing import NamedTuple
 
 from skipline._core import InputError, RunError
 
@@ -32,15 +34,16 @@ def write(path: Path, content: bytes | str) -> None:
     data = content.encode() if isinstance(content, str) else content
     left = ""
     try:
-        target = _end_of_links(path)
-        kind = _kind(path)
-        if kind in _NO_TARGETS:
-            raise InputError(f"{path}: this is {_NO_TARGETS[kind]}; name a file")
-        if kind in (stat.S_IFCHR, stat.S_IFIFO):
-            path.write_bytes(data)
-        else:
-            left = "; nothing was left"
-            _replace(target, data)
+        with ExitStack() as opened:
+            directory, name = _end_of_links(path, opened)
+            kind = _kind(path)
+            if kind in _NO_TARGETS:
+                raise InputError(f"{path}: this is {_NO_TARGETS[kind]}; name a file")
+            if kind in (stat.S_IFCHR, stat.S_IFIFO):
+                path.write_bytes(data)
+            else:
+                left = "; nothing was left"
+                _replace(directory, name, data)
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror}{left}") from error
 
@@ -53,51 +56,85 @@ def _kind(path: Path) -> int | None:
         return None
 
 
-def _end_of_links(path: Path) -> Path:
-    """Return the path to which `path` leads; links are followed one by one, by the rule."""
-    at = Path("/")
+def _end_of_links(path: Path, opened: ExitStack) -> tuple[int, str]:
+    """Return the directory, held open, and the name to which `path` leads.
+
+    Links are followed one by one, by the rule. Each directory is opened below the one before it, so
+    that nobody can put another one in its place between the check and the use.
+    """
+    passed = [_open_directory("/", opened)]
     names = [*reversed(path.absolute().parts[1:])]
     links = 0
     while names:
         name = names.pop()
         if name == "..":
-            at = at.parent
+            passed = passed[:-1] or passed
             continue
-        entry = at / name
         try:
-            found = entry.lstat()
+            found = os.stat(name, dir_fd=passed[-1], follow_symlinks=False)
         except FileNotFoundError:
-            at = entry
-            continue
-        if not _is_own(found.st_uid) and _others_write(at):
-            _check_foreign(entry, found)
-        if not stat.S_ISLNK(found.st_mode):
-            at = entry
-            continue
-        links += 1
-        if links > _MOST_LINKS:
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        target = entry.readlink()
-        if target.is_absolute():
-            at = Path("/")
-        names.extend(reversed([part for part in target.parts if part != "/"]))
-    return at
+            if names:
+                raise
+            return passed[-1], name
+        entry = _Entry(passed[-1], name, found)
+        if not _is_own(found.st_uid) and _others_write(passed[-1]):
+            _check_foreign(path, entry)
+        if stat.S_ISLNK(found.st_mode):
+            links += 1
+            if links > _MOST_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            target = PurePath(entry.target())
+            if target.is_absolute():
+                passed = passed[:1]
+            names.extend(reversed([part for part in target.parts if part != "/"]))
+        elif names:
+            passed.append(_open_directory(name, opened, passed[-1]))
+        else:
+            return passed[-1], name
+    raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
 
 
-def _check_foreign(entry: Path, found: os.stat_result) -> None:
+def _open_directory(name: str, opened: ExitStack, above: int | None = None) -> int:
+    """Open a directory, no link, until `opened` ends."""
+    # O_PATH, which Linux has, needs no permission to list it.
+    flags = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW
+    directory = os.open(name, flags, dir_fd=above)
+    opened.callback(os.close, directory)
+    return directory
+
+
+class _Entry(NamedTuple):
+    """An entry of a directory that is held open."""
+
+    directory: int
+    name: str
+    found: os.stat_result
+
+    def target(self) -> str:
+        """Return the path in a link."""
+        return os.readlink(self.name, dir_fd=self.directory)
+
+
+def _check_foreign(path: Path, entry: _Entry) -> None:
     """Refuse a link or FIFO that another user has put where others may write."""
-    where = f"of user {found.st_uid} in a directory that others may write"
-    if stat.S_ISLNK(found.st_mode):
-        target = _printable(entry.readlink())
+    where = f"of user {entry.found.st_uid} in a directory that others may write"
+    shown = _printable(_shown(path, entry.name))
+    if stat.S_ISLNK(entry.found.st_mode):
+        target = _printable(entry.target())
         raise InputError(
-            f"{_printable(entry)} is a link {where}; it is not followed; remove it, or name the "
+            f"{shown} is a link {where}; it is not followed; remove it, or name the "
             f"file to which it leads ({target})"
         )
-    if stat.S_ISFIFO(found.st_mode):
+    if stat.S_ISFIFO(entry.found.st_mode):
         raise InputError(
-            f"{_printable(entry)} is a pipe {where}; nothing is written to it; remove it, or name "
-            "another file"
+            f"{shown} is a pipe {where}; nothing is written to it; remove it, or name another file"
         )
+
+
+def _shown(path: Path, name: str) -> str:
+    """Return the part of a path that ends at a name; the name alone if it comes from a link."""
+    parts = path.absolute().parts
+    return str(Path(*parts[: parts.index(name) + 1])) if name in parts else name
 
 
 def _is_own(user: int) -> bool:
@@ -105,12 +142,12 @@ def _is_own(user: int) -> bool:
     return user in (0, os.geteuid())
 
 
-def _others_write(directory: Path) -> bool:
+def _others_write(directory: int) -> bool:
     """Tell whether users other than root and that of this process may write a directory.
 
     The group counts as other users unless it is root's or that of this process.
     """
-    found = directory.stat()
+    found = os.stat(directory)
     if not _is_own(found.st_uid) and _is_mapped(found.st_uid):
         return True
     own_group = found.st_gid in (0, os.getegid())
@@ -130,30 +167,27 @@ def _is_mapped(user: int) -> bool:
     return any(first <= user < first + count for first, count in ranges)
 
 
-def _printable(path: Path) -> str:
+def _printable(path: str) -> str:
     """Return a path that another user may have chosen, without control characters."""
     return "".join(
-        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in str(path)
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in path
     )
 
 
-def _replace(path: Path, data: bytes) -> None:
-    import tempfile  # bad input, which must be told at once, is found before anything is written
-
-    temporary: Path | None = None
+def _replace(directory: int, name: str, data: bytes) -> None:
+    draft = f".{name[:200]}.{os.getpid()}.{os.urandom(4).hex()}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    handle = os.open(draft, flags, 0o600, dir_fd=directory)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        temporary = Path(name)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
+            os.fchmod(file.fileno(), 0o666 & ~_umask())
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-        temporary = None
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+        os.rename(draft, name, src_dir_fd=directory, dst_dir_fd=directory)
+    except BaseException:
+        os.unlink(draft, dir_fd=directory)
+        raise
 
 
 def prepare_directory(directory: Path) -> Path:

@@ -9,8 +9,9 @@
 //! - A link is followed only if it belongs to root or to the user of this process, or if no other user may
 //!   write its directory. Another user's link could lead a program of root to any file of root. Linux has
 //!   this rule for the last name in sticky directories (`fs.protected_symlinks`).
-//! - A journal, its directory and a lock are not links at all, belong to root or to this user, and no other
-//!   user may write them, or put something else in their place ([`directory::BaseDirectory::check_own`]).
+//! - A journal and its directory are not links at all, belong to root or to this user, and no other user may
+//!   write them, or put something else in their place ([`directory::BaseDirectory::check_own`]).
+//! - A lock is not a link, belongs to root or to this user, and only its owner can open it ([`lock::take`]).
 //!
 //! | module | contents |
 //! | --- | --- |

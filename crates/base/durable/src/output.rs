@@ -196,9 +196,15 @@ fn open_stream(entry: &DirectoryEntry, found: &Stat) -> Result<OutputDestination
     }
     let follow = if entry.is_process_link { OFlags::empty() } else { OFlags::NOFOLLOW };
     let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC | follow;
-    rustix::fs::openat(&entry.directory, &entry.name, flags, Mode::empty())
-        .map(|opened| OutputDestination::Stream(File::from(opened)))
-        .map_err(|errno| DurableError::system(&entry.path, errno))
+    let system = |errno| DurableError::system(&entry.path, errno);
+    let opened = rustix::fs::openat(&entry.directory, &entry.name, flags, Mode::empty());
+    let opened = opened.map_err(system)?;
+    // Another user may have put a hard link to a file in its place since it was looked at.
+    let now = rustix::fs::fstat(&opened).map_err(system)?;
+    if (now.st_dev, now.st_ino) != (found.st_dev, found.st_ino) {
+        return Err(system(Errno::AGAIN));
+    }
+    Ok(OutputDestination::Stream(File::from(opened)))
 }
 
 /// Whether the file is standard output: `/dev/stdout` is a link, possibly to a regular file to which this
