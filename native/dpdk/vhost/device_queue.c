@@ -44,8 +44,10 @@ device_queue_open(struct device_queue *queue, const char *name)
 	if (ret < 0)
 		return fail(name, ret);
 	ret = skd_ring_get_status(queue->ring, &status);
-	if (ret < 0)
+	if (ret < 0) {
+		skd_ring_close(queue->ring);
 		return fail(name, ret);
+	}
 	queue->most_copies = status.most_copies;
 	look(queue);
 	queue->most_bursts = queue->room;

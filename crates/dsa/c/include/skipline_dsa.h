@@ -6,10 +6,12 @@
  * - Functions return 0 or a count, or a negative errno. -EINVAL is also the answer to a pointer that
  *   is NULL and must not be; -ENOTRECOVERABLE is a fault of the library itself. skd_error_text()
  *   returns why the last function that failed in this thread did so.
- * - Handles (skd_client, skd_job, skd_set, skd_batch, skd_ring) are numbers that look like pointers. A handle
- *   that was given back, or never was one, gives -EBADF; one that another thread is using, -EBUSY.
+ * - Handles (skd_client, skd_job, skd_set, skd_batch, skd_ring) are numbers that look like pointers. A
+ *   handle that was given back, or never was one, gives -EBADF; one that another thread is using,
+ *   -EBUSY.
  * - Structures begin with their size, which the functions skd_..._new() set. A structure of another
- *   size is refused with -EINVAL: the program was built against another version.
+ *   size is refused with -EINVAL: the program was built against another version. Those without a size
+ *   (skd_end, skd_ring_copy, skd_ring_end) never change.
  * - The library never prints, never ends the process, and starts no threads. It handles SIGSEGV and
  *   SIGBUS, to find memory that cannot be accessed, and passes all other signals on.
  * - C++ programs can use skipline_dsa.hpp.

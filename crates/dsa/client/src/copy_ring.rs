@@ -1,5 +1,5 @@
 //! Bursts of copies on one queue, for a program that submits them without an end and does something else
-//! meanwhile, as a virtual switch. Only opening allocates.
+//! meanwhile, as a virtual switch. Opening allocates, and so does the message of a refused argument.
 //!
 //! A burst is one descriptor. Bursts end in the order of their submission, as far as the program sees; one that
 //! was lost holds the others up for some milliseconds. Copies that have failed, or were lost, are the

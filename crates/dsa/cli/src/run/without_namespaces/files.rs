@@ -76,6 +76,7 @@ impl PlainFiles {
         }
         Ok(())
     }
+
     fn write(&self, path: &Path, content: &Content, exists: bool) -> io::Result<()> {
         let at = self.root.join(path);
         match content {
