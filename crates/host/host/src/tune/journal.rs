@@ -1,7 +1,8 @@
 //! Journal of changes: the old value is on the disk before a control is written.
 //!
-//! One JSON file, replaced as a whole (`durable::journal`), so that a crash leaves the old or the new
-//! one. An exclusive lock excludes a second tool. The journal is shortened before each change, so that it grows with the number of controls and not of changes.
+//! One JSON file, replaced as a whole (`durable::journal`), so that a crash leaves the old or the new one. An
+//! exclusive lock excludes a second tool. The journal is shortened before each change, so that it grows with
+//! the number of controls and not of changes.
 
 mod chain;
 mod compact;
