@@ -37,6 +37,21 @@ def peers(found: Kept) -> str:
     )
 
 
+def instructions(found: Kept) -> str:
+    """Return instructions per line operation: a row for each part, a column for each scenario."""
+    scenarios = found["scenarios"]
+    parts = list(next(iter(scenarios.values()))["parts"])
+    rows = [
+        [part, *(f"{scenario['parts'][part]:.0f}" for scenario in scenarios.values())]
+        for part in parts
+    ]
+    sums = (sum(scenario["parts"].values()) for scenario in scenarios.values())
+    rows.append(["all", *(f"{count:.0f}" for count in sums)])
+    transfers = (f"{one['dram_transfers']:.2f}" for one in scenarios.values())
+    rows.append(["DRAM transfers per line operation", *transfers])
+    return table(["instructions per line operation", *scenarios], rows)
+
+
 def scaling(found: Kept) -> str:
     """Return the time of each machine relative to the first of its kind, and two cores' gain."""
     rows = [
@@ -91,6 +106,7 @@ def written(name: str) -> str:
     """Return a table from its kept results."""
     tables = {
         "durations": durations,
+        "instructions": instructions,
         "peers": peers,
         "scaling": scaling,
         "start": start,

@@ -32,7 +32,7 @@ fn until(server: &mut Server<'_>, is_so: impl Fn(&Server<'_>) -> bool) {
 }
 
 fn is_answered(server: &Server<'_>) -> bool {
-    matches!(server.connections.last().map(|it| &it.stage), Some(Stage::Close))
+    matches!(server.connections.last().map(|it| &it.stage), Some(ConnectionStage::Close))
 }
 
 /// The answer of the server, which has shut the connection down.
@@ -80,7 +80,7 @@ fn several_scrapes_at_once_get_the_same_page() {
     for client in &mut clients {
         client.write_all(REQUEST).expect("a request");
     }
-    let is_over = |it: &Connection| matches!(it.stage, Stage::Close);
+    let is_over = |it: &Connection| matches!(it.stage, ConnectionStage::Close);
     until(&mut server, |server| server.connections.iter().all(is_over));
     let answers: Vec<String> = clients.iter_mut().map(answer).collect();
     assert!(answers[0].ends_with(PAGE) && answers.iter().all(|other| *other == answers[0]));
@@ -123,7 +123,7 @@ fn an_answer_that_nobody_takes_ends_with_its_time() {
     let mut server = Server::new(listener, MOST_CONNECTIONS, &now, &page).expect("a server");
     let mut client = connect(&mut server, address);
     client.write_all(REQUEST).expect("a request");
-    let has_answer = |it: &Connection| matches!(it.stage, Stage::Answer(..));
+    let has_answer = |it: &Connection| matches!(it.stage, ConnectionStage::Answer(..));
     until(&mut server, |server| server.connections.iter().any(has_answer));
     time.set(ANSWER_TIME);
     until(&mut server, |server| server.connections.is_empty());
