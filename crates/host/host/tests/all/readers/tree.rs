@@ -17,7 +17,7 @@ use super::input::Input;
 use super::machine::{FileContents, MachineCache};
 
 /// A file of each kind that is read. The corpus refers to them by number: add at the end.
-pub const VICTIMS: [&str; 53] = [
+pub const VICTIMS: [&str; 59] = [
     "registers.toml",
     "registers.state",
     "slices.toml",
@@ -32,8 +32,14 @@ pub const VICTIMS: [&str; 53] = [
     "sys/kernel/security/lockdown",
     "sys/module/msr/parameters/allow_writes",
     "sys/devices/system/cpu/online",
+    "sys/devices/system/cpu/present",
+    "sys/devices/system/cpu/cpu0/online",
     "sys/devices/system/cpu/cpu0/topology/physical_package_id",
     "sys/devices/system/cpu/cpu0/topology/core_id",
+    "sys/devices/system/cpu/cpu0/topology/die_id",
+    "sys/devices/system/cpu/cpu0/topology/cluster_id",
+    "sys/devices/system/cpu/cpu0/topology/core_cpus_list",
+    "sys/devices/system/cpu/cpu0/topology/thread_siblings_list",
     "sys/devices/system/cpu/cpu0/cache/index3/level",
     "sys/devices/system/cpu/cpu0/cache/index3/type",
     "sys/devices/system/cpu/cpu0/cache/index3/id",
