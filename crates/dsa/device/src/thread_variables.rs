@@ -14,12 +14,13 @@
 /// the caller's file has to allow.
 ///
 /// ```
-/// use std::cell::Cell;
-///
-/// struct Counts {
-///     calls: Cell<u64>,
+/// mod variables {
+///     pub struct Counts {
+///         pub calls: std::cell::Cell<u64>,
+///     }
+///     dsa::thread_variables!(pub fn counts() -> Counts = "example_counts", 8);
 /// }
-/// dsa::thread_variables!(fn counts() -> Counts = "example_counts", 8);
+/// use variables::counts;
 ///
 /// counts().calls.set(5);
 /// assert_eq!(counts().calls.get(), 5);
