@@ -58,7 +58,7 @@ def test_programs_of_tests_are_told_from_others_that_cargo_builds() -> None:
             "manifest_path": f"/here/crates/{crate}/Cargo.toml",
             "target": {"name": name, "src_path": f"/here/crates/{crate}/{source}"},
             "profile": {"test": test},
-            "executable": f"/made/{crate}-{name}",
+            "executable": f"/made/{crate.rpartition('/')[2]}-{name}",
         })  # fmt: skip
 
     messages = [
