@@ -94,7 +94,7 @@ def parameters() -> Iterator[Any]:
         yield pytest.param(suite, said, marks=mark, id=suite)
 
 
-@pytest.mark.parametrize(("suite", "said"), parameters())
+@pytest.mark.parametrize(("suite", "said"), list(parameters()))
 def test_a_suite_gives_the_same_with_both_pools(
     suite: str, said: list[str], tmp_path: Path, haswell: Part
 ) -> None:
