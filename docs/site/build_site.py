@@ -23,7 +23,7 @@ import notebook_page
 REPOSITORY = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
 _LINK = re.compile(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)")
-_FOLDERS = ("crates", "docs", "native")
+_FOLDERS = ("crates", "docs", "fuzz", "native")
 
 
 def pages() -> list[Path]:
