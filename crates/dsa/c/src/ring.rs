@@ -49,7 +49,8 @@ pub struct RingEndOfC {
 pub struct RingStatusOfC {
     /// Bytes of this structure.
     pub size: u32,
-    /// 1 if the queue was disabled while bursts were under way, else 0. It takes none any more.
+    /// 1 if the queue was disabled while bursts were under way, or closed because it ended none of them for
+    /// 30 s; else 0. It takes none any more.
     pub is_gone: u32,
     /// Most copies of a burst.
     pub most_copies: u32,
@@ -152,7 +153,8 @@ pub unsafe extern "C" fn skd_ring_submit(
             match unsafe { ring.submit(copies) }? {
                 true => Ok(0),
                 false if ring.is_gone() => {
-                    let text = format!("{} is disabled", ring.queue().name);
+                    let text =
+                        format!("{} was disabled, or ended nothing for 30 s", ring.queue().name);
                     Err(SkdFailure::new(libc::ENODEV, text))
                 }
                 false => Err(SkdFailure::new(libc::EAGAIN, "the ring has no room for a burst")),
@@ -166,7 +168,9 @@ pub unsafe extern "C" fn skd_ring_submit(
 /// Allocates nothing.
 ///
 /// A burst that does not end is looked at more closely after 5 ms: it is lost if the queue or its
-/// device was disabled, or if a drain that was submitted later has ended.
+/// device was disabled, or if a drain that was submitted later has ended. A queue that is enabled and ends
+/// nothing for 30 s is closed: the driver then waits for what is under way, and the rest is lost. A child of
+/// a fork that has not executed another program keeps the queue open, and the driver does not wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_ring_poll(
     ring: *mut RingHandle,

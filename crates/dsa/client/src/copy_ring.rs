@@ -64,6 +64,7 @@ pub struct CopyRing {
     /// Number of the oldest burst under way, and of the next one. Burst n is at n modulo the number of bursts.
     oldest: usize,
     next: usize,
+    patience: LossPatience,
     /// For the oldest burst.
     loss: LossDetector,
     is_gone: bool,
@@ -83,6 +84,14 @@ impl CopyRing {
         (bursts, copies): (u32, u32),
     ) -> Result<Self, Error> {
         let portal = QueuePortal::open(queue, devices, how)?;
+        Self::of_portal(portal, (bursts, copies), LossPatience::OF_BURSTS)
+    }
+
+    fn of_portal(
+        portal: QueuePortal,
+        (bursts, copies): (u32, u32),
+        patience: LossPatience,
+    ) -> Result<Self, Error> {
         let queue = portal.queue();
         if !portal.takes(Opcode::Move) {
             return Err(Error::NoDevice(format!("{} takes no copies", queue.name)));
@@ -98,7 +107,8 @@ impl CopyRing {
             most_copies,
             oldest: 0,
             next: 0,
-            loss: LossDetector::new(LossPatience::OF_BURSTS),
+            patience,
+            loss: LossDetector::new(patience),
             is_gone: false,
             counts: RingCounts::default(),
         })
@@ -122,7 +132,8 @@ impl CopyRing {
         if self.is_gone { 0 } else { self.bursts.len() - (self.next - self.oldest) }
     }
 
-    /// Whether the queue was disabled while bursts were under way. It takes none any more.
+    /// Whether the queue was disabled while bursts were under way, or was closed because it ended none of them
+    /// for 30 s. It takes none any more.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         self.is_gone
@@ -180,29 +191,50 @@ impl CopyRing {
     pub fn poll(&mut self, most: usize, mut ended: impl FnMut(u32, bool)) -> usize {
         let mut count = 0;
         while self.oldest != self.next && !self.mark.is_foreign() {
-            let number = self.oldest % self.bursts.len();
-            let burst = &self.bursts[number];
-            let has_ended = || burst.slot.status() != 0;
-            if count + burst.tags.len() > most {
+            let copies = self.oldest_burst().tags.len();
+            if count + copies > most {
                 break;
             }
-            if has_ended() {
-                self.counts.failed += burst.report(&mut ended);
+            if self.oldest_has_ended() {
+                self.counts.failed += self.oldest_burst().report(&mut ended);
+            } else if self.oldest_is_lost() {
+                self.oldest_burst().tags.iter().for_each(|tag| ended(*tag, true));
+                self.counts.lost += copies as u64;
             } else {
-                // Of a queue that is gone each burst was looked at after that.
-                let mut found = || self.loss.find_loss(&self.portal, has_ended);
-                let loss = if self.is_gone { Some(DescriptorLoss::Disabled) } else { found() };
-                let Some(loss) = loss else { break };
-                self.is_gone |= loss == DescriptorLoss::Disabled;
-                burst.tags.iter().for_each(|tag| ended(*tag, true));
-                self.counts.lost += burst.tags.len() as u64;
+                break;
             }
-            count += burst.tags.len();
+            count += copies;
             self.portal.ended();
             self.oldest += 1;
-            self.loss = LossDetector::new(LossPatience::OF_BURSTS);
+            self.loss = LossDetector::new(self.patience);
         }
         count
+    }
+
+    fn oldest_burst(&self) -> &CopyBurst {
+        &self.bursts[self.oldest % self.bursts.len()]
+    }
+
+    fn oldest_has_ended(&self) -> bool {
+        self.oldest_burst().slot.status() != 0
+    }
+
+    /// Whether it is certain that the oldest burst, which had not ended, never ends. Closes a silent queue: the
+    /// program's packets would wait for it without end.
+    fn oldest_is_lost(&mut self) -> bool {
+        // Of a queue that is gone each burst was looked at after that.
+        if self.is_gone {
+            return true;
+        }
+        let burst = &self.bursts[self.oldest % self.bursts.len()];
+        let loss = self.loss.find_loss(&self.portal, || burst.slot.status() != 0);
+        let loss = loss.or_else(|| {
+            let is_silent = self.loss.is_silent();
+            is_silent.then(|| self.portal.close()).map(|()| DescriptorLoss::Closed)
+        });
+        self.is_gone = matches!(loss, Some(DescriptorLoss::Disabled | DescriptorLoss::Closed));
+        // What has ended meanwhile is found by the next look at the record.
+        loss.is_some() && !self.oldest_has_ended()
     }
 }
 
@@ -273,5 +305,79 @@ impl CopyBurst {
             ended(*tag, has_failed);
         }
         failed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queues::SharingMode;
+
+    /// A ring on a queue that takes every descriptor and ends none: a file of a directory.
+    fn silent_ring(directory: &Path, silent_ns: u64) -> CopyRing {
+        std::fs::write(directory.join("wq0.0"), "").expect("is new");
+        std::fs::write(directory.join("state"), "enabled\n").expect("is new");
+        let queue = UserQueue {
+            name: "wq0.0".into(),
+            device: "dsa0".into(),
+            label: String::new(),
+            mode: SharingMode::Dedicated,
+            entries: 16,
+            most_transfer_bytes: 1 << 21,
+            most_batch: 32,
+            node: None,
+            operations: u64::MAX,
+            version: 0x200,
+            gen_cap: 0,
+            directory: directory.into(),
+            device_directory: directory.into(),
+        };
+        let portal =
+            QueuePortal::open(queue, directory, SubmissionMethod::Write).expect("is there");
+        let patience = LossPatience { looks: 1, check_ns: 0, repeat_ns: 0, silent_ns };
+        CopyRing::of_portal(portal, (4, 8), patience).expect("takes copies")
+    }
+
+    fn submit(ring: &mut CopyRing, tag: u32) -> bool {
+        static BYTES: [u8; 8] = [0; 8];
+        let at = BYTES.as_ptr() as u64;
+        let copies = [tag, tag + 1].map(|tag| RingCopy { from: at, to: at, bytes: 8, tag });
+        // SAFETY: nothing executes the descriptors.
+        unsafe { ring.submit(copies.into_iter()) }.expect("is a burst")
+    }
+
+    #[test]
+    fn a_queue_that_is_enabled_and_ends_nothing_is_closed_at_last() {
+        let directory = tempfile::tempdir().expect("there is room");
+        let mut ring = silent_ring(directory.path(), 0);
+        assert!(submit(&mut ring, 0) && submit(&mut ring, 2) && !ring.is_gone());
+        let mut lost = Vec::new();
+        while ring.poll(8, |tag, has_failed| lost.push((tag, has_failed))) > 0 {}
+        assert_eq!(lost, [(0, true), (1, true), (2, true), (3, true)]);
+        assert!(ring.is_gone() && ring.room() == 0 && !submit(&mut ring, 4));
+        assert!(ring.counts().lost == 4 && ring.drains() > 0);
+    }
+
+    #[test]
+    fn a_burst_that_ends_late_on_a_queue_that_was_closed_is_not_lost() {
+        let directory = tempfile::tempdir().expect("there is room");
+        let mut ring = silent_ring(directory.path(), 0);
+        assert!(submit(&mut ring, 0) && submit(&mut ring, 2));
+        assert_eq!(ring.poll(2, |_, has_failed| assert!(has_failed)), 2);
+        // The driver has waited for the second one.
+        ring.bursts[1].slot.end(status::SUCCESS);
+        assert_eq!(ring.poll(8, |_, has_failed| assert!(!has_failed)), 2);
+        assert!(ring.is_gone() && ring.counts().lost == 2);
+    }
+
+    #[test]
+    fn a_silent_queue_is_waited_for_until_its_time_has_passed() {
+        let directory = tempfile::tempdir().expect("there is room");
+        let mut ring = silent_ring(directory.path(), u64::MAX);
+        assert!(submit(&mut ring, 0));
+        for _ in 0..100 {
+            assert_eq!(ring.poll(8, |_, _| ()), 0);
+        }
+        assert!(!ring.is_gone() && ring.drains() == 16);
     }
 }

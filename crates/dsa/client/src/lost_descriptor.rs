@@ -23,14 +23,23 @@ pub struct LossPatience {
     pub check_ns: u64,
     /// Time in ns after which a drain that has not ended either is repeated, since it may be lost as well.
     pub repeat_ns: u64,
+    /// Time in ns after which the queue counts as silent: its state is "enabled", and neither the descriptor nor
+    /// a drain has ended.
+    pub silent_ns: u64,
 }
 
 impl LossPatience {
     /// For an owner that does nothing else meanwhile: 100 ms, and 1 s for a drain.
-    pub const OF_CALLS: Self = Self { looks: 256, check_ns: 100_000_000, repeat_ns: 1_000_000_000 };
+    pub const OF_CALLS: Self = Self {
+        looks: 256,
+        check_ns: 100_000_000,
+        repeat_ns: 1_000_000_000,
+        silent_ns: 30_000_000_000,
+    };
     /// For an owner that holds others up meanwhile, as packets that are delivered in order: 5 ms, and 100 ms
     /// for a drain.
-    pub const OF_BURSTS: Self = Self { looks: 16, check_ns: 5_000_000, repeat_ns: 100_000_000 };
+    pub const OF_BURSTS: Self =
+        Self { looks: 16, check_ns: 5_000_000, repeat_ns: 100_000_000, silent_ns: 30_000_000_000 };
 }
 
 /// Why a descriptor never ends.
@@ -40,6 +49,8 @@ pub enum DescriptorLoss {
     Disabled,
     /// The queue has never taken it, or the device has forgotten it: a later drain has ended.
     Dropped,
+    /// The owner has closed the queue, and the driver has waited for all descriptors of the process.
+    Closed,
 }
 
 /// A queue, as the detection of lost descriptors uses it.
@@ -58,6 +69,7 @@ pub struct LossDetector {
     patience: LossPatience,
     looks: u32,
     since_ns: Option<u64>,
+    is_silent: bool,
     /// Time from which on the state of the queue is read.
     next_state_ns: u64,
     /// Drains of the queue that were submitted before the descriptor was suspected.
@@ -74,7 +86,21 @@ impl LossDetector {
     /// Begins with a descriptor that was just submitted.
     #[must_use]
     pub const fn new(patience: LossPatience) -> Self {
-        Self { patience, looks: 0, since_ns: None, next_state_ns: 0, drains_before: None }
+        Self {
+            patience,
+            looks: 0,
+            since_ns: None,
+            is_silent: false,
+            next_state_ns: 0,
+            drains_before: None,
+        }
+    }
+
+    /// Whether the queue, which is enabled, has ended nothing for so long that its owner may as well close
+    /// it: that makes the driver wait for the descriptors of the process.
+    #[must_use]
+    pub const fn is_silent(&self) -> bool {
+        self.is_silent
     }
 
     /// Why it is certain that the descriptor, which has no record yet, never ends; `None` while it may still
@@ -101,6 +127,7 @@ impl LossDetector {
             return None;
         } else if queue.is_enabled() {
             self.next_state_ns = now + self.patience.check_ns;
+            self.is_silent = now - since >= self.patience.silent_ns;
             drains.submit_if_due(now, self.patience.repeat_ns, |drain| queue.submit_drain(drain));
             return None;
         } else {

@@ -36,7 +36,8 @@ pub enum SubmissionMethod {
 pub struct QueuePortal {
     queue: UserQueue,
     states: QueueStateFiles,
-    file: File,
+    /// `None` once the portal was closed.
+    file: Option<File>,
     page: PortalPage,
     drains: Box<LossDrains>,
 }
@@ -72,7 +73,7 @@ impl QueuePortal {
             _ => {}
         }
         let states = queue.state_files();
-        Ok(Self { queue, states, file, page, drains: Box::default() })
+        Ok(Self { queue, states, file: Some(file), page, drains: Box::default() })
     }
 
     /// Queue to which the portal belongs.
@@ -129,11 +130,22 @@ impl QueuePortal {
         self.page.forget();
     }
 
+    /// Closes the queue, which takes no descriptor from then on. The driver returns from that when no descriptor
+    /// of this process is under way, unless a forked child has the file open as well [kernel:
+    /// drivers/dma/idxd/cdev.c].
+    pub(crate) fn close(&mut self) {
+        self.page.unmap();
+        self.file = None;
+    }
+
     unsafe fn send(&self, descriptor: &Descriptor) -> bool {
+        let by_system_call = || {
+            let file = self.file.as_ref();
+            let written = file.map(|mut file| file.write(&descriptor.0));
+            matches!(written, Some(Ok(written)) if written >= LINE)
+        };
         // SAFETY: the caller promises the same.
-        unsafe { self.page.write(self.queue.mode, descriptor) }.unwrap_or_else(
-            || matches!((&self.file).write(&descriptor.0), Ok(written) if written >= LINE),
-        )
+        unsafe { self.page.write(self.queue.mode, descriptor) }.unwrap_or_else(by_system_call)
     }
 }
 

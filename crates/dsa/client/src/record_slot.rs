@@ -39,6 +39,12 @@ impl RecordSlot {
         record
     }
 
+    /// Writes a status, as a device does at the end.
+    #[cfg(test)]
+    pub(crate) fn end(&self, status: u8) {
+        self.0[0].store(status.into(), Ordering::Release);
+    }
+
     /// Clears the record for another descriptor.
     pub fn clear(&self) {
         for word in &self.0[..4] {
