@@ -3,7 +3,7 @@
 mod walk;
 
 use crate::error::{DurableError, DurableReason};
-use crate::ownership::{foreign_writer, is_own, kind};
+use crate::ownership::{foreign_writer, foreign_writer_of_file, is_own, kind};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -190,8 +190,8 @@ fn distrust_reason(found: &Stat) -> Option<String> {
     if kind(found) == FileType::Symlink {
         return Some("is a link".to_owned());
     }
-    if !is_own(found) {
-        return Some(format!("belongs to user {}", found.st_uid));
+    match kind(found) {
+        FileType::Directory if is_own(found) => foreign_writer(found),
+        _ => foreign_writer_of_file(found),
     }
-    foreign_writer(found)
 }

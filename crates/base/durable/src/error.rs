@@ -1,5 +1,6 @@
 //! Reasons why a file cannot be written or used, as messages for users.
 
+use inputs::foreign::Shown;
 use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use thiserror::Error;
 
 /// Error of a file, with its path.
 #[derive(Debug, Error)]
-#[error("{}{separator}{reason}", path.display(), separator = reason.separator())]
+#[error("{}{separator}{reason}", Shown(path.display()), separator = reason.separator())]
 pub struct DurableError {
     /// The file, as the caller named it, or a directory on the way to it.
     pub path: PathBuf,
@@ -27,13 +28,18 @@ pub enum DurableReason {
     /// It is something that cannot be replaced by a file, nor written to: the words name it.
     #[error("is {0}")]
     NotReplaceable(&'static str),
+    /// Its last name is that of a directory.
+    #[error(
+        "names a directory, by the `/` or `.` at its end: leave that out, or name a file in it"
+    )]
+    NamesDirectory,
     /// The file is the new one, but its directory could not be synced.
     #[error("is written, but its directory cannot be synced: {0}")]
     Unsynced(io::Error),
     /// Another user could have written it, or could put another file in its place; the words say how.
     #[error("{0}")]
     Distrusted(String),
-    /// Another process has the lock.
+    /// Another process has the lock; [`crate::lock::holder`] names it.
     #[error("another process has the lock")]
     Locked,
     /// Not a regular file.
@@ -67,24 +73,18 @@ pub struct ForeignEntry {
 }
 
 fn message(entry: &ForeignEntry) -> String {
-    let (path, owner) = (printable(&entry.path), entry.owner);
+    let (path, owner) = (Shown(entry.path.display()), entry.owner);
     match &entry.target {
         Some(target) => format!(
             "{path} is a link of user {owner} in a directory that others may write; it is not followed\n  \
              remedy: look at it; remove it, or name the file to which it leads ({})",
-            printable(target)
+            Shown(target.display())
         ),
         None => format!(
             "{path} is a pipe of user {owner} in a directory that others may write; nothing is written to \
              it\n  remedy: look at it; remove it, or name another file"
         ),
     }
-}
-
-/// A path in which another user may have put control characters.
-fn printable(path: &Path) -> String {
-    let shown = path.display().to_string();
-    shown.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 impl DurableReason {

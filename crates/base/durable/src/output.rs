@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 /// A file for a result. It is found and checked to be writable before a long computation, not after it.
@@ -154,6 +154,11 @@ impl Write for OutputWriter {
 /// Finds the file to which a path leads. `with_streams`: whether it may be something else than a regular
 /// file.
 fn find(named: &Path, with_streams: bool) -> Result<OutputDestination, DurableError> {
+    // The components of a path do not show it.
+    let bytes = named.as_os_str().as_bytes();
+    if [b"/".as_slice(), b"/."].iter().any(|end| bytes.ends_with(end)) && bytes != b"/" {
+        return Err(DurableError::new(named, DurableReason::NamesDirectory));
+    }
     let refused = |words| DurableError::new(named, DurableReason::NotReplaceable(words));
     let base = BaseDirectory::filesystem()?;
     let mut path = named.to_path_buf();

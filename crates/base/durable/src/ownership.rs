@@ -12,27 +12,57 @@ pub(crate) fn is_own(found: &Stat) -> bool {
 /// Reason why other users can write a file, or the entries of a directory; `None` if they cannot. The
 /// group counts as other users unless it is root's or that of this process.
 pub(crate) fn foreign_writer(found: &Stat) -> Option<String> {
-    if !is_own(found) && !is_unmapped(found.st_uid) {
+    if !is_own(found) && !is_root_s_by_place(found) {
         return Some(format!("belongs to user {}", found.st_uid));
     }
     let of_others = found.st_gid != 0 && found.st_gid != getegid().as_raw();
     let can_write = found.st_mode & 0o002 != 0 || (found.st_mode & 0o020 != 0 && of_others);
-    can_write.then(|| format!("can be written by others (mode {:o})", found.st_mode & 0o7777))
+    can_write.then(|| written_by_others(found))
 }
 
 /// Reason why other users could rename the entries of a directory; `None` if they cannot. The sticky bit
 /// keeps them from renaming what is not theirs, unless the directory is.
 pub(crate) fn foreign_renamer(found: &Stat) -> Option<String> {
-    let is_sticky = found.st_mode & 0o1000 != 0 && (is_own(found) || is_unmapped(found.st_uid));
+    let is_sticky = found.st_mode & 0o1000 != 0 && (is_own(found) || is_root_s_by_place(found));
     if is_sticky { None } else { foreign_writer(found) }
+}
+
+/// Reason why other users could have written a file that is this program's alone; `None` if they could not.
+/// No group has to write it, and of a file with an access control list the mode has in place of the group's
+/// permissions the most that any user of the list has.
+pub(crate) fn foreign_writer_of_file(found: &Stat) -> Option<String> {
+    if !is_own(found) {
+        return Some(format!("belongs to user {}", found.st_uid));
+    }
+    (found.st_mode & 0o022 != 0).then(|| written_by_others(found))
+}
+
+fn written_by_others(found: &Stat) -> String {
+    format!("can be written by others (mode {:o})", found.st_mode & 0o7777)
 }
 
 pub(crate) fn kind(found: &Stat) -> FileType {
     FileType::from_raw_mode(found.st_mode)
 }
 
+/// Directories that are root's on every system.
+const OF_ROOT: [&str; 12] = [
+    "/", "/dev", "/etc", "/home", "/proc", "/run", "/sys", "/tmp", "/usr", "/var", "/var/lib",
+    "/var/tmp",
+];
+
+/// Whether a directory is root's although its owner has no number in the user namespace of this process. One
+/// number stands for all such users, so that only the place of a directory tells root from the others.
+fn is_root_s_by_place(found: &Stat) -> bool {
+    let is_it = |path: &&str| {
+        let of_root = rustix::fs::stat(*path);
+        of_root.is_ok_and(|it| (it.st_dev, it.st_ino) == (found.st_dev, found.st_ino))
+    };
+    is_unmapped(found.st_uid) && OF_ROOT.iter().any(|path| is_it(&path))
+}
+
 /// Whether the number stands for users who have none in the user namespace of this process, among them
-/// the machine's root. Such a process has no privilege that its user has not.
+/// the machine's root.
 fn is_unmapped(user: u32) -> bool {
     const OVERFLOW_USER: u32 = 65534;
     let overflow = fs::read_to_string("/proc/sys/kernel/overflowuid");

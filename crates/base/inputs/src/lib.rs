@@ -5,8 +5,9 @@
 //! A regular file can be opened as often as a command likes. A pipe gives its bytes once, and a path such as
 //! /dev/stdin names something else in another process: a text of these is kept after the first read
 //! ([`texts`]), a stream of these can be opened once ([`streams`]). [`pipes`] waits for bytes, and stops when
-//! the user interrupts the command.
+//! the user interrupts the command. What is shown of them goes through [`foreign`].
 
+pub mod foreign;
 pub mod pipes;
 pub mod streams;
 pub mod texts;

@@ -12,6 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Longest text that is read, in bytes.
 pub const LIMIT_BYTES: u64 = 256 << 20;
+/// Longest file of keys that is read, in bytes: TOML takes a hundred times its length while it is parsed.
+pub const KEYS_LIMIT_BYTES: u64 = 4 << 20;
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The content of a pipe, which cannot be read again.
@@ -33,7 +35,33 @@ static KEPT: Mutex<BTreeMap<String, PipeContent>> = Mutex::new(BTreeMap::new());
 /// # Errors
 /// As [`read_bytes`]; if it is not UTF-8, or is empty but for white space.
 pub fn read(path: &str) -> io::Result<String> {
-    let text = String::from_utf8(read_bytes(path)?).map_err(|error| not_utf8(&error))?;
+    text(read_bytes(path)?)
+}
+
+/// As [`read`], for a scenario, a platform or another file of keys.
+///
+/// # Errors
+/// As [`read`]; if it is longer than [`KEYS_LIMIT_BYTES`].
+pub fn read_keys(path: &str) -> io::Result<String> {
+    let text = read(path)?;
+    if text.len() as u64 > KEYS_LIMIT_BYTES {
+        return Err(too_long(KEYS_LIMIT_BYTES));
+    }
+    Ok(text)
+}
+
+/// Reads a text of at most `limit_bytes` as [`read`] does, but keeps the content of no pipe: for a program that
+/// reads each of its inputs once.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_once(path: &Path, limit_bytes: u64) -> io::Result<String> {
+    let file = pipes::open(path).map_err(|error| of_process(path, error))?;
+    text(read_whole(file, limit_bytes)?)
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    let text = String::from_utf8(bytes).map_err(|error| not_utf8(&error))?;
     let text = match text.strip_prefix(BYTE_ORDER_MARK) {
         Some(rest) => rest.to_string(),
         None => text,
@@ -59,14 +87,14 @@ pub fn read_bytes(path: &str) -> io::Result<Vec<u8>> {
     let at = Path::new(path);
     let found = at.metadata().map_err(|error| of_process(at, error))?;
     if found.is_dir() || is_repeatable(at, &found) {
-        return read_whole(pipes::open(at)?);
+        return read_whole(pipes::open(at)?, LIMIT_BYTES);
     }
     // Two threads that want the same pipe get the same content.
     let _turn = READING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(bytes) = kept_bytes(path) {
         return Ok(bytes);
     }
-    let bytes = read_whole(streams::open_once(at, &found)?)?;
+    let bytes = read_whole(streams::open_once(at, &found)?, LIMIT_BYTES)?;
     let pipe = Some(identity(&at.metadata()?));
     all().insert(path.into(), PipeContent { bytes: bytes.clone(), pipe });
     Ok(bytes)
@@ -82,15 +110,18 @@ fn identity(metadata: &Metadata) -> Identity {
     (metadata.dev(), metadata.ino(), written)
 }
 
-fn read_whole(file: File) -> io::Result<Vec<u8>> {
+fn read_whole(file: File, limit_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    Interruptible::new(file)?.take(LIMIT_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LIMIT_BYTES {
-        let message =
-            format!("longer than {} MiB, which no text of this kind is", LIMIT_BYTES >> 20);
-        return Err(io::Error::new(ErrorKind::FileTooLarge, message));
+    Interruptible::new(file)?.take(limit_bytes + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit_bytes {
+        return Err(too_long(limit_bytes));
     }
     Ok(bytes)
+}
+
+fn too_long(limit_bytes: u64) -> io::Error {
+    let message = format!("longer than {} MiB, which no text of this kind is", limit_bytes >> 20);
+    io::Error::new(ErrorKind::FileTooLarge, message)
 }
 
 /// The refusal of bytes that are not UTF-8, with the remedy if their beginning shows it.
@@ -186,6 +217,31 @@ mod tests {
     fn what_has_no_end_is_refused() {
         let error = read("/dev/zero").expect_err("has no end");
         assert_eq!(error.to_string(), "longer than 256 MiB, which no text of this kind is");
+    }
+
+    #[test]
+    fn a_file_of_keys_is_read_up_to_its_own_limit() {
+        let mut file = tempfile::NamedTempFile::new().expect("can be made");
+        file.write_all(&[b'a'; 4 << 20]).expect("can be written");
+        let path = file.path().to_str().expect("is UTF-8").to_string();
+        assert_eq!(read_keys(&path).expect("is short enough").len(), 4 << 20);
+        file.write_all(b"a").expect("can be written");
+        let error = read_keys(&path).expect_err("is too long");
+        assert_eq!(error.to_string(), "longer than 4 MiB, which no text of this kind is");
+    }
+
+    #[test]
+    fn another_limit_holds_for_files_and_for_what_has_no_end() {
+        let mut file = tempfile::NamedTempFile::new().expect("can be made");
+        file.write_all(&[b'a'; 1 << 20]).expect("can be written");
+        assert_eq!(read_once(file.path(), 1 << 20).expect("is short enough").len(), 1 << 20);
+        file.write_all(b"a").expect("can be written");
+        for path in [file.path(), Path::new("/dev/zero")] {
+            let error = read_once(path, 1 << 20).expect_err("is too long");
+            assert_eq!(error.to_string(), "longer than 1 MiB, which no text of this kind is");
+        }
+        let error = read_once(Path::new("/"), 1 << 20).expect_err("is a directory");
+        assert_eq!(error.kind(), ErrorKind::IsADirectory);
     }
 
     #[test]

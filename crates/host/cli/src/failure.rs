@@ -145,8 +145,8 @@ fn state_ending(error: &StateError) -> Ending {
     match error {
         StateError::BadDirectory(_) => Ending::BadInput,
         StateError::File(error) => file_ending(error),
-        StateError::Locked(_)
-        | StateError::ResctrlLocked(_)
+        StateError::Locked { .. }
+        | StateError::ResctrlLocked { .. }
         | StateError::Distrusted { .. }
         | StateError::Full { .. }
         | StateError::NotAllowed { .. } => Ending::Refused,

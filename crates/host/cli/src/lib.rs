@@ -23,18 +23,20 @@ mod status;
 mod steer;
 mod temporary_settings;
 mod tune;
+mod user_file;
 mod value_parsers;
 mod watchdog;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::HostFailure;
 use host::Host;
 use host::tune::{StateDirectory, StateError};
-use output::emit_error;
+use output::{emit_error, emit_usage};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 const ABOUT: &str = "See, set, measure and restore how I/O data reaches the cache of this server.";
@@ -96,9 +98,13 @@ struct HostArguments {
     #[arg(long, global = true, value_name = "DIR")]
     state_dir: Option<String>,
 
-    /// Wait until another skipline-host has ended, where this one would be refused
-    #[arg(long, global = true)]
-    wait: bool,
+    /// Wait until another skipline-host has ended, where this one would be refused, up to TIME [default: 1h]
+    ///
+    /// For the lock of resctrl, which any user can keep, it waits no longer than a minute. TIME is a whole
+    /// number of ms, s, m or h, like --wait=10m.
+    #[arg(long, global = true, value_name = "TIME", value_parser = value_parsers::duration)]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "1h")]
+    wait: Option<Duration>,
 
     #[command(subcommand)]
     command: HostCommand,
@@ -124,8 +130,8 @@ struct HostContext {
     asked_root: Option<PathBuf>,
     /// The directory of the journal, as the user gave it.
     asked_state_dir: Option<String>,
-    /// Whether to wait for locks.
-    waits: bool,
+    /// How long to wait for locks; `None` not at all.
+    wait: Option<Duration>,
 }
 
 impl HostContext {
@@ -140,14 +146,16 @@ impl HostContext {
     /// If another process has the lock, or the state directory cannot be used.
     fn lock(&self, state_dir: &str) -> Result<StateDirectory<'_>, StateError> {
         let root = &self.host.root;
-        let state = match StateDirectory::lock(root, state_dir) {
-            Err(StateError::Locked(path)) if self.waits => {
-                emit_error(&format!("waiting for the lock {path}\n"));
-                StateDirectory::lock_after_waiting(root, state_dir)
+        let state = match (StateDirectory::lock(root, state_dir), self.wait) {
+            (Err(StateError::Locked { path, holder }), Some(limit)) => {
+                let by = holder.map(|holder| format!(" ({holder})")).unwrap_or_default();
+                emit_error(&format!("waiting for the lock {path}{by}\n"));
+                StateDirectory::lock_within(root, state_dir, limit)
             }
-            other => other,
-        };
-        Ok(state?.wait_for_resctrl(self.waits))
+            (other, _) => other,
+        }?;
+        state.wait_for_resctrl(self.wait.unwrap_or_default());
+        Ok(state)
     }
 }
 
@@ -171,7 +179,10 @@ pub fn main() -> ExitCode {
     allow_many_files();
     let ended = match completion::is_requested() {
         true => completion::run(HostArguments::command()),
-        false => run(HostArguments::parse()),
+        false => match HostArguments::try_parse() {
+            Ok(arguments) => run(arguments),
+            Err(error) => return emit_usage(&error),
+        },
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -189,7 +200,7 @@ fn run(arguments: HostArguments) -> Result<(), HostFailure> {
         host,
         asked_root: arguments.root,
         asked_state_dir: arguments.state_dir,
-        waits: arguments.wait,
+        wait: arguments.wait,
     };
     match arguments.command {
         HostCommand::Status(arguments) => status::run(&arguments, &context),

@@ -72,6 +72,9 @@ fn refusal(named: &Path, error: &DurableError) -> HostFailure {
                  /dev/null"
             ))
         }
+        reason @ DurableReason::NamesDirectory => {
+            HostFailure::bad_input(format!("--out {shown} {reason}"))
+        }
         reason => match reason.errno() {
             // /proc and the like take no new files, with this error though the directory exists.
             Some(Errno::NOENT) if has_directory(named) => {

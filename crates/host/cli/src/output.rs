@@ -2,12 +2,14 @@
 
 mod paint;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
 
 use clap::ValueEnum;
+use inputs::foreign::is_unprintable;
 use serde::Serialize;
 
-pub use paint::{Paint, without_control};
+pub use paint::{Paint, printable};
 
 /// Format of a command's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -19,7 +21,7 @@ pub enum TextOrJson {
     Json,
 }
 
-/// Writes text to standard output, all of it at once, without control characters from names. If the reader
+/// Writes text to standard output, all of it at once, printable. If the reader
 /// has closed the pipe, like `head`, this succeeds: the command's result still decides its exit code.
 pub fn emit(text: &str) -> io::Result<()> {
     match emit_while_read(text) {
@@ -31,19 +33,37 @@ pub fn emit(text: &str) -> io::Result<()> {
 /// Writes text to standard error.
 pub fn emit_error(text: &str) {
     // A failure to write to standard error cannot be reported anywhere.
-    let _ = io::stderr().write_all(without_control(text).as_bytes());
+    let _ = io::stderr().write_all(printable(text).as_bytes());
 }
 
 /// Writes text as [`emit`] does, but fails if the reader has closed the pipe: for streams, which then end.
 pub fn emit_while_read(text: &str) -> io::Result<()> {
-    emit_file(&without_control(text))
+    let mut out = io::stdout().lock();
+    out.write_all(printable(text).as_bytes())?;
+    out.flush()
 }
 
-/// Writes the text of a file to standard output, with any control characters.
+/// Writes the text of a file to standard output: every character of it, but to a terminal.
 pub fn emit_file(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    match out.is_terminal() {
+        true => out.write_all(printable(text).as_bytes())?,
+        false => out.write_all(text.as_bytes())?,
+    }
     out.flush()
+}
+
+/// Prints what the parser of the command line has to say: help on standard output, or an error, in which
+/// arguments may be names of files that others chose. Returns the exit code.
+pub fn emit_usage(error: &clap::Error) -> ExitCode {
+    let is_plain = !std::env::args().any(|argument| argument.contains(is_unprintable));
+    // A failure to write cannot be reported anywhere.
+    let _ = match (is_plain, error.use_stderr()) {
+        (true, _) => error.print(),
+        (false, true) => Ok(emit_error(&error.render().to_string())),
+        (false, false) => emit(&error.render().to_string()),
+    };
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// Version of the JSON output's schema; it grows when a field is renamed or removed, or changes its meaning.

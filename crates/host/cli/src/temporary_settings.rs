@@ -3,6 +3,8 @@
 //! The machine's lock is held all the time, and the journal has had the old values since before the
 //! first write: after a kill of the tool itself its watchdog puts them back, or `skipline-host restore`.
 
+use std::time::Duration;
+
 use host::tune::{
     DEFAULT_STATE, Journal, RestoreOptions, RestoreOutcome, RestoredControl, StateDirectory,
     StateError, TunePlan, other_journal_directories, restore,
@@ -11,6 +13,10 @@ use host::tune::{
 use crate::HostContext;
 use crate::crash_point;
 use crate::failure::HostFailure;
+
+/// Time to wait for the lock of resctrl when settings are put back: other programs hold it for
+/// milliseconds, and any user can keep it.
+const PUT_BACK_WAIT: Duration = Duration::from_secs(1);
 
 /// Refuses temporary settings on top of earlier changes: those of the same journal would be put back with
 /// them, those of another journal could not be told from them.
@@ -71,6 +77,7 @@ pub fn put_back(
     let mut restored = Vec::new();
     let mut hook = crash_point::step_hook(context.host.root.is_real());
     let options = RestoreOptions::default();
+    state.wait_for_resctrl(context.wait.unwrap_or_default().max(PUT_BACK_WAIT));
     restore(&context.host, state, options, &mut restored, &mut hook).map_err(|error| {
         let failure = HostFailure::failed(error);
         failure.add_line("what is left stays in the journal: `skipline-host restore` tries again")

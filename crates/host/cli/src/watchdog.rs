@@ -89,7 +89,7 @@ pub fn run(context: &HostContext) -> Result<(), HostFailure> {
     }
     let lock = io::stdin().as_fd().try_clone_to_owned().map_err(HostFailure::failed)?;
     let state = StateDirectory::with_inherited_lock(&context.host.root, context.state_dir(), lock);
-    let state = state.map_err(state_failure)?.wait_for_resctrl(true);
+    let state = state.map_err(state_failure)?;
     let connection = io::stdout();
     let failed = |errno: Errno| HostFailure::failed(io::Error::from(errno));
     rustix::io::write(&connection, &[READY]).map_err(failed)?;

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use durable::directory::BaseDirectory;
 use durable::error::DurableError;
+use inputs::foreign::in_line;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
@@ -155,12 +156,12 @@ impl Root {
         String::from_utf8(bytes).map_err(|_| self.error(path, Problem::NotText))
     }
 
-    /// Reads a file of one line, and trims white space.
+    /// Reads a file of one line, trims white space, and makes it fit to be shown: some of these are names.
     ///
     /// # Errors
     /// As [`Root::read_text`].
     pub fn read_line(&self, path: &str) -> Result<String, FileError> {
-        Ok(self.read_text(path)?.trim().to_owned())
+        Ok(in_line(self.read_text(path)?.trim()).into_owned())
     }
 
     /// Reads a file with a decimal number, or a hexadecimal one after `0x`.
@@ -232,8 +233,8 @@ impl Root {
         let directory = self.directory(directory_path)?;
         let target = rustix::fs::readlinkat(&directory, name, Vec::new())
             .map_err(|errno| self.error(path, Problem::from_errno(errno)))?;
-        let target = target.to_string_lossy().into_owned();
-        Ok(target.rsplit('/').next().unwrap_or_default().to_owned())
+        let target = target.to_string_lossy();
+        Ok(in_line(target.rsplit('/').next().unwrap_or_default()).into_owned())
     }
 
     /// Whether something can be opened at this path.
@@ -287,10 +288,10 @@ pub fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// The first 40 characters, control characters replaced by spaces.
+/// The first 40 characters, in one line.
 fn shorten(text: &str) -> String {
-    let mut short: String =
-        text.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let first: String = text.chars().take(40).collect();
+    let mut short = in_line(&first).into_owned();
     if text.chars().nth(40).is_some() {
         short.push('…');
     }

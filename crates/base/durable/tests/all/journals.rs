@@ -106,6 +106,17 @@ fn a_journal_that_another_user_could_have_written_is_not_believed() {
         is_distrusted(&base, words);
         place.give(name, 0);
     }
+    // No group writes a journal: not another one, nor that which stands for a list of users (setfacl).
+    for group in [OTHER_USER, 0] {
+        std::os::unix::fs::chown(place.path(&file), None, Some(group)).expect("root may");
+        place.set_mode(&file, 0o664);
+        is_distrusted(&base, "journal.json can be written by others (mode 664)");
+    }
+    place.set_mode(&file, 0o644);
+    std::os::unix::fs::chown(place.path(&directory), None, Some(OTHER_USER)).expect("root may");
+    place.set_mode(&directory, 0o775);
+    is_distrusted(&base, "tool can be written by others (mode 775)");
+    place.set_mode(&directory, 0o755);
     // As /tmp is: no user can rename what is another's.
     place.set_mode("own/var", 0o1777);
     assert!(journal(&base).read::<Entries>().expect("is believed").is_some());

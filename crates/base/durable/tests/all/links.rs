@@ -7,7 +7,9 @@ use durable::output::OutputFile;
 use durable::whole_file::WriteOptions;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn write(path: &Path, text: &str) -> Result<(), DurableError> {
     OutputFile::prepare(path, WriteOptions::RESULT)?.write(text)
@@ -144,4 +146,56 @@ fn no_link_and_no_path_leads_out_of_a_directory_that_stands_in_for_the_root() {
     assert!(inside.join("new").is_dir());
     assert_eq!(crate::shared_directory::names(&outside), ["file"]);
     assert_eq!(read(&outside.join("file")), "outside");
+}
+
+#[test]
+fn a_second_name_of_a_link_of_root_is_chosen_by_whoever_made_it() {
+    let Some(place) = SharedDirectory::new() else { return };
+    symlink("../own/precious", place.path("own/link")).expect("a link");
+    fs::hard_link(place.path("own/link"), place.path("shared/name")).expect("root may");
+    let error = write(&place.path("shared/name"), "new").expect_err("is not followed");
+    assert!(matches!(error.reason, DurableReason::Foreign(_)), "{error}");
+    assert_eq!(place.precious(), "precious");
+}
+
+/// Path of a shared place, for this test program within a user namespace.
+const PLACE: &str = "DURABLE_TEST_PLACE";
+
+/// What a program in a namespace does, in which `shared` is of a user who has no number there.
+fn write_in_namespace(place: &Path) {
+    let error = write(&place.join("shared/link"), "new").expect_err("is not followed");
+    assert!(error.to_string().contains("is a link of user 65534"), "{error}");
+    let base = BaseDirectory::filesystem().expect("a directory");
+    base.check_own(&place.join("shared/file")).expect_err("another user could replace it");
+    // The links of the system are followed as ever.
+    write(Path::new("/dev/stdout"), "").expect("is standard output");
+}
+
+#[test]
+fn users_without_a_number_in_a_namespace_are_not_taken_for_root() {
+    const NAME: &str = "links::users_without_a_number_in_a_namespace_are_not_taken_for_root";
+    if let Some(place) = std::env::var_os(PLACE).map(PathBuf::from) {
+        return write_in_namespace(&place);
+    }
+    for user in [0, 1234] {
+        let Some(place) = SharedDirectory::new() else { return };
+        place.give("own/precious", user);
+        place.set_mode("shared", 0o755);
+        place.link("shared/link", "../own/precious", OTHER_USER);
+        fs::write(place.path("shared/file"), "").expect("a file");
+        place.give("shared", OTHER_USER);
+        let run = |arguments: &[&str]| {
+            let mut within = Command::new("unshare");
+            within.args(["--user", "--map-root-user"]).uid(user).gid(user);
+            within.arg(std::env::current_exe().expect("a program")).args(arguments);
+            within.env(PLACE, place.path("")).output()
+        };
+        // Where the system allows no namespaces, or the user not this program, there is nothing to see.
+        if !run(&["--list"]).is_ok_and(|ended| ended.status.success()) {
+            continue;
+        }
+        let ended = run(&["--exact", NAME]).expect("starts");
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
+        assert_eq!(place.precious(), "precious");
+    }
 }

@@ -156,3 +156,13 @@ fn a_directory_that_may_not_be_written_is_reported_before_the_work() {
     let error = prepare(&place.path().join("result")).expect_err("may not be written");
     assert!(error.to_string().contains("Permission denied"), "{error}");
 }
+
+#[test]
+fn a_name_with_a_slash_at_its_end_is_that_of_a_directory() {
+    let place = tempfile::tempdir().expect("a directory");
+    for name in ["name/", "name//", "name/.", "new/name/"] {
+        let error = prepare(&place.path().join(name)).expect_err(name);
+        assert!(error.to_string().contains("names a directory, by the `/` or `.`"), "{error}");
+    }
+    assert_eq!(fs::read_dir(place.path()).expect("a directory").count(), 0);
+}

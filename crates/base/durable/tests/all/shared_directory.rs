@@ -16,6 +16,7 @@ impl SharedDirectory {
     /// to other users.
     pub fn new() -> Option<Self> {
         let place = tempfile::tempdir().expect("a directory");
+        fs::set_permissions(place.path(), PermissionsExt::from_mode(0o755)).expect("its mode");
         let created = Self { place };
         for (name, mode) in [("shared", 0o1777), ("open", 0o777), ("own", 0o755)] {
             fs::create_dir(created.path(name)).expect("a directory");

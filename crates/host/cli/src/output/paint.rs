@@ -1,4 +1,4 @@
-//! Styles of this program's own output; control characters of the names that it prints are replaced.
+//! Styles of this program's own output, which pass where nothing else passes that is not printable.
 //!
 //! Names of devices and groups come from files, which may contain sequences that colour or hide text or
 //! steer the terminal. A style passes only behind a mark that is drawn at random for each process, so that
@@ -11,6 +11,7 @@ use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
+use inputs::foreign::{REPLACEMENT, is_unprintable};
 
 /// The mark before each of this program's styles, which is removed when the text is written.
 fn mark() -> &'static str {
@@ -18,18 +19,18 @@ fn mark() -> &'static str {
     MARK.get_or_init(|| format!("\u{1b}{:016x}", RandomState::new().build_hasher().finish()))
 }
 
-/// Replaces control characters other than those of marked styles, whose marks it removes.
-pub fn without_control(text: &str) -> String {
+/// Replaces what is not printable (`inputs::foreign`), but for marked styles, whose marks it removes.
+pub fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(|c: char| c.is_control() && c != '\n') {
+    while let Some(at) = rest.find(is_unprintable) {
         safe += &rest[..at];
         rest = &rest[at..];
         if let Some((style, after)) = marked_style(rest) {
             safe += style;
             rest = after;
         } else {
-            safe.push('\u{fffd}');
+            safe.push(REPLACEMENT);
             rest = &rest[rest.chars().next().map_or(0, char::len_utf8)..];
         }
     }
@@ -102,19 +103,19 @@ mod tests {
             ("\u{1b}[1;33mwarning\u{1b}[0m\n", "\u{fffd}[1;33mwarning\u{fffd}[0m\n"),
             ("\u{9b}8mhidden", "\u{fffd}8mhidden"),
         ] {
-            assert_eq!(without_control(name), shown);
+            assert_eq!(printable(name), shown);
         }
     }
 
     #[test]
     fn the_programs_own_styles_pass_and_those_of_a_name_within_do_not() {
         let paint = Paint { coloured: true };
-        let text = without_control(&format!("{}\n", paint.warning("a\u{1b}[8mb")));
+        let text = printable(&format!("{}\n", paint.warning("a\u{1b}[8mb")));
         assert_eq!(text, "\u{1b}[33ma\u{fffd}[8mb\u{1b}[0m\n");
         let styles = [paint.heading("c"), paint.good("c"), paint.quiet("c")];
-        for text in styles.map(|text| without_control(&text)) {
+        for text in styles.map(|text| printable(&text)) {
             assert!(text.starts_with("\u{1b}[") && text.ends_with("c\u{1b}[0m"), "{text:?}");
         }
-        assert_eq!(without_control(mark()).chars().next(), Some('\u{fffd}'), "a mark alone");
+        assert_eq!(printable(mark()).chars().next(), Some('\u{fffd}'), "a mark alone");
     }
 }

@@ -10,6 +10,7 @@ mod first_values;
 mod holding;
 mod journals_of_boxes;
 mod kernel_rules;
+mod locks;
 mod long_journals;
 mod masks;
 mod mishaps;

@@ -220,6 +220,12 @@ impl SliceBoxes {
         registers
     }
 
+    /// Whether a CPU has loaded lines, and no other since.
+    pub(super) fn is_loading(&self, cpu: CpuId) -> bool {
+        let moving = self.state();
+        moving.cpu == cpu && moving.look_ups.iter().any(|&count| count > 0)
+    }
+
     /// Value of the counter at an MSR address; `None` if the address is not that of a counter.
     pub(super) fn counter(
         &self,

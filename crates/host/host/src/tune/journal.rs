@@ -9,13 +9,15 @@ mod compact;
 mod errors;
 mod other_directories;
 
+use std::cell::Cell;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use durable::error::DurableError;
 use durable::journal::JournalFile;
-use rustix::fs::FlockOperation;
+use durable::lock;
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::control_files::RESCTRL_MOUNT;
@@ -36,6 +38,8 @@ const LOCK: &str = "run/skipline-host.lock";
 const MOST_BYTES: usize = 4 << 20;
 /// Greatest length of a journal that is read: earlier versions wrote more than they then could read.
 const READ_LIMIT_BYTES: u64 = 256 << 20;
+/// Longest time to wait for the lock of resctrl, which any user can take and keep.
+pub const RESCTRL_WAIT_LIMIT: Duration = Duration::from_secs(60);
 const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
 
 /// Index of a record in the journal, and the record.
@@ -92,8 +96,8 @@ pub struct Journal {
 pub struct StateDirectory<'a> {
     root: &'a Root,
     path: String,
-    /// Whether to wait for resctrl's lock.
-    waits: bool,
+    /// How long to wait for resctrl's lock.
+    resctrl_wait: Cell<Duration>,
     lock: OwnedFd,
 }
 
@@ -103,32 +107,32 @@ impl<'a> StateDirectory<'a> {
     /// # Errors
     /// If the system refuses, another tool has the lock, or the directory cannot be trusted.
     pub fn lock(root: &'a Root, path: &str) -> Result<Self, StateError> {
-        Self::lock_with(root, path, false)
+        Self::lock_within(root, path, Duration::ZERO)
     }
 
-    /// As [`StateDirectory::lock`], but waits for a tool that has the lock.
+    /// As [`StateDirectory::lock`], but waits for a tool that has the lock, for `limit` at most.
     ///
     /// # Errors
-    /// If the system refuses, or the directory cannot be trusted.
-    pub fn lock_after_waiting(root: &'a Root, path: &str) -> Result<Self, StateError> {
-        Self::lock_with(root, path, true)
-    }
-
-    /// Sets whether to wait if another program has resctrl's lock; by default that is an error.
-    #[must_use]
-    pub fn wait_for_resctrl(self, waits: bool) -> Self {
-        Self { waits, ..self }
-    }
-
-    fn lock_with(root: &'a Root, path: &str, waits: bool) -> Result<Self, StateError> {
+    /// As [`StateDirectory::lock`].
+    pub fn lock_within(root: &'a Root, path: &str, limit: Duration) -> Result<Self, StateError> {
         let path = directory(path)?;
         root.make_directories("run")?;
-        let lock = durable::lock::take(root.base(), &absolute_path(LOCK), waits)
+        let lock = lock::take_within(root.base(), &absolute_path(LOCK), limit)
             .map_err(|error| StateError::from_durable(root, LOCK, error))?;
         // Nothing is created in a place where another user could replace it.
         let created = journal_file(root, &absolute_path(path)).create_directory();
         created.map_err(|error| StateError::from_durable(root, path, error))?;
-        Ok(Self { root, path: path.to_owned(), waits: false, lock })
+        Ok(Self::new(root, path, lock))
+    }
+
+    fn new(root: &'a Root, path: &str, lock: OwnedFd) -> Self {
+        Self { root, path: path.to_owned(), resctrl_wait: Cell::default(), lock }
+    }
+
+    /// Sets how long to wait if another program has resctrl's lock, [`RESCTRL_WAIT_LIMIT`] at most; by default
+    /// that is an error at once.
+    pub fn wait_for_resctrl(&self, limit: Duration) {
+        self.resctrl_wait.set(limit.min(RESCTRL_WAIT_LIMIT));
     }
 
     /// Duplicates the lock's descriptor for another process, which then has the lock as well.
@@ -151,7 +155,7 @@ impl<'a> StateDirectory<'a> {
         let path = directory(path)?;
         let checked = journal_file(root, &absolute_path(path)).check_own();
         checked.map_err(|error| StateError::from_durable(root, path, error))?;
-        Ok(Self { root, path: path.to_owned(), waits: false, lock })
+        Ok(Self::new(root, path, lock))
     }
 
     /// Reads the journal; an empty one if the file does not exist.
@@ -225,15 +229,14 @@ impl<'a> StateDirectory<'a> {
             Err(error) if error.problem == Problem::Missing => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let how = match self.waits {
-            true => FlockOperation::LockExclusive,
-            false => FlockOperation::NonBlockingLockExclusive,
-        };
-        match rustix::fs::flock(&directory, how) {
+        match lock::take_open(&directory, self.resctrl_wait.get()) {
             Ok(()) => Ok(Some(directory)),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(StateError::ResctrlLocked(
-                self.root.display_path(RESCTRL_MOUNT).display().to_string(),
-            )),
+            Err(Errno::WOULDBLOCK) => {
+                let path = self.root.display_path(RESCTRL_MOUNT).display().to_string();
+                let found = rustix::fs::fstat(&directory).ok();
+                let holder = found.and_then(|found| lock::holder(&found));
+                Err(StateError::ResctrlLocked { path, holder })
+            }
             Err(errno) => Err(self.root.error(RESCTRL_MOUNT, Problem::from_errno(errno)).into()),
         }
     }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use host::monitor::{
     CountedDevices, HitMiss, MonitorSample, PciePortSample, PortDevice, SocketSample,
 };
+use inputs::foreign::in_line;
 
 /// A kind of request of devices, by its name, and the function that reads its counts.
 type CountedRequest = (&'static str, fn(&SocketSample) -> Option<HitMiss>);
@@ -175,10 +176,10 @@ fn port_labels(port: &PciePortSample) -> String {
     )
 }
 
-/// A name as the value of a label: quoted as the format wants it, other control characters as spaces.
+/// A name as the value of a label: quoted as the format wants it.
 fn label_value(name: &str) -> String {
     let quoted = name.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    quoted.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    in_line(&quoted).into_owned()
 }
 
 #[cfg(test)]

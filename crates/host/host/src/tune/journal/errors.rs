@@ -5,6 +5,7 @@ use crate::controls::NotAllowedError;
 use crate::error::{FileError, Problem};
 use crate::root::Root;
 use durable::error::{DurableError, DurableReason};
+use durable::lock::{self, LockHolder};
 
 /// Error of the state directory, the lock or the journal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,8 +17,15 @@ pub enum StateError {
     #[error("--state-dir \"{0}\": allowed is a directory for the journal, like {DEFAULT_STATE}")]
     BadDirectory(String),
     /// another tool holds the lock
-    #[error("another skipline-host is changing this machine (it holds the lock {0}); wait for it")]
-    Locked(String),
+    #[error(
+        "another skipline-host is changing this machine (it holds the lock {path}{}); wait for it", by(.holder)
+    )]
+    Locked {
+        /// Path of the lock.
+        path: String,
+        /// The process; `None` if it is not seen.
+        holder: Option<LockHolder>,
+    },
     /// another user may have put or changed the journal
     #[error(
         "{path} {what}: another user could choose what is written to registers; nothing was written\n  \
@@ -31,9 +39,16 @@ pub enum StateError {
     },
     /// another program holds resctrl's lock
     #[error(
-        "another program is changing the groups of cache allocation (it holds the lock of {0}); wait for it"
+        "another program is changing the groups of cache allocation (it holds the lock of {path}{}); wait \
+         for it, or end it: any user can take this lock",
+        by(.holder)
     )]
-    ResctrlLocked(String),
+    ResctrlLocked {
+        /// Path of the directory that is locked.
+        path: String,
+        /// The process; `None` if it is not seen.
+        holder: Option<LockHolder>,
+    },
     /// a change would make the journal longer than it may be
     #[error(
         "{path} would be longer than {limit_bytes} bytes with this change, which was not made\n  remedy: \
@@ -70,10 +85,19 @@ impl StateError {
     pub(super) fn from_durable(root: &Root, path: &str, error: DurableError) -> Self {
         let shown = error.path.display().to_string();
         match error.reason {
-            DurableReason::Locked => Self::Locked(shown),
+            DurableReason::Locked => {
+                let found = rustix::fs::stat(&error.path).ok();
+                let holder = found.and_then(|found| lock::holder(&found));
+                Self::Locked { path: shown, holder }
+            }
             DurableReason::Distrusted(what) => Self::Distrusted { path: shown, what },
             DurableReason::Damaged(what) => Self::Damaged { path: shown, what },
             reason => root.error(path, Problem::from_durable(reason)).into(),
         }
     }
+}
+
+/// Words for the process that holds a lock, to follow the lock.
+fn by(holder: &Option<LockHolder>) -> String {
+    holder.as_ref().map_or_else(String::new, |holder| format!(": {holder}"))
 }
