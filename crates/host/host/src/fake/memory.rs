@@ -1,6 +1,7 @@
 //! Memory of a described machine, whose accesses are emulated. The boxes count them, and now and then
 //! look-ups of another program; the latency of a load follows from the distance to the slice.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rand_core::{RngCore, SeedableRng};
@@ -42,7 +43,8 @@ impl MemorySource for FakeMachine {
         }
         slices.load(&self.root)?;
         let pages = pages(&slices.described, size, count);
-        let mut memory = FakeMemory { machine: self.clone(), slices, pages };
+        let mut memory =
+            FakeMemory { machine: self.clone(), slices, pages, places: BTreeMap::new() };
         memory.move_to(cpu)?;
         Ok(Box::new(memory))
     }
@@ -74,6 +76,8 @@ struct FakeMemory {
     machine: FakeMachine,
     slices: Arc<SliceBoxes>,
     pages: Vec<ProbePage>,
+    /// Socket and core of each CPU that has accessed lines.
+    places: BTreeMap<CpuId, (u64, u32)>,
 }
 
 impl ProbeMemory for FakeMemory {
@@ -82,11 +86,13 @@ impl ProbeMemory for FakeMemory {
     }
 
     fn move_to(&mut self, cpu: CpuId) -> Result<(), ProbeMemoryError> {
-        let (socket, core) = (self.machine.socket_of(cpu), self.machine.core_of(cpu));
+        let place = || (self.machine.socket_of(cpu), self.machine.core_of(cpu));
+        let (socket, core) = *self.places.entry(cpu).or_insert_with(place);
         let mut moving = self.slices.state();
         moving.core = core;
         if moving.cpu != cpu {
             (moving.cpu, moving.socket, moving.counting) = (cpu, socket, None);
+            moving.has_loaded = false;
         }
         Ok(())
     }
@@ -94,6 +100,7 @@ impl ProbeMemory for FakeMemory {
     fn load_and_flush(&mut self, physical_address: u64, times: u32) {
         let slice = self.slices.slice(physical_address);
         let mut moving = self.slices.state();
+        moving.has_loaded = true;
         if moving.counting.is_none() {
             moving.counting = Some(self.machine.counting(&self.slices, moving.cpu));
         }

@@ -72,6 +72,13 @@ struct FakeBoxRegisters {
     behaviour: RegisterBehaviour,
 }
 
+impl FakeBoxRegisters {
+    /// Number of the box whose counter is at an MSR address.
+    fn number_of_counter(&self, address: u32) -> Option<usize> {
+        self.first.iter().position(|first| first.wrapping_add(self.counter) == address)
+    }
+}
+
 /// Latencies of a grid whose tiles have a core and a slice each.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -123,6 +130,8 @@ pub(super) struct SliceState {
     /// Whether each counter counts; `None` (unknown) after a write.
     pub(super) counting: Option<Vec<bool>>,
     pub(super) random: Xoshiro256PlusPlus,
+    /// Whether the processor has loaded a line.
+    pub(super) has_loaded: bool,
 }
 
 impl SliceState {
@@ -146,6 +155,7 @@ impl SliceBoxes {
             counters: Vec::new(),
             counting: None,
             random: Xoshiro256PlusPlus::seed_from_u64(described.seed),
+            has_loaded: false,
         };
         Self { described: described.clone(), function: OnceLock::new(), moving: Mutex::new(moving) }
     }
@@ -220,10 +230,15 @@ impl SliceBoxes {
         registers
     }
 
-    /// Whether a CPU has loaded lines, and no other since.
-    pub(super) fn is_loading(&self, cpu: CpuId) -> bool {
+    /// Value of the counter at an MSR address, if lines are loaded from this CPU.
+    pub(super) fn counter_of_loads(&self, cpu: CpuId, address: u32) -> Option<u64> {
+        let boxes = self.described.registers.as_ref()?;
         let moving = self.state();
-        moving.cpu == cpu && moving.look_ups.iter().any(|&count| count > 0)
+        if moving.cpu != cpu || !moving.has_loaded {
+            return None;
+        }
+        let number = boxes.number_of_counter(address)?;
+        Some(moving.counters.get(number).copied().unwrap_or(0))
     }
 
     /// Value of the counter at an MSR address; `None` if the address is not that of a counter.
@@ -234,8 +249,7 @@ impl SliceBoxes {
         address: u32,
     ) -> Option<u64> {
         let boxes = self.described.registers.as_ref()?;
-        let number =
-            boxes.first.iter().position(|first| first.wrapping_add(boxes.counter) == address)?;
+        let number = boxes.number_of_counter(address)?;
         let moving = self.state();
         let counted = moving.counters.get(number).copied().unwrap_or(0);
         let same_socket = cpu == moving.cpu || socket_of(cpu) == moving.socket;
