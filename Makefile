@@ -45,10 +45,13 @@ PYTEST_ALL := $(PYTEST) --numprocesses auto --dist loadgroup --ignore=tests/dpdk
 SYSTEM_PACKAGES := browser cachegrind dpdk dsa packaging redis
 SOAK_MINUTES := 18
 SOAK_LONG_MINUTES := 60
-# A soak repeats the same random numbers; `make soak-long` begins there and goes on to others.
-SOAK_SEED := 1
+# Tests that are random have the same numbers in each `make test`, and others in each soak, which prints
+# the seed: `make soak SOAK_SEED=N` repeats them. `make soak-long` begins there and goes on to others.
+ifndef SOAK_SEED
+SOAK_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+endif
 
-.PHONY: help run test claim-tests mutations soak soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk bench-vhost setup wheel clean format peers docs docs-tables docs-tools rust-tools system-packages test-packages to-test soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
+.PHONY: help run test claim-tests mutations soak soak-asan soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk bench-vhost setup wheel clean format peers docs docs-tables docs-tools rust-tools system-packages test-packages to-test soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,7 +73,8 @@ mutations: setup ## Change the model a little, twenty times: which claims notice
 soak: to-test ## Run long tests, within SOAK_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/tests/soak_runner.py
-	echo "soaking with seed $$PROPTEST_RNG_SEED"
+	echo "soaking with seed $(SOAK_SEED) at $$(git rev-parse --short HEAD 2>/dev/null || echo no revision)"
+	echo "make soak SOAK_SEED=$(SOAK_SEED) repeats it"
 	python tests/tally.py --minutes $(SOAK_MINUTES) -- $(RUST_TESTS) -- \
 	  $(PYTEST_ALL) -m soak -- $(PYTEST) -m soak tests/dpdk
 
@@ -82,11 +86,24 @@ soak-dsa-preload: system-packages ## Programs with the preloaded library, all to
 soak-long: to-test ## Run what takes a soak too long, then random tests of Rust with other seeds for SOAK_LONG_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	passed=1
+	$(MAKE) --no-print-directory soak-asan || passed=
 	python tests/tally.py -- $(PYTEST_ALL) -m soak_long -- $(PYTEST) -m soak_long tests/dpdk || passed=
 	export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/tests/soak_runner.py
-	echo "soaking with seed $$PROPTEST_RNG_SEED and those after it"
+	echo "soaking with seed $(SOAK_SEED) and those after it; make soak-long SOAK_SEED=$(SOAK_SEED) repeats it"
 	python tests/tally.py --for-minutes $(SOAK_LONG_MINUTES) -- $(RUST_TESTS) || passed=
 	[ "$$passed" ]
+
+# The compiler's checks of memory accesses are unstable options, which a stable compiler has behind a
+# variable. Crates with unsafe code whose tests run as they are: what is loaded into programs of C or traps
+# faults (slices-c, dsa-c, dsa-preload, dsa-trap) takes the place of what AddressSanitizer does itself.
+ASAN_TARGET := x86_64-unknown-linux-gnu
+ASAN_CRATES := tag-array slices host dsa dsa-client nvme-tcp
+soak-asan: rust-tools ## Run the tests of crates with unsafe code under AddressSanitizer
+	@export RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" ASAN_OPTIONS=detect_leaks=0
+	export CARGO_TARGET_DIR="$${CARGO_TARGET_DIR:-target}/asan" PROPTEST_RNG_SEED=1
+	python3 tests/asan_check.py
+	cargo test --locked --quiet --no-fail-fast --target $(ASAN_TARGET) \
+	  $(addprefix -p ,$(ASAN_CRATES)) --lib --tests
 
 check: lint ## Format, lints with warnings as errors, types, fast tests
 	$(PYTEST_ALL) -q tests/smoke tests/component

@@ -7,6 +7,8 @@ mod boxes;
 pub mod expected;
 #[path = "generated/layout.rs"]
 mod layout;
+#[path = "generated/other_user.rs"]
+mod other_user;
 #[path = "generated/parts.rs"]
 mod parts;
 #[path = "generated/text.rs"]
@@ -24,6 +26,7 @@ use tempfile::TempDir;
 
 pub use boxes::{BoxControl, Boxes};
 pub use layout::{DescribedLlc, Layout};
+pub use other_user::{HeldLock, OtherUser};
 pub use parts::{PARTS, Part};
 
 /// How a register answers.
@@ -121,6 +124,7 @@ pub struct Spec {
     pub ratio_now: Option<u64>,
     /// Pages and free ones by node.
     pub huge_pages: Vec<[u64; 2]>,
+    pub others: OtherUser,
 }
 
 impl Groups {
@@ -174,6 +178,7 @@ impl Spec {
         fake_machines::expand_described(&machine, &registers, directory.path())
             .unwrap_or_else(|error| panic!("{error}\n{machine}\n{registers}"));
         self.write_state(directory.path());
+        self.others.act(directory.path());
         directory
     }
 
@@ -347,10 +352,14 @@ fn spec_of(part: impl Strategy<Value = usize>) -> impl Strategy<Value = Spec> {
                 prop::option::of(prop_oneof![1 => Just(u64::MAX), 8 => any::<u64>()]),
                 prop::option::of(prop_oneof![1 => Just(u64::MAX), 3 => any::<u64>()]),
             ),
-            prop::collection::vec([0u64..5000, 0u64..5000], nodes as usize),
+            (
+                prop::collection::vec([0u64..5000, 0u64..5000], nodes as usize),
+                other_user::other_user(),
+            ),
         )
             .prop_map(
-                move |((first, layout), (extended, ports, boxes), groups, uncore, huge_pages)| {
+                move |((first, layout), (extended, ports, boxes), groups, uncore, rest)| {
+                    let (huge_pages, others) = rest;
                     let (uncore_mhz, ratio_limit, ratio_now) = uncore;
                     let (
                         is_named,
@@ -385,6 +394,7 @@ fn spec_of(part: impl Strategy<Value = usize>) -> impl Strategy<Value = Spec> {
                         ratio_limit,
                         ratio_now,
                         huge_pages,
+                        others,
                     }
                 },
             )

@@ -20,14 +20,14 @@ use host::cpu::PackageId;
 use host::monitor::Monitor;
 use host::slices::{CountingMethod, ProgramError, ProgrammedBoxes, SliceMachine};
 use host::tune::{
-    ChangeRecord, ChangeStep, DEFAULT_STATE, Journal, RestoreOptions, StateDirectory,
+    ChangeRecord, ChangeStep, DEFAULT_STATE, Journal, RestoreOptions, StateDirectory, StateError,
     TuneApplyError, TunePlan, TunePlanError, TunePlanner, apply, apply_measured, ignore_steps,
     restore,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-use crate::generated::{Answer, OnWrite, Spec, cases, spec_with_controls};
+use crate::generated::{Answer, HeldLock, OnWrite, Spec, cases, spec_with_controls};
 use crate::watched::{Log, Place, Rules, watched};
 use actions::{Action, Event, Setting, event};
 use held::{
@@ -165,7 +165,8 @@ struct EventEffects {
 }
 
 /// One run of the tool: everything is read again, and a kill ends it.
-fn happen(root: &Path, spec: &Spec, (action, kill): &Event) -> EventEffects {
+fn happen(root: &Path, spec: &Spec, (action, kill, is_locked): &Event) -> EventEffects {
+    let _lock = is_locked.then(|| HeldLock::take(root));
     let (host, log) = watched(Host::from_tree(root).expect("the machine"));
     let mut happened = EventEffects { log, set_by_other: None, other_bits: None };
     let mut steps = 0;
@@ -205,7 +206,12 @@ fn happen(root: &Path, spec: &Spec, (action, kill): &Event) -> EventEffects {
             count(&host, state, spec, socket, (&mut watch, &mut meanwhile))
         }
     };
-    assert!(matches!(ended, Ok(()) | Err(TuneApplyError::Stopped(_))), "{action:?}: {ended:?}");
+    let is_refused = matches!(
+        ended,
+        Err(TuneApplyError::State(StateError::ResctrlLocked { .. })) if *is_locked
+    );
+    let is_ended = matches!(ended, Ok(()) | Err(TuneApplyError::Stopped(_)));
+    assert!(is_ended || is_refused, "{action:?}: {ended:?}");
     happened
 }
 
@@ -269,9 +275,6 @@ impl Expected {
 
     /// Takes the values of controls that a boot has reset for those to be kept.
     fn boot(&mut self, now: &BTreeMap<String, String>, journal: &Journal, is_kexec: bool) {
-        let is_kernel_file = |control: &str| {
-            control.starts_with("io_alloc") || control.starts_with("sys/fs/resctrl")
-        };
         let is_reset = |control: &str| !is_kexec || is_kernel_file(control);
         let (mut before, mut contested) = (self.before.clone(), self.contested.clone());
         self.before.retain(|control, _| !is_reset(control));
@@ -297,6 +300,19 @@ impl Expected {
         self.before.get(control) == Some(value) || of_others.is_some_and(|set| set.contains(value))
     }
 
+    /// No lock of another user keeps a register from being put back.
+    fn check_registers(
+        &self,
+        spec: &Spec,
+        now: &BTreeMap<String, String>,
+    ) -> Result<(), TestCaseError> {
+        for (control, value) in now.iter().filter(|(control, _)| !is_kernel_file(control)) {
+            let is_free = !is_plain(spec) || self.contested.contains_key(control);
+            prop_assert!(self.is_back(control, value) || is_free, "{} is not put back", control);
+        }
+        Ok(())
+    }
+
     /// A restore leaves what another program has set; a change that a user asks for does not.
     fn check(
         &mut self,
@@ -314,6 +330,11 @@ impl Expected {
         self.theirs.retain(|control, value| now.get(control) == Some(value));
         Ok(())
     }
+}
+
+/// Whether a control is a file of the kernel, not a register.
+fn is_kernel_file(control: &str) -> bool {
+    control.starts_with("io_alloc") || control.starts_with("sys/fs/resctrl")
 }
 
 fn peek(host: &Host) -> Journal {
@@ -354,6 +375,9 @@ proptest! {
             let others = happened.other_bits.unwrap_or(others);
             prop_assert_eq!(other_bits(root, &spec), others, "{:?}", event);
             expected.check(&event.0, &now, &journal)?;
+            if let (Action::Restore, None, true) = event {
+                expected.check_registers(&spec, &now)?;
+            }
         }
         let (host, log) = watched(Host::from_tree(root).expect("the machine"));
         let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");

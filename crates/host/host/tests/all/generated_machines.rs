@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use crate::generated::expected::Switch;
-use crate::generated::{Spec, cases, spec};
+use crate::generated::{HeldLock, Spec, cases, spec};
 
 fn switch(state: Option<DdioState>) -> Switch {
     match state {
@@ -142,6 +142,7 @@ proptest! {
     #[test]
     fn what_status_says_of_any_machine_is_what_the_machine_is(spec in spec()) {
         let directory = spec.expand();
+        let _lock = spec.others.holds_lock.then(|| HeldLock::take(directory.path()));
         let host = Host::from_tree(directory.path()).expect("the machine");
         let status = HostStatus::read(&host, DEFAULT_STATE);
         let name = status.generation.as_ref().map(|known| known.name.as_str());

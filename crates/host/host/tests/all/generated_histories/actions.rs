@@ -73,8 +73,9 @@ pub enum Action {
     ForeignWrite(ForeignWrite),
 }
 
-/// An action, and the step at which the tool is killed, counted over all that it does.
-pub type Event = (Action, Option<usize>);
+/// An action; the step at which the tool is killed, counted over all that it does; and whether another user
+/// holds the lock of the groups meanwhile.
+pub type Event = (Action, Option<usize>, bool);
 
 fn setting() -> impl Strategy<Value = Setting> {
     let fitting = (0u32..20, 0u32..20).prop_map(|(ways, shift)| Mask::Fitting { ways, shift });
@@ -124,5 +125,5 @@ pub fn event() -> impl Strategy<Value = Event> {
         1 => any::<bool>().prop_map(|is_kexec| Action::Boot { is_kexec }),
         2 => foreign().prop_map(Action::ForeignWrite),
     ];
-    (action, prop::option::weighted(0.25, 0usize..20))
+    (action, prop::option::weighted(0.25, 0usize..20), prop::bool::weighted(0.15))
 }
