@@ -7,6 +7,7 @@ mod doctor;
 mod endings;
 mod engines;
 mod first_values;
+mod foreign_text;
 mod holding;
 mod journals_of_boxes;
 mod kernel_rules;

@@ -5,6 +5,8 @@ use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
 use crate::on_machine::OnMachine;
 
 const MEASURED: &str =
@@ -102,4 +104,80 @@ fn a_lock_that_is_a_link_or_another_user_s_stops_everything_before_a_write() {
     if lchown(&lock, Some(OTHER_USER), None).is_ok() {
         is_refused("run/skipline-host.lock belongs to user 4321");
     }
+}
+
+fn calibrate(place: &Path, out: &str) -> (Option<i32>, String) {
+    let mut tool = Command::new(env!("CARGO_BIN_EXE_skipline-host"));
+    tool.args(["calibrate", "--from", MEASURED, "--out", out]).current_dir(place);
+    let ended = tool.output().expect("the binary runs");
+    (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
+}
+
+#[test]
+fn nothing_else_of_another_user_stands_for_a_result_either() {
+    let Some((place, shared)) = shared_place() else { return };
+    let (file, measured) = (shared.join("node.toml"), shared.join("node.measured.json"));
+    for pipe in [&file, &measured] {
+        mknodat(CWD, pipe, FileType::Fifo, Mode::from(0o666), 0).expect("a pipe");
+        lchown(pipe, Some(OTHER_USER), None).expect("root may");
+        let (code, words) = calibrate(place.path(), "shared/node.toml");
+        assert_eq!(code, Some(3), "{words}");
+        assert!(words.contains("is a pipe of user 4321 in a directory that others"), "{words}");
+        fs::remove_file(pipe).expect("a pipe");
+    }
+    // A second name of a link of root's, where the kernel allows another user to make one.
+    symlink("../precious", shared.join("own")).expect("a link");
+    fs::hard_link(shared.join("own"), &measured).expect("a name");
+    let (code, words) = calibrate(place.path(), "shared/node.toml");
+    assert_eq!(code, Some(3), "{words}");
+    fs::remove_file(&measured).expect("a name");
+    // A second name of a file is that of a new file afterwards.
+    fs::hard_link(place.path().join("precious"), &file).expect("a name");
+    let (code, words) = calibrate(place.path(), "shared/node.toml");
+    assert_eq!(code, Some(0), "{words}");
+    assert!(fs::read_to_string(&file).expect("a result").contains("source = \"measured"));
+    // The directory itself is another user's.
+    fs::create_dir(shared.join("theirs")).expect("a directory");
+    link(&shared.join("theirs/node.toml"), "../../precious", OTHER_USER);
+    lchown(shared.join("theirs"), Some(OTHER_USER), None).expect("root may");
+    let (code, words) = calibrate(&shared.join("theirs"), "node.toml");
+    assert_eq!(code, Some(3), "{words}");
+    let content = fs::read_to_string(place.path().join("precious")).expect("a file");
+    assert_eq!(content, "precious");
+}
+
+#[test]
+fn a_name_that_ends_as_that_of_a_directory_is_refused_in_words() {
+    let place = tempfile::tempdir().expect("a directory");
+    for out in ["name/", "name/.", "new/name/"] {
+        let (code, words) = calibrate(place.path(), out);
+        assert_eq!(code, Some(2), "{words}");
+        assert!(words.contains(&format!("--out {out} names a directory, by the")), "{words}");
+    }
+    assert_eq!(fs::read_dir(place.path()).expect("a directory").count(), 0);
+}
+
+#[test]
+fn a_journal_of_another_user_or_group_chooses_no_register() {
+    let machine = OnMachine::new("skylake", &[]);
+    assert_eq!(machine.run(&["tune", "ddio-ways", "4", "--apply"]).code, Some(0));
+    let journal = machine.path().join("var/lib/skipline-host/journal.json");
+    if lchown(&journal, Some(OTHER_USER), None).is_err() {
+        return;
+    }
+    let before = machine.content();
+    for (user, group, mode) in [(OTHER_USER, 0, 0o644), (0, OTHER_USER, 0o664), (0, 0, 0o664)] {
+        lchown(&journal, Some(user), Some(group)).expect("root may");
+        fs::set_permissions(&journal, PermissionsExt::from_mode(mode)).expect("its mode");
+        for command in
+            [&["restore"][..], &["restore", "--all"], &["tune", "ddio-ways", "6", "--apply"]]
+        {
+            let run = machine.run(command);
+            assert_eq!(run.code, Some(3), "{user} {mode:o} {command:?}: {}", run.err);
+            assert!(run.err.contains("another user could choose what is written"), "{}", run.err);
+            assert!(machine.content() == before);
+        }
+    }
+    fs::set_permissions(&journal, PermissionsExt::from_mode(0o644)).expect("its mode");
+    assert_eq!(machine.run(&["restore"]).code, Some(0));
 }
