@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod cores_and_caches;
+mod damaged_journals;
 mod dies;
 mod doctor;
 mod endings;
