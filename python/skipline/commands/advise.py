@@ -82,7 +82,6 @@ def advise(  # noqa: PLR0913, PLR0917 - one argument for each option
     fixed = tuple(parse_settings(list(settings)))
     _core.check_scenario(scenario, list(fixed))
     number, time_s = _limits(budget)
-    path = store or opening.IN_MEMORY
     if store is not None:
         opening.check_file(store, write=True)
     words = tuple(word.strip() for word in knobs.split(",") if word.strip())
@@ -96,7 +95,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one argument for each option
         scenario, fixed, Goal(goal), words, bounds, number, time_s, 1 if seed is None else seed
     )
     try:
-        with Writer(path) as writer, terminal.progress_bar("advise") as bar:
+        with Writer(store) as writer, terminal.progress_bar("advise") as bar:
             advice = search(request, writer, Options(parse_engine("local", jobs)), bar.update)
     except Interrupted:
         kept = f"what is simulated is kept in {store}" if store else "nothing was kept; see --store"
@@ -105,7 +104,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one argument for each option
 
     match output:
         case Format.JSON:
-            terminal.emit(json.dumps(view.as_json(advice), indent=1))
+            terminal.emit_json(json.dumps(view.as_json(advice), indent=1))
         case Format.CSV:
             terminal.emit(view.parts_table(advice).as_csv())
         case Format.TABLE:

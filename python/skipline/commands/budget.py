@@ -38,6 +38,6 @@ def budget(platform: str, output: Format) -> None:
         case Format.TABLE:
             terminal.show(table)
         case Format.JSON:
-            terminal.emit(json.dumps({item.name: item.value_ns for item in items}, indent=2))
+            terminal.emit_json(json.dumps({item.name: item.value_ns for item in items}, indent=2))
         case Format.CSV:
             terminal.emit(table.as_csv())

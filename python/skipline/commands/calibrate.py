@@ -9,7 +9,7 @@ from skipline import atomic, resources
 from skipline.commands import options, suggestions
 from skipline.commands.command import Command
 from skipline.commands.options import Format
-from skipline.text import terminal
+from skipline.text import foreign, terminal
 
 
 @click.command(
@@ -30,7 +30,7 @@ from skipline.text import terminal
 @options.out("Results; default: reports/calibrate-ID.", "DIR")
 def calibrate(file: str, jobs: int | None, output: Format, out: Path | None) -> None:
     """Let measured points choose among named hypotheses and parameters; cross-validate."""
-    text = resources.read_text(file)
+    text = resources.read_keys(file)
     from skipline.calibrate import bench, numbers, view
     from skipline.calibrate.definition import Calibration
     from skipline.calibrate.result import RESULT_FILE
@@ -55,8 +55,8 @@ def calibrate(file: str, jobs: int | None, output: Format, out: Path | None) -> 
             f"finished runs are kept in {directory / bench.CANDIDATES_FILE}; "
             "the next call goes on from there"
         ) from None
-    atomic.write(directory / RESULT_FILE, result.model_dump_json(indent=1) + "\n")
+    atomic.write(directory / RESULT_FILE, foreign.in_json(result.model_dump_json(indent=1)) + "\n")
     if output is Format.JSON:
-        terminal.emit(result.model_dump_json(indent=1))
+        terminal.emit_json(result.model_dump_json(indent=1))
     else:
         terminal.show(view.overview(result, directory / RESULT_FILE))

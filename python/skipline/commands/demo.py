@@ -34,6 +34,6 @@ def demo(messages: int, seed: int | None, output: Format) -> None:
         case Format.TABLE:
             terminal.show(*work.views(measured))
         case Format.JSON:
-            terminal.emit(work.as_json(measured))
+            terminal.emit_json(work.as_json(measured))
         case Format.CSV:
             terminal.emit(work.numbers_table(measured).as_csv())

@@ -90,7 +90,7 @@ def evidence(
     atomic.write(shown, page(found))
     match output:
         case Format.JSON:
-            terminal.emit(json.dumps(found.as_json(), indent=1))
+            terminal.emit_json(json.dumps(found.as_json(), indent=1))
         case Format.CSV:
             from skipline.evidence import view
 

@@ -42,7 +42,7 @@ def _list(output: Format) -> None:
     entries = known.entries()
     match output:
         case Format.JSON:
-            terminal.emit(json.dumps({"examples": known.table(entries).records()}, indent=1))
+            terminal.emit_json(json.dumps({"examples": known.table(entries).records()}, indent=1))
         case Format.CSV:
             terminal.emit(known.table(entries).as_csv())
         case Format.TABLE:

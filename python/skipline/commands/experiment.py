@@ -1,7 +1,5 @@
 """`skipline experiment list | show | run`."""
 
-import csv
-import io
 import json
 import os
 from collections.abc import Iterable
@@ -13,7 +11,7 @@ import click
 from skipline.commands import options, suggestions
 from skipline.commands.command import Group
 from skipline.commands.options import Format
-from skipline.text import terminal
+from skipline.text import csv_text, terminal
 
 if TYPE_CHECKING:
     from skipline.experiment.outcome import Outcome
@@ -54,7 +52,7 @@ def list_all(output: Format) -> None:
     ]
     match output:
         case Format.JSON:
-            terminal.emit(json.dumps({"experiments": rows}, indent=1))
+            terminal.emit_json(json.dumps({"experiments": rows}, indent=1))
         case Format.CSV:
             terminal.emit(_as_csv(["id", "points", "question", "path"], rows))
         case Format.TABLE:
@@ -86,7 +84,7 @@ def show(name: str, output: Format) -> None:
         case Format.JSON:
             definition = entry.experiment.model_dump(mode="json")
             whole = {"id": entry.identifier, "path": entry.path, **definition, "points": settings}
-            terminal.emit(json.dumps(whole, indent=1))
+            terminal.emit_json(json.dumps(whole, indent=1))
         case Format.CSV:
             terminal.emit(_as_csv([*found[0].settings, "basis"], settings))
         case Format.TABLE:
@@ -122,12 +120,12 @@ def run(
     outcomes = [entry.outcome for entry in done]
     match output:
         case Format.JSON:
-            terminal.emit(json.dumps(_as_json(outcomes)))
+            terminal.emit_json(json.dumps(_as_json(outcomes)))
         case Format.CSV:
             import polars as pl
 
             tables = [concluded.table for concluded in outcomes]
-            terminal.emit(pl.concat(tables, how="diagonal").write_csv())
+            terminal.emit(csv_text.from_frame(pl.concat(tables, how="diagonal")))
         case Format.TABLE:
             from skipline.experiment import view
 
@@ -187,11 +185,7 @@ def _as_json(outcomes: list["Outcome"]) -> dict[str, Any]:
 
 
 def _as_csv(columns: list[str], rows: Iterable[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return csv_text.from_rows(columns, ([row.get(name, "") for name in columns] for row in rows))
 
 
 def _note(done: _Done) -> tuple[str, str]:

@@ -133,7 +133,7 @@ def compare(
     atomic.write(out, page.page(compared))
     match output:
         case Format.JSON:
-            terminal.emit(json.dumps(compared.as_json(), indent=1))
+            terminal.emit_json(json.dumps(compared.as_json(), indent=1))
         case Format.CSV:
             terminal.emit(view.sizes_table(compared).as_csv())
         case Format.TABLE:

@@ -24,6 +24,6 @@ def metrics(output: Format) -> None:
         case Format.TABLE:
             terminal.show(table)
         case Format.JSON:
-            terminal.emit(json.dumps(table.records(), indent=2))
+            terminal.emit_json(json.dumps(table.records(), indent=2))
         case Format.CSV:
             terminal.emit(table.as_csv())

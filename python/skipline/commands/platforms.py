@@ -59,7 +59,7 @@ def show(name: str, output: Format) -> None:
     from skipline.platforms.platform_facts import facts
 
     if output is Format.JSON:
-        terminal.emit(_core.platform(name))
+        terminal.emit_json(_core.platform(name))
         return
     known = facts(name)
     from skipline.platforms import platforms_view

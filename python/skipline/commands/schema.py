@@ -26,8 +26,8 @@ _KINDS = ("scenario", "platform", _EXPERIMENT, "result")
 def schema(kind: str) -> None:
     """Print the JSON schema of a kind of file, for editors."""
     if kind != _EXPERIMENT:
-        terminal.emit(_core.schema(kind))
+        terminal.emit_json(_core.schema(kind))
         return
     from skipline.experiment.definition import Experiment
 
-    terminal.emit(json.dumps(Experiment.model_json_schema(), indent=2))
+    terminal.emit_json(json.dumps(Experiment.model_json_schema(), indent=2))

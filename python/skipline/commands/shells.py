@@ -16,6 +16,7 @@ from click.shell_completion import (
 )
 
 from skipline.commands import known_names
+from skipline.text import foreign
 
 _BASH = """\
 _skipline_completion() {
@@ -84,11 +85,12 @@ class _Shell(ShellComplete):
                 found += [CompletionItem(option + equals + path) for path in paths]
             else:
                 found.append(CompletionItem(f"{option}{equals}{item.value}", help=item.help))
-        return found
+        # What a terminal cannot show is not offered.
+        return [item for item in found if item.value == foreign.in_cell(str(item.value))]
 
     def format_completion(self, item: CompletionItem) -> str:
         """Write a word and its meaning."""
-        meaning = " ".join((item.help or "").split())
+        meaning = " ".join(foreign.printable(item.help or "").split())
         return f"{item.value}\t{meaning}" if meaning else str(item.value)
 
 

@@ -53,7 +53,7 @@ def _list() -> None:
 def show(name: str, output: Format) -> None:
     """Show a testbed's platform and settings with confidence and source."""
     if output is Format.JSON:
-        terminal.emit(_core.testbed(name))
+        terminal.emit_json(_core.testbed(name))
         return
     from skipline.platforms import testbeds_view
     from skipline.platforms.testbeds import read

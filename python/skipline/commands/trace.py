@@ -85,7 +85,7 @@ def trace(  # noqa: PLR0913, PLR0917 - one argument for each option
 
         text = _replay(request, trace_calls.Wanted(timed, explain, seed), report)
     if output is Format.JSON:
-        terminal.emit(text)
+        terminal.emit_json(text)
         return
     from skipline.traces import replay, replay_view
 

@@ -23,6 +23,7 @@ from skipline.experiment.definition import Experiment
 from skipline.experiment.runner import Finished
 from skipline.experiment.table import Comparison, Simulated
 from skipline.platforms.testbeds import FittedParameter, Testbed
+from skipline.text import csv_text, foreign
 from skipline.text.nearest import did_you_mean
 
 OUTCOME_FILE = "outcome.json"
@@ -167,8 +168,10 @@ def write(outcome: Outcome, directory: Path) -> None:
     parquet = io.BytesIO()
     outcome.table.write_parquet(parquet)
     atomic.write(directory / TABLE_FILE, parquet.getvalue())
-    atomic.write(directory / CSV_FILE, outcome.table.write_csv())
-    atomic.write(directory / OUTCOME_FILE, outcome.summary.model_dump_json(indent=1) + "\n")
+    atomic.write(directory / CSV_FILE, csv_text.from_frame(outcome.table))
+    atomic.write(
+        directory / OUTCOME_FILE, foreign.in_json(outcome.summary.model_dump_json(indent=1)) + "\n"
+    )
 
 
 def read(directory: Path) -> Outcome:

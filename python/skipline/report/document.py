@@ -2,7 +2,6 @@
 
 import base64
 import gzip
-import html
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 from skipline.report import palette
 from skipline.report.chart_style import CONFIG
 from skipline.report.vega import vega
+from skipline.text import foreign
 
 # A chart's title and its Vega-Lite specification.
 Panel = tuple[str, dict[str, Any]]
@@ -95,7 +95,7 @@ class Document:
 
     def _panel(self, title: str, spec: dict[str, Any], figure: str) -> str:
         number = len(self._specs)
-        self._specs.append(spec)
+        self._specs.append(foreign.in_tree(spec))
         return (
             f'<div class="panel"><p class="panel-title" aria-hidden="true">{escape(title)}</p>'
             f'<div data-chart="{number}" role="img" aria-label="{escape(title)}" '
@@ -157,7 +157,7 @@ class Document:
 
 def escape(text: object) -> str:
     """Escape a text for HTML."""
-    return html.escape(str(text))
+    return foreign.in_html(text)
 
 
 def _stack(header: Sequence[str], stacked: bool) -> str:

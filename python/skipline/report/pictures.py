@@ -9,6 +9,7 @@ from altair import SCHEMA_VERSION
 from skipline import atomic
 from skipline.report import palette
 from skipline.report.chart_style import CONFIG
+from skipline.text import foreign
 
 _WIDTH_PX = 720
 _PNG_SCALE = 2.0
@@ -19,7 +20,8 @@ def write(spec: dict[str, Any], title: str, path: Path, kind: Kind) -> None:
     """Write the picture of a figure; RunError if it cannot be written."""
     import vl_convert
 
-    whole = palette.in_light(json.dumps({**spec, "width": _WIDTH_PX, "title": title}))
+    drawing = foreign.in_tree({**spec, "width": _WIDTH_PX, "title": title})
+    whole = palette.in_light(json.dumps(drawing))
     config = json.loads(palette.in_light(json.dumps({**CONFIG, "background": "white"})))
     version = ".".join(SCHEMA_VERSION.removeprefix("v").split(".")[:2])
     if kind == "svg":

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from skipline import _core
+from skipline import _core, atomic
 from skipline._core import InputError
 from skipline.platforms import platform_facts
 from skipline.report.document import Document, details, escape
@@ -123,7 +123,7 @@ def _defaults(platform: str, application: str) -> dict[str, object]:
         path = Path(folder) / "defaults.toml"
         keys = {"platform": platform, "application": application}
         lines = (f"{key} = {toml_literal(value)}\n" for key, value in keys.items())
-        path.write_text("".join(lines), encoding="utf-8")
+        atomic.write(path, "".join(lines))
         try:
             return dict(_flat(json.loads(_core.check_scenario(path, []))))
         except InputError:

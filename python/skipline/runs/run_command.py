@@ -6,7 +6,7 @@ from pathlib import Path
 from skipline import _core, atomic
 from skipline._core import InputError
 from skipline.scenarios.settings import parse_settings
-from skipline.text import terminal
+from skipline.text import foreign, terminal
 
 RESULT_FILE = "result.json"
 
@@ -47,7 +47,7 @@ def execute(request: Request, output: str) -> None:
     if request.trace_descriptor is not None:
         _require_descriptor(text, request)
     if request.out is not None:
-        atomic.write(request.out / RESULT_FILE, text + "\n")
+        atomic.write(request.out / RESULT_FILE, foreign.in_json(text) + "\n")
     _print(request, text, output)
     if request.out is not None:
         terminal.note(f"wrote {request.out / RESULT_FILE}")
@@ -77,7 +77,7 @@ def _require_descriptor(text: str, request: Request) -> None:
 
 def _print(request: Request, text: str, output: str) -> None:
     if output == "json":
-        terminal.emit(text)
+        terminal.emit_json(text)
         return
     from skipline.runs import descriptor_replay_view, result, result_view, story_view
 

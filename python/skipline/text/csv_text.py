@@ -7,6 +7,12 @@ tabs between cells.
 import csv
 import io
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from skipline.text import foreign
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _BYTE_ORDER_MARK = "\ufeff"
 _DELIMITERS = ",;\t"
@@ -37,6 +43,19 @@ def from_rows(columns: Iterable[str], table: Iterable[Iterable[object]]) -> str:
     """Write rows below the names of their columns."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(table)
+    writer.writerow(map(_printable, columns))
+    writer.writerows(map(_printable, row) for row in table)
     return text.getvalue()
+
+
+def from_frame(frame: "pl.DataFrame") -> str:
+    """Write a data frame."""
+    import polars as pl
+
+    texts = pl.col(pl.String)
+    shown = frame.with_columns(texts.map_elements(foreign.in_cell, return_dtype=pl.String))
+    return shown.rename(foreign.in_cell).write_csv()
+
+
+def _printable(cell: object) -> object:
+    return foreign.in_cell(cell) if isinstance(cell, str) else cell

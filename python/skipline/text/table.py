@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from skipline.text import csv_text
+from skipline.text import csv_text, foreign
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -57,8 +57,8 @@ class Column:
         if value is None:
             return self.absent
         if callable(self.form):
-            return self.form(value)
-        return value if isinstance(value, str) else format(value, self.form)
+            return foreign.printable(self.form(value))
+        return foreign.printable(value if isinstance(value, str) else format(value, self.form))
 
     def plain(self, value: object) -> object:
         """Return a value for programs."""

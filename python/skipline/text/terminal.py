@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from skipline._core import RunError
+from skipline.text import foreign
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.progress import Progress
 
 # Output that programs read has whole lines, however long they are.
@@ -23,10 +24,19 @@ _REFRESH_S = 0.25
 
 
 def emit(text: str) -> None:
-    """Write to stdout, as it is: programs read it.
+    """Write to stdout what programs read, without control characters.
 
     A reader that went away ends the command quietly; a full disk does not.
     """
+    _write(foreign.printable(text))
+
+
+def emit_json(text: str) -> None:
+    """Write JSON to stdout; its values stay as they are, control characters as escapes."""
+    _write(foreign.in_json(text))
+
+
+def _write(text: str) -> None:
     if sys.stdout is None:
         raise RunError("the output cannot be written: stdout is closed")
     try:
@@ -48,8 +58,12 @@ def emit(text: str) -> None:
 
 def emit_for_people(text: str) -> None:
     """Write like `emit`, with an escape for each letter that stdout cannot encode, as in paths."""
+    _write_encodable(foreign.printable(text))
+
+
+def _write_encodable(text: str) -> None:
     encoding = sys.stdout.encoding if sys.stdout is not None else "utf-8"
-    emit(text.encode(encoding, "backslashreplace").decode(encoding))
+    _write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def show(*renderables: "RenderableType") -> None:
@@ -69,8 +83,19 @@ def show(*renderables: "RenderableType") -> None:
     )
     with console.capture() as captured:
         for renderable in renderables:
-            console.print(layout.fit_to_width(renderable, console), crop=False)
-    emit_for_people("\n".join(line.rstrip() for line in captured.get().splitlines()))
+            console.print(_Printable(layout.fit_to_width(renderable, console)), crop=False)
+    _write_encodable("\n".join(line.rstrip() for line in captured.get().split("\n")))
+
+
+class _Printable:
+    """What is shown, without control characters in its texts; those of colours come later."""
+
+    def __init__(self, shown: "RenderableType") -> None:
+        self._shown = shown
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+        for segment in console.render(self._shown, options):
+            yield segment._replace(text=foreign.printable(segment.text))
 
 
 def width() -> int:
@@ -94,7 +119,7 @@ def complain(message: str) -> None:
 def note(message: str) -> None:
     """Print one line of information to stderr."""
     if sys.stderr is not None:
-        print(message, file=sys.stderr)
+        print(foreign.printable(message), file=sys.stderr)
 
 
 class Interrupted(Exception):
@@ -108,7 +133,7 @@ class Bar:
     """
 
     def __init__(self, description: str) -> None:
-        self._description = description
+        self._description = foreign.in_cell(description)
         self._progress: Progress | None = None
 
     def update(self, fraction: float, description: str | None = None) -> None:
@@ -119,8 +144,9 @@ class Bar:
             self._progress = _progress()
             self._progress.add_task(self._description, total=1.0)
             self._progress.start()
+        shown = None if description is None else foreign.in_cell(description)
         self._progress.update(
-            self._progress.task_ids[0], completed=min(fraction, 1.0), description=description
+            self._progress.task_ids[0], completed=min(fraction, 1.0), description=shown
         )
 
     def close(self) -> None:
@@ -140,8 +166,6 @@ class _NotebookBar(Bar):
 
     def update(self, fraction: float, description: str | None = None) -> None:
         """Show `fraction` (0 to 1), what is left of the time, and, if given, a description."""
-        import html
-
         from IPython.display import HTML, display
 
         now = time.monotonic()
@@ -149,7 +173,7 @@ class _NotebookBar(Bar):
             return
         self._shown = now
         left_s = (now - self._began) * (1 - fraction) / fraction if fraction > 0 else 0.0
-        text = html.escape(description or self._description)
+        text = foreign.in_html(description or self._description)
         shown = HTML(f'<progress value="{fraction:.3f}"></progress> {text}, {left_s:.0f} s left')
         if self._display is None:
             self._display = display(shown, display_id=True)
@@ -191,7 +215,7 @@ def _progress() -> "Progress":
     )
 
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),

@@ -1,0 +1,61 @@
+"""Text that others chose, made fit to be shown: titles, names, values, paths.
+
+Control characters move a terminal's cursor, hide text and rename windows; marks of direction turn
+letters around in a page. Each of them becomes a replacement character. Every printer of this
+program calls one of these functions; `in_json` loses nothing.
+"""
+
+import html
+import re
+from collections.abc import Mapping
+from typing import Any
+
+# Controls of C0 but tab and newline, of C1, surrogates, line and paragraph separators, characters
+# without width, marks of direction, tags, and what stands for no character.
+_UNPRINTABLE = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
+    "\ufeff\ufff9-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"
+)
+_OF_LINES = re.compile(f"[{_UNPRINTABLE}]")
+
+
+def printable(text: str) -> str:
+    """Return a text of lines without what does more than show letters."""
+    # Most texts have nothing of the kind, which Python knows faster than an expression finds it.
+    return text if text.isprintable() else _OF_LINES.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def in_cell(text: str) -> str:
+    """Return a text for one line or one cell: a tab or the end of a line becomes a space."""
+    return " ".join(re.split("[\t\n]", printable(text)))
+
+
+def in_html(text: object) -> str:
+    """Return a text as a page has it, without markup."""
+    return html.escape(printable(str(text)))
+
+
+def in_tree(value: object) -> Any:
+    """Return mappings, lists and texts, as drawings are made of, with all texts printable."""
+    match value:
+        case str():
+            return printable(value)
+        case Mapping():
+            return {in_tree(key): in_tree(one) for key, one in value.items()}
+        case list() | tuple():
+            return [in_tree(one) for one in value]
+    return value
+
+
+def in_json(text: str) -> str:
+    """Return JSON in which characters that are not printable are escapes; its values stay."""
+    if text.isprintable():
+        return text
+    return _OF_LINES.sub(lambda found: _escaped(found[0]), text)
+
+
+def _escaped(letter: str) -> str:
+    """Return a character as JSON escapes it: one beyond 16 bits is a pair."""
+    units = letter.encode("utf-16-be", "surrogatepass")
+    pairs = (units[at : at + 2] for at in range(0, len(units), 2))
+    return "".join(f"\\u{int.from_bytes(pair):04x}" for pair in pairs)

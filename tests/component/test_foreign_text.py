@@ -1,0 +1,101 @@
+"""Text that others chose shows letters and does nothing else."""
+
+import ast
+import json
+import re
+import unicodedata
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from command_line import REPOSITORY
+from skipline.text import csv_text, foreign, html_card
+from skipline.text.table import Column, TextTable
+
+HOSTILE = "\x1b]0;PWN\x07\x1b[2J\x1b[31mred \u202ehidden\x9b8m\x7f\r\x00\u2028"
+PACKAGE = REPOSITORY / "python" / "skipline"
+
+
+def assert_harmless(text: str, allowed: str = "\n\t") -> None:
+    wrong = [
+        letter
+        for letter in text
+        if letter not in allowed and unicodedata.category(letter) in {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    ]
+    assert wrong == [], text
+
+
+@given(st.text())
+def test_no_text_has_controls_when_it_is_printed(text: str) -> None:
+    # Marks that join letters of Arabic and Khmer scripts are letters' parts: they move nothing.
+    kept = {"\u0600", "\u0601", "\u0602", "\u0603", "\u0604", "\u0605", "\u06dd", "\u070f"}
+    assert foreign.printable(foreign.printable(text)) == foreign.printable(text)
+    for shown in (foreign.printable(text), foreign.in_cell(text), foreign.in_html(text)):
+        for letter in shown:
+            is_control = unicodedata.category(letter) in {"Cc", "Cs", "Zl", "Zp"}
+            assert not is_control or letter in "\n\t" or letter in kept
+
+
+def test_what_hides_or_turns_letters_is_replaced() -> None:
+    assert_harmless(foreign.printable(HOSTILE))
+    assert foreign.printable("a\tb\nc é 漢 🚀") == "a\tb\nc é 漢 🚀"
+    assert foreign.in_cell("a\tb\nc\r") == "a b c\ufffd"
+
+
+@given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_json_keeps_its_values(value: object) -> None:
+    shown = foreign.in_json(json.dumps(value, ensure_ascii=False))
+    assert json.loads(shown) == value
+    assert "\x7f" not in shown and "\u202e" not in shown
+
+
+def test_tables_cards_and_csv_are_harmless() -> None:
+    table = TextTable([Column(HOSTILE, "key")], [[HOSTILE]], title=HOSTILE)
+    assert_harmless(table.as_csv(), "\n")
+    assert_harmless(table.as_html([HOSTILE]))
+    assert_harmless(html_card.card(HOSTILE, [HOSTILE], [[HOSTILE]], [HOSTILE], []))
+    assert_harmless(csv_text.from_rows([HOSTILE], [[HOSTILE]]), "\n")
+    import polars as pl
+
+    frame = pl.DataFrame({HOSTILE: [HOSTILE, None], "number": [1.5, 2.0]})
+    written = csv_text.from_frame(frame)
+    assert_harmless(written, "\n")
+    assert [row[1] for row in csv_text.rows(written)] == ["number", "1.5", "2.0"]
+
+
+def test_drawings_are_harmless() -> None:
+    tree = {HOSTILE: [HOSTILE, {"a": (HOSTILE, 1, None)}]}
+    assert_harmless(json.dumps(foreign.in_tree(tree), ensure_ascii=False))
+
+
+def sources() -> dict[str, str]:
+    return {str(path.relative_to(PACKAGE)): path.read_text() for path in PACKAGE.rglob("*.py")}
+
+
+def test_one_module_escapes_and_one_writes_to_the_terminal() -> None:
+    uses = {
+        "html.escape(": {"text/foreign.py"},
+        "isprintable(": {"text/foreign.py"},
+        "sys.stdout.write(": {"text/terminal.py"},
+        ".write_csv(": {"text/csv_text.py"},
+        "csv.writer(": {"text/csv_text.py"},
+    }
+    for call, allowed in uses.items():
+        assert {name for name, text in sources().items() if call in text} == allowed, call
+
+
+def test_one_module_writes_files() -> None:
+    writing = re.compile(r"\.write_(text|bytes)\(|\.open\(\"[wxa]|shutil\.copy|os\.rename\(")
+    assert {name for name, text in sources().items() if writing.search(text)} == {"atomic.py"}
+
+
+def test_nothing_but_the_terminal_prints() -> None:
+    printing = []
+    for name, text in sources().items():
+        for node in ast.walk(ast.parse(text)):
+            is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+            if is_call and node.func.id == "print":  # type: ignore[attr-defined]
+                printing.append(name)
+    assert printing == ["text/terminal.py"]
+    assert Path(PACKAGE / "text" / "foreign.py").is_file()
