@@ -16,8 +16,20 @@ _OF_PROCESS = re.compile(r"/dev/(stdin$|fd/)|/proc/[^/]+/fd/")
 
 
 def read_text(path: str) -> str:
-    """Return the text of the file or pipe at `path`, else of the built-in file of that name."""
-    text = _core.read_text(path)
+    """Return the text of the file or pipe at `path`, else of the built-in file of that name.
+
+    InputError if there is none, it is no text, or it is longer than 256 MiB.
+    """
+    return _read(path, keys=False)
+
+
+def read_keys(path: str) -> str:
+    """Return the text of a file of TOML like `read_text`; InputError beyond 4 MiB."""
+    return _read(path, keys=True)
+
+
+def _read(path: str, *, keys: bool) -> str:
+    text = _core.read_text(path, keys=keys)
     if text is None:
         text = _core.builtin_file(posixpath.normpath(path))
     if text is None:

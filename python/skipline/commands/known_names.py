@@ -63,5 +63,5 @@ def _of_kind(kind: str) -> list[str]:
 
 
 def _kind(path: str) -> str | None:
-    keys = toml_model.top_level(resources.read_text(path), path)
+    keys = toml_model.top_level(resources.read_keys(path), path)
     return next((kind for key, kind in _KINDS.items() if key in keys), None)

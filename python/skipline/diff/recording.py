@@ -3,6 +3,8 @@
 Each window is a run of its own; its number lies below zero, so that it is never paired with a seed.
 """
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -14,6 +16,8 @@ from skipline.diff.side import LINE_RATES, SINGLE, Figure, Run, Side
 
 # How each line of that output begins; no result of a run does.
 _BEGIN = b'{"schema_version"'
+# A window a second for a week.
+_MOST_BYTES = 1 << 30
 _UNITS = {
     **dict.fromkeys(LINE_RATES, "1/s"),
     "pcie_write_hit_rate": "percent",
@@ -94,13 +98,7 @@ def of_recording(path: str, socket: int | None) -> Side:
 
 def _samples(path: str) -> list[_Sample]:
     samples = []
-    try:
-        # A recording of days is longer than other texts may be.
-        is_pipe = _core.is_pipe(path)
-        text = resources.read_text(path) if is_pipe else Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(_lines_of(path), start=1):
         try:
             samples.append(_Sample.model_validate_json(line))
         except ValidationError as error:
@@ -108,6 +106,23 @@ def _samples(path: str) -> list[_Sample]:
                 f"{path}: line {number}: not a window of `skipline-host monitor --format json`"
             ) from error
     return samples
+
+
+def _lines_of(path: str) -> Iterator[str]:
+    """Yield the lines of a recording, which in a file may be longer than other texts."""
+    if _core.is_pipe(path):
+        yield from resources.read_text(path).splitlines()
+        return
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            if os.fstat(file.fileno()).st_size > _MOST_BYTES:
+                most = f"{_MOST_BYTES >> 20} MiB"
+                raise InputError(
+                    f"{path}: longer than {most}; `tail -c {_MOST_BYTES}` keeps its end"
+                )
+            yield from file
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
 
 
 def _busiest(samples: list[_Sample]) -> int:

@@ -51,7 +51,7 @@ def read(folder: str) -> list[Pointer]:
     path = f"{folder}/{FILE}"
     if path not in resources.names_below(folder, ".toml"):
         return []
-    pointers = toml_model.load(_File, resources.read_text(path), path).claim
+    pointers = toml_model.load(_File, resources.read_keys(path), path).claim
     ids = [pointer.id for pointer in pointers]
     for index, identifier in enumerate(ids):
         if identifier in ids[:index]:

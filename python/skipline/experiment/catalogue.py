@@ -67,7 +67,7 @@ def identifiers() -> list[str]:
 
 def is_experiment(path: str) -> bool:
     """Return whether the TOML file at `path` is an experiment."""
-    return _MARK in toml_model.top_level(resources.read_text(path), path)
+    return _MARK in toml_model.top_level(resources.read_keys(path), path)
 
 
 def paths(folder: str = FOLDER) -> list[str]:
@@ -89,7 +89,7 @@ def _identifier(path: str) -> str:
 
 def load(path: str) -> Entry:
     """Return the experiment in the TOML file at `path`."""
-    text = resources.read_text(path)
+    text = resources.read_keys(path)
     if _MARK not in toml_model.top_level(text, path):
         raise InputError(
             f"{path}: not an experiment: key '{_MARK}' is missing; "

@@ -87,7 +87,7 @@ def definition(entry: Entry, points: list[Point]) -> RenderableType:
 def testbeds(points: list[Point]) -> list[str]:
     """Return the testbeds that the scenarios of points name, each once."""
     scenarios = dict.fromkeys(point.scenario for point in points)
-    tables = (tomllib.loads(resources.read_text(path)) for path in scenarios)
+    tables = (tomllib.loads(resources.read_keys(path)) for path in scenarios)
     return list(dict.fromkeys(table["testbed"] for table in tables if "testbed" in table))
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from skipline import _core
 from skipline._core import InputError
 
 Role = Literal["fit", "kept"]
@@ -93,14 +94,15 @@ def path_beside(platform: Path, ending: str) -> Path:
 
 def read(path: Path) -> Measurement:
     """Read a measurement."""
+    remedy = (
+        "`skipline-host calibrate` writes it beside the platform file, --measured names another one"
+    )
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise InputError(
-            f"{path}: cannot be read: {reason}; `skipline-host calibrate` writes it beside the "
-            "platform file, --measured names another one"
-        ) from error
+        text = _core.read_text(path)
+    except InputError as error:
+        raise InputError(f"{error}; {remedy}") from error
+    if text is None:
+        raise InputError(f"{path}: cannot be read: no such file; {remedy}")
     try:
         measurement = Measurement.model_validate_json(text)
     except ValidationError as error:

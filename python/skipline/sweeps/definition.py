@@ -82,12 +82,12 @@ def _require_once(keys: list[str]) -> None:
 
 def is_sweep(path: str) -> bool:
     """Return whether the TOML file at `path` is a sweep."""
-    return MARK in toml_model.top_level(resources.read_text(path), path)
+    return MARK in toml_model.top_level(resources.read_keys(path), path)
 
 
 def read(path: str) -> Definition:
     """Read a sweep file; a scenario is a sweep that has no axes yet."""
-    text = resources.read_text(path)
+    text = resources.read_keys(path)
     if not is_sweep(path):
         if "scenario" in toml_model.top_level(text, path):
             raise InputError(

@@ -47,9 +47,16 @@ pub(crate) fn planned(
 }
 
 /// The text of a file or a pipe; None if there is no such file. The text of a pipe can be read again.
+/// Of a file of keys less is read than of others.
 #[pyfunction]
-pub(crate) fn read_text(py: Python<'_>, path: TextArgument) -> PyResult<Option<String>> {
-    py.detach(|| match texts::read(&path.0) {
+#[pyo3(signature = (path, *, keys=false))]
+pub(crate) fn read_text(
+    py: Python<'_>,
+    path: TextArgument,
+    keys: bool,
+) -> PyResult<Option<String>> {
+    let read = if keys { texts::read_keys } else { texts::read };
+    py.detach(|| match read(&path.0) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => {

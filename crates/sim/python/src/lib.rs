@@ -7,6 +7,7 @@ mod arguments;
 mod dsa;
 mod input_files;
 mod slices;
+mod stores;
 mod traces;
 mod watch;
 
@@ -239,6 +240,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(input_files::keep_inputs, module)?)?;
     module.add_function(wrap_pyfunction!(input_files::kept_input, module)?)?;
     input_files::watch_signals();
+    module.add_function(wrap_pyfunction!(stores::store_checksum, module)?)?;
     module.add_function(wrap_pyfunction!(half_width_95, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add("DEFAULT_SEED", DEFAULT_SEED)?;

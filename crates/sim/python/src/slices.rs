@@ -19,7 +19,7 @@ fn refused(file: &Path, problem: &impl Display) -> PyErr {
 
 fn read(file: &Path) -> PyResult<String> {
     let path = file.to_string_lossy();
-    Python::attach(|py| py.detach(|| inputs::texts::read(&path)))
+    Python::attach(|py| py.detach(|| inputs::texts::read_keys(&path)))
         .map_err(|error| refused(file, &format!("cannot be read: {}", inputs::reason(&error))))
 }
 

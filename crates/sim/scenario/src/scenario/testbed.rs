@@ -233,7 +233,7 @@ fn wrong(file: &str, key: &str, reason: &str) -> InputError {
 /// If there is no such testbed, or its file is invalid.
 pub fn named_testbed(scenario_file: &str, wanted: &str) -> Result<Testbed, InputError> {
     let path = files::testbed_path(scenario_file, wanted);
-    let text = match inputs::texts::read(&path) {
+    let text = match inputs::texts::read_keys(&path) {
         Ok(text) => Some(text),
         Err(error) if error.kind() != ErrorKind::NotFound => {
             let reason = inputs::reason(&error);

@@ -64,7 +64,7 @@ pub fn read(path: &str) -> Result<String, InputError> {
 
 /// As [`read`], for files of which `known` are embedded.
 fn read_one_of(path: &str, known: impl Fn() -> Vec<String>) -> Result<String, InputError> {
-    match texts::read(path) {
+    match texts::read_keys(path) {
         Ok(text) => Ok(text),
         Err(error) => file(path).map(String::from).ok_or_else(|| InputError::Unreadable {
             file: path.into(),
@@ -132,7 +132,7 @@ pub(crate) fn files_behind(scenario_file: &str, kind: Kind, wanted: &str) -> Vec
 pub(crate) fn with_inherited(kind: Kind, path: &str, text: &str) -> Result<Resolved, InputError> {
     let find = |named_in: &str, named: &str| {
         let path = beside(named_in, named);
-        match texts::read(&path) {
+        match texts::read_keys(&path) {
             Ok(text) => Ok((path, text)),
             Err(error) => match file(&path) {
                 Some(text) => Ok((path, text.into())),
@@ -158,7 +158,7 @@ pub(crate) fn named(
             .map_err(|error| blame(error, scenario_file, kind, wanted))?;
         return Ok(Some((path, text)));
     }
-    let text = texts::read(&path).ok().or_else(|| file(&path).map(String::from));
+    let text = texts::read_keys(&path).ok().or_else(|| file(&path).map(String::from));
     Ok(text.map(|text| (path, text)))
 }
 
