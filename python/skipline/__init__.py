@@ -8,19 +8,20 @@
 >>> skipline.trace(numpy.arange(0, 1 << 30, 64), "three-level-lru").levels[0].misses
 """
 
-from typing import TYPE_CHECKING
-
-from skipline._core import InputError, RunError
-from skipline._core import version as _version
+# Nothing is loaded here: the command handles Ctrl-C before it loads what takes time. Type checkers
+# take this name for true.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from skipline._core import InputError, RunError
     from skipline.runs.result import Metric, NoSuchNumber, Result
     from skipline.runs.simulation import run
     from skipline.store.store import Store
     from skipline.sweeps.call import sweep
     from skipline.traces.replay import TraceResult, standard_trace, trace
 
-__version__ = _version()
+    __version__: str
+
 __all__ = [
     "InputError",
     "Metric",
@@ -39,6 +40,10 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import a name when it is first used, so that the command line starts quickly."""
+    if name in ("InputError", "RunError", "__version__"):
+        from skipline import _core
+
+        return _core.version() if name == "__version__" else getattr(_core, name)
     if name in ("Metric", "NoSuchNumber", "Result"):
         from skipline.runs import result
 

@@ -1,15 +1,31 @@
 """`python -m skipline`, and the command `skipline`."""
 
+import os
 import sys
-from typing import NoReturn
+from _signal import (  # type: ignore[import-not-found]
+    SIG_IGN,
+    SIGINT,
+    getsignal,
+    signal,
+)
+
+_INTERRUPTED = 130
+
+# Ctrl-C ends the command quietly while it is loaded, and nothing is loaded before this is said: the
+# module `signal` would take longer. A program that only imports this module keeps its Ctrl-C.
+_IS_COMMAND = __name__ == "__main__" or sys.argv[0].rpartition("/")[2] == "skipline"
+if _IS_COMMAND and getsignal(SIGINT) is not SIG_IGN:
+    signal(SIGINT, lambda *_: os._exit(_INTERRUPTED))
+
+from typing import NoReturn  # noqa: E402 - as said above
 
 
 def main() -> NoReturn:
-    """Start the command line; Ctrl-C while it is still being loaded ends it quietly."""
+    """Start the command line."""
     try:
         from skipline import cli
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(_INTERRUPTED)
     cli.main()
 
 

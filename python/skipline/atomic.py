@@ -6,12 +6,16 @@ write, could lead a program of root to any file of root.
 
 import errno
 import os
+import shutil
 import stat
-from contextlib import ExitStack
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from skipline._core import InputError, RunError
+from skipline.text import foreign
 
 # Names of file types that can neither be replaced nor written as a stream.
 _NO_TARGETS = {
@@ -118,9 +122,9 @@ class _Entry(NamedTuple):
 def _check_foreign(path: Path, entry: _Entry) -> None:
     """Refuse a link or FIFO that another user has put where others may write."""
     where = f"of user {entry.found.st_uid} in a directory that others may write"
-    shown = _printable(_shown(path, entry.name))
+    shown = foreign.in_cell(_shown(path, entry.name))
     if stat.S_ISLNK(entry.found.st_mode):
-        target = _printable(entry.target())
+        target = foreign.in_cell(entry.target())
         raise InputError(
             f"{shown} is a link {where}; it is not followed; remove it, or name the "
             f"file to which it leads ({target})"
@@ -167,11 +171,49 @@ def _is_mapped(user: int) -> bool:
     return any(first <= user < first + count for first, count in ranges)
 
 
-def _printable(path: str) -> str:
-    """Return a path that another user may have chosen, without control characters."""
-    return "".join(
-        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in path
-    )
+@contextmanager
+def scratch_directory(path: Path) -> Iterator[Path]:
+    """Make a directory beside `path`, which only its user can read, until the end of the block."""
+    try:
+        made = Path(tempfile.mkdtemp(prefix=f".{path.name[:200]}.", dir=path.absolute().parent))
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}") from error
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a file to a scratch directory."""
+    try:
+        shutil.copyfile(source, target)
+    except OSError as error:
+        raise RunError(f"{source}: cannot be copied: {error.strerror}") from error
+
+
+def patch(scratch: Path, changes: dict[int, bytes], size: int) -> None:
+    """Replace bytes of a file of a scratch directory, and fill it with zeros up to a size."""
+    try:
+        with scratch.open("r+b") as file:
+            for at, content in changes.items():
+                file.seek(at)
+                file.write(content)
+            file.truncate(size)
+    except OSError as error:
+        raise RunError(f"{scratch}: cannot be written: {error.strerror}") from error
+
+
+def move(draft: Path, path: Path) -> None:
+    """Replace `path` by a finished file of a scratch directory, by the rule of `write`."""
+    try:
+        with ExitStack() as opened, draft.open("rb") as file:
+            directory, name = _end_of_links(path, opened)
+            os.fchmod(file.fileno(), 0o666 & ~_umask())
+            os.fsync(file.fileno())
+            os.rename(draft, name, dst_dir_fd=directory)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _replace(directory: int, name: str, data: bytes) -> None:

@@ -8,15 +8,13 @@ from typing import NoReturn
 
 import click
 
-from skipline import _core
+from skipline import _core, interruption
 from skipline._core import InputError, RunError
 from skipline.commands.command import Group
 from skipline.text import terminal
 from skipline.text.nearest import did_you_mean
 
 _COMPLETION = "_SKIPLINE_COMPLETE"
-_INTERRUPTED = 130
-
 
 COMMANDS = (
     "run",
@@ -89,13 +87,14 @@ def app(version: bool) -> None:
 def main() -> NoReturn:
     """Run the command line and turn every outcome into an exit code."""
     try:
+        interruption.raise_exception()
         sys.exit(_called())
     except (KeyboardInterrupt, click.Abort):
         terminal.note("interrupted; nothing was written")
-        sys.exit(_INTERRUPTED)
-    except terminal.Interrupted as interruption:
-        terminal.note(f"interrupted; {interruption}")
-        sys.exit(_INTERRUPTED)
+        sys.exit(interruption.EXIT_CODE)
+    except terminal.Interrupted as interrupted:
+        terminal.note(f"interrupted; {interrupted}")
+        sys.exit(interruption.EXIT_CODE)
     except click.ClickException as error:
         _show_usage(error)
         sys.exit(error.exit_code)
@@ -111,6 +110,12 @@ def main() -> NoReturn:
         reason = f"{error.filename}: permission denied" if is_denied else str(error)
         terminal.complain(f"{reason}{_directory_hint()}")
         sys.exit(2 if is_denied or _directory_hint() else 1)
+    except Exception:
+        # A library that Ctrl-C ends while it loads says anything.
+        if not interruption.was_pressed():
+            raise
+        terminal.note("interrupted; nothing was written")
+        sys.exit(interruption.EXIT_CODE)
 
 
 def _directory_hint() -> str:

@@ -13,7 +13,7 @@ PACKAGE = REPOSITORY / "python" / "skipline"
 # Modules and packages of `skipline`: each may import what stands in an earlier line.
 ORDER = (
     ("_core",),
-    ("text",),
+    ("interruption", "text"),
     ("atomic", "dsa", "metrics", "resources", "slices"),
     ("platforms", "scenarios"),
     ("runs",),
@@ -29,7 +29,10 @@ ORDER = (
     ("__init__", "__main__"),
 )
 # Besides these few, a module is in the package of its subject.
-ALONE = {"__init__", "__main__", "atomic", "cli", "dsa", "metrics", "resources", "slices"}
+ALONE = {
+    *("__init__", "__main__", "atomic", "cli", "dsa", "interruption", "metrics", "resources"),
+    "slices",
+}
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 MODULES = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path

@@ -101,7 +101,7 @@ class Evaluator:
         # Changes that do not go together make a candidate that cannot be, not a wrong question.
         options = options._replace(impossible_values=True)
         summary = drive.run_into(writer, definition, options, progress)
-        found = _figures(Store.of(writer.path, writer.connection), summary.sweep, self._metrics)
+        found = _figures(Store.of(writer.connection), summary.sweep, self._metrics)
         for at, candidate in enumerate(new):
             own = {
                 name: {
@@ -118,13 +118,13 @@ def _figures(
     store: Store, sweep: int, metrics: Sequence[str]
 ) -> dict[str, dict[tuple[int, int], Figure]]:
     found: dict[str, dict[tuple[int, int], Figure]] = {name: {} for name in metrics}
-    rows = store.connection.execute(
+    rows = store.connection.rows(
         "SELECT ordinal, seed, concat_ws('.', metric, component) AS name, value, ci95 FROM results "
         "WHERE sweep = ? AND NOT stale AND value IS NOT NULL AND "
         "concat_ws('.', metric, component) IN (SELECT unnest(?::VARCHAR[]))",
         [sweep, list(metrics)],
     )
-    for ordinal, seed, name, value, ci95 in rows.fetchall():
+    for ordinal, seed, name, value, ci95 in rows:
         found[name][ordinal, seed] = Figure(value, ci95)
     return found
 

@@ -50,9 +50,9 @@ def report(  # noqa: PLR0913, PLR0917 - one argument for each option
     png: Path | None,
 ) -> None:
     """Write the HTML report of an experiment, of a single run, or of a sweep."""
-    from skipline.store import opening
+    from skipline.store import parts
 
-    if path.is_file() and opening.is_store(path):
+    if path.is_file() and parts.is_store(str(path)):
         _write_sweep(path, out, (sweep, metrics, x, y), {"svg": svg, "png": png})
         return
     of_sweep = (sweep, metrics or None, x, y, svg, png)

@@ -1,5 +1,6 @@
-"""`skipline store list | show | sql | export | merge | forget`."""
+"""`skipline store list | show | sql | export | merge | forget | check | salvage`."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from skipline._core import InputError
 from skipline.commands import options
 from skipline.commands.command import Group
 from skipline.commands.options import Format
-from skipline.text import terminal
+from skipline.text import csv_text, terminal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +40,7 @@ _metrics = click.option(
     ],
 )
 def store() -> None:
-    """Look at what sweeps and experiments have kept; export, merge, forget."""
+    """Look at what sweeps and experiments have kept; export, merge, forget, check, salvage."""
 
 
 @store.command(
@@ -142,15 +143,21 @@ def export(
 def merge(path: str, others: tuple[str, ...]) -> None:
     """Add the sweeps and points of other stores; what both have stays as it is."""
     _refuse_itself(path, others)
-    from skipline.store import upkeep
+    from skipline import interruption
+    from skipline.store import opening, upkeep
     from skipline.store.writing import Writer
 
-    with Writer(path) as writer:
-        for other in others:
-            added = upkeep.merge(writer, other)
-            terminal.emit_for_people(
-                f"{other}: {added.sweeps} sweeps and {added.points:,} points added"
-            )
+    for other in others:
+        opening.require_whole(other)
+    done: list[str] = []
+    try:
+        with interruption.held(), Writer(path) as writer:
+            for other in others:
+                added = upkeep.merge(writer, other)
+                done.append(f"{other}: {added.sweeps} sweeps and {added.points:,} points added")
+                terminal.emit_for_people(done[-1])
+    except KeyboardInterrupt:
+        raise terminal.Interrupted(_so_far(path, len(done), len(others))) from None
 
 
 @store.command(
@@ -170,14 +177,71 @@ def forget(path: str, sweep: int | None, failed: bool, stale: bool) -> None:
 
     if not opening.exists(path):
         raise InputError(f"{path}: no such store")
+    from skipline import interruption
     from skipline.store import upkeep
     from skipline.store.writing import Writer
 
-    with Writer(path) as writer:
-        removed = upkeep.forget(writer, sweep, failed=failed, stale=stale)
-    terminal.emit_for_people(
-        f"{path}: {removed.sweeps} sweeps and {removed.points:,} points forgotten"
-    )
+    told = ""
+    try:
+        with interruption.held():
+            with Writer(path) as writer:
+                removed = upkeep.forget(writer, sweep, failed=failed, stale=stale)
+            told = f"{path}: {removed.sweeps} sweeps and {removed.points:,} points forgotten"
+            terminal.emit_for_people(told)
+    except KeyboardInterrupt:
+        raise terminal.Interrupted(told or f"{path} is as it was") from None
+
+
+@store.command(
+    "check",
+    examples=[
+        "skipline store check results.duckdb",
+        "skipline store check reports/ddio-tune/points.duckdb",
+    ],
+)
+@_file
+def check(path: str) -> None:
+    """Read a whole store; say what is damaged, if anything is."""
+    from skipline.store import checking
+
+    found = checking.check(path)
+    if found.damage:
+        listed = "".join(f"\n  {one}" for one in found.damage)
+        raise InputError(
+            f"{path}: this store is damaged:{listed}\n`skipline store salvage {path} NEW.duckdb` "
+            "writes what can be read to a new store"
+        )
+    terminal.emit_for_people(f"{path}: whole: {_listed(found.rows)}")
+
+
+@store.command(
+    "salvage",
+    examples=[
+        "skipline store salvage damaged.duckdb saved.duckdb",
+        "skipline store salvage reports/ddio-tune/points.duckdb points.duckdb",
+    ],
+)
+@_file
+@click.argument("new", metavar="NEW", help="File of the new store.")
+def salvage(path: str, new: str) -> None:
+    """Write what can be read of a damaged store to a new one; say what is lost."""
+    from skipline.store import salvage as salvaging
+
+    saved = salvaging.salvage(path, new)
+    for one in saved.lost:
+        terminal.emit_for_people(f"lost: {one}")
+    whole = "" if saved.lost else "; nothing is lost"
+    terminal.emit_for_people(f"{new}: saved {_listed(saved.rows)}{whole}")
+
+
+def _listed(rows: dict[str, int]) -> str:
+    """Name how many rows there are of what."""
+    names = {"points": "points", "numbers": "numbers", "sweeps": "sweeps", "members": "runs"}
+    return ", ".join(f"{rows.get(table, 0):,} {name}" for table, name in names.items())
+
+
+def _so_far(path: str, done: int, wanted: int) -> str:
+    return f"{done} of {wanted} stores were added to {path}" if done else f"{path} is as it was"
 
 
 def _open(path: str) -> "Store":
@@ -203,10 +267,10 @@ def _print(found: "pl.DataFrame", output: Format, table: "RenderableType") -> No
         case Format.JSON:
             import json
 
-            rows = found.to_dicts()
-            terminal.emit(json.dumps({"rows": rows}, indent=1, default=str))
+            rows = [{name: _in_json(one) for name, one in row.items()} for row in found.to_dicts()]
+            terminal.emit_json(json.dumps({"rows": rows}, indent=1, default=str))
         case Format.CSV:
-            terminal.emit(found.write_csv())
+            terminal.emit(csv_text.from_frame(found))
         case Format.TABLE:
             terminal.show(table)
 
@@ -220,4 +284,9 @@ def _parquet(found: "pl.DataFrame") -> bytes:
 
 
 def _csv(found: "pl.DataFrame") -> str:
-    return found.write_csv()
+    return csv_text.from_frame(found)
+
+
+def _in_json(value: object) -> object:
+    """Return a value as JSON has it, which has neither NaN nor infinity."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

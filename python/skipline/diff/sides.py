@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from skipline import _core, resources
 from skipline._core import InputError
 from skipline.diff.side import LINE_RATES, SINGLE, Axes, Figure, Run, Side
-from skipline.store import opening
+from skipline.store import parts
 
 RESULT_FILE = "result.json"
 Progress = Callable[[float], None]
@@ -68,7 +68,7 @@ def kind(path: str) -> str:
         if not (file / RESULT_FILE).is_file():
             raise InputError(f"{path}: no {RESULT_FILE} of `skipline run --out` in this directory")
         return "result"
-    if opening.is_store(file):
+    if parts.is_store(path):
         return "store"
     from skipline.diff import recording
 
@@ -142,14 +142,14 @@ def of_store(path: str, sweep: int | None) -> Side:
 
     with Store(path) as store:
         number = store.number(sweep)
-        found = store.connection.execute(
+        found = store.connection.batches(
             "SELECT axes, seed, concat_ws('.', metric, component), value, ci95, unit FROM results "
             "WHERE sweep = ? AND NOT stale AND value IS NOT NULL ORDER BY ordinal",
             [number],
         )
         runs: dict[Axes, dict[int, Run]] = {}
         units: dict[str, str] = {}
-        while rows := found.fetchmany(100_000):
+        for rows in found:
             for axes, seed, name, value, ci95, unit in rows:
                 figures = runs.setdefault(axes, {}).setdefault(seed, {})
                 figures[name] = Figure(value, ci95)
@@ -160,12 +160,12 @@ def of_store(path: str, sweep: int | None) -> Side:
 
 def _settings_and_origin(store: Any, number: int) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the settings that all points of a sweep share, and where they come from."""
-    row = store.connection.execute(
+    row = store.connection.row(
         "SELECT any_value(scenario), any_value(settings), any_value(platform), "
         "any_value(version), any_value(simulator) FROM answers "
         "WHERE sweep = ? AND status = 'done' AND NOT stale",
         [number],
-    ).fetchone()
+    )
     if row is None or row[1] is None:
         raise InputError(f"{store.path}: sweep {number}: none of its points is done")
     scenario, settings, platform, version, simulator = row

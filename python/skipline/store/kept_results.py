@@ -20,9 +20,10 @@ from skipline.text.nearest import did_you_mean
 from skipline.text.quantity import Number
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from skipline.store.connection import Connection
 
 _MOST_SUGGESTED = 3
+_AT_A_TIME = 1000
 
 
 @dataclass(frozen=True)
@@ -110,15 +111,15 @@ def from_result(result: Result) -> KeptResult:
 
 
 def read(
-    connection: "DuckDBPyConnection", questions: Iterable[str], simulator: str
+    connection: "Connection", questions: Iterable[str], simulator: str
 ) -> dict[str, KeptResult]:
     """Return the valid results of a simulator by their question, where there are some."""
-    rows = connection.execute(
+    rows = connection.rows(
         "SELECT point, question, digest, seed, platform, version, settled, line_ops, wall_s, "
         "provenance FROM points WHERE simulator = ? AND status = 'done' AND provenance IS NOT NULL "
         "AND question IN (SELECT unnest(?::VARCHAR[]))",
         [simulator, list(dict.fromkeys(questions))],
-    ).fetchall()
+    )
     numbers = _numbers(connection, [row[0] for row in rows])
     found = {}
     for point, question, digest, *facts in rows:
@@ -128,15 +129,32 @@ def read(
     return found
 
 
-def _numbers(connection: "DuckDBPyConnection", points: list[int]) -> dict[int, list[Entry]]:
+def mismatched(connection: "Connection") -> set[int]:
+    """Return the points whose numbers or facts are not those that their digest was made of."""
+    rows = connection.rows(
+        "SELECT point, digest, seed, platform, version, settled, line_ops, wall_s, provenance "
+        "FROM points WHERE status = 'done' AND digest IS NOT NULL ORDER BY point"
+    )
+    found = set()
+    for first in range(0, len(rows), _AT_A_TIME):
+        some = rows[first : first + _AT_A_TIME]
+        numbers = _numbers(connection, [row[0] for row in some])
+        for point, digest, *facts in some:
+            kept = KeptResult(*facts, numbers=numbers.get(point, []))  # type: ignore[misc]
+            if kept.digest != digest:
+                found.add(point)
+    return found
+
+
+def _numbers(connection: "Connection", points: list[int]) -> dict[int, list[Entry]]:
     """Return the numbers of each point, in the order in which they were added."""
     found: dict[int, list[Entry]] = {}
-    rows = connection.execute(
+    rows = connection.rows(
         "SELECT point, metric, component, value, ci95, unit FROM numbers "
         "WHERE point IN (SELECT unnest(?::BIGINT[])) ORDER BY rowid",
         [points],
     )
-    for point, metric, component, value, ci95, unit in rows.fetchall():
+    for point, metric, component, value, ci95, unit in rows:
         # Names are the same texts in all points: a thousand copies of each would fill memory.
         name, part = intern(metric), None if component is None else intern(component)
         found.setdefault(point, []).append(Entry(name, part, value, ci95, intern(unit)))

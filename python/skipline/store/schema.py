@@ -10,6 +10,9 @@ which simulator has answered it, if any, says whether it is there, stale or miss
 FORMAT = 2
 OLDEST_FORMAT = 1
 KIND = "skipline sweeps"
+# How digests of sweeps begin of which not all runs may have been salvaged.
+SALVAGED = "salvaged "
+NAMES = ("points", "numbers", "sweeps", "members")
 
 TABLES = """
 CREATE TABLE meta (kind VARCHAR, format INTEGER, written_by VARCHAR);

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 from skipline import metrics as declared
 from skipline._core import InputError
 from skipline.runs import identity
-from skipline.store import opening
+from skipline.store import opening, queries
+from skipline.store.connection import Connection
 from skipline.text import html_card
 from skipline.text.nearest import did_you_mean
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     import polars as pl
-    from duckdb import DuckDBPyConnection
 
 # Figures of a latency beside the metrics that are one number.
 _LATENCIES = ("latency_ns.p50", "latency_ns.p99")
@@ -33,13 +33,13 @@ class Store:
 
     def __init__(self, path: "str | PathLike[str]") -> None:
         self.path = str(path)
-        self.connection: DuckDBPyConnection = opening.open_store(self.path, write=False)
+        self.connection = opening.open_store(self.path, write=False)
 
     @classmethod
-    def of(cls, path: str, connection: "DuckDBPyConnection") -> Self:
+    def of(cls, connection: Connection) -> Self:
         """Read with a connection that is open already."""
         found = cls.__new__(cls)
-        found.path, found.connection = path, connection
+        found.path, found.connection = connection.path, connection
         return found
 
     def __enter__(self) -> Self:
@@ -53,26 +53,17 @@ class Store:
         self.connection.close()
 
     def sql(self, query: str, values: Sequence[object] = ()) -> "pl.DataFrame":
-        """Return what a query of DuckDB finds; InputError for one that it refuses.
+        """Return what a query of DuckDB finds; InputError for one that is refused.
 
-        Tables are points, numbers, sweeps, members; views are answers, results.
+        Tables are points, numbers, sweeps, members; views are answers, results. It is one query,
+        which reads this store and changes nothing. Values of types that no column of a frame has,
+        and lists and tables in a column, come as texts.
         """
-        import duckdb
-        import polars as pl
-
-        try:
-            found = self.connection.execute(query, list(values))
-            arrow = found.to_arrow_table() if found.description else None
-        except duckdb.Error as error:
-            raise InputError(f"{self.path}: {str(error).strip()}") from None
-        if arrow is None:
-            return pl.DataFrame()
-        frame = pl.from_arrow(arrow)
-        return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
+        return queries.answer(self.connection, query, values)
 
     def sweeps(self) -> "pl.DataFrame":
         """Return a row per sweep: what it asks, and how much of that is there."""
-        return self.sql(
+        return self._frame(
             "SELECT sweep, any_value(sweeps.scenario) AS scenario, any_value(sweeps.keys) AS axes, "
             "count(*) AS points, "
             "count(*) FILTER (status = 'done' AND NOT stale) AS done, "
@@ -85,9 +76,7 @@ class Store:
 
     def number(self, sweep: int | None = None) -> int:
         """Return the number of a sweep that is there, the last one that began if none is named."""
-        known = self.connection.execute(
-            "SELECT sweep FROM sweeps ORDER BY started_at, sweep"
-        ).fetchall()
+        known = self.connection.rows("SELECT sweep FROM sweeps ORDER BY started_at, sweep")
         numbers = [number for (number,) in known]
         if not numbers:
             raise InputError(f"{self.path}: this store has no sweep")
@@ -101,8 +90,8 @@ class Store:
     def keys(self, sweep: int | None = None) -> list[str]:
         """Return the keys of the axes of a sweep."""
         query = "SELECT keys FROM sweeps WHERE sweep = ?"
-        found = self.connection.execute(query, [self.number(sweep)]).fetchone()
-        return [] if found is None else list(json.loads(found[0]))
+        found = self.connection.row(query, [self.number(sweep)])
+        return [] if found is None else list(self._parsed(found[0]))
 
     def points(self, sweep: int | None = None) -> "pl.DataFrame":
         """Return the state of each point: status, error, stale, settled, wall_s, and its origin.
@@ -110,7 +99,7 @@ class Store:
         `status` is done, failed, lost, or null for a point that is missing.
         """
         number = self.number(sweep)
-        found = self.sql(
+        found = self._frame(
             f"SELECT axes, seed, {_STATE} FROM answers WHERE sweep = ? ORDER BY ordinal", [number]
         )
         return self._with_axes(found, number)
@@ -128,13 +117,13 @@ class Store:
         number = self.number(sweep)
         names = list(metrics) if metrics is not None else self._shown(number)
         self._require(names, number)
-        values = self.sql(
+        values = self._frame(
             "SELECT ordinal, concat_ws('.', metric, component) AS name, value FROM results "
             "WHERE sweep = ? AND NOT stale AND concat_ws('.', metric, component) IN "
             "(SELECT unnest(?::VARCHAR[]))",
             [number, names],
         )
-        heads = self.sql(
+        heads = self._frame(
             "SELECT axes, seed, ordinal FROM answers WHERE sweep = ? ORDER BY ordinal", [number]
         )
         wide = values.pivot("name", index="ordinal", values="value") if len(values) else values
@@ -159,7 +148,7 @@ class Store:
             self._require(list(metrics), number)
             chosen = " AND metric IN (SELECT unnest(?::VARCHAR[]))"
             values.append(list(metrics))
-        found = self.sql(
+        found = self._frame(
             "SELECT axes, seed, metric, component, value, ci95, unit FROM results "
             f"WHERE sweep = ? AND NOT stale{chosen} "
             "ORDER BY ordinal, metric, component NULLS FIRST",
@@ -169,12 +158,29 @@ class Store:
 
     def units(self, sweep: int | None = None) -> dict[str, str]:
         """Return the unit of each number that some point has, by its name in `frame`."""
-        found = self.connection.execute(
+        found = self.connection.rows(
             "SELECT concat_ws('.', metric, component) AS name, any_value(unit) FROM results "
             "WHERE sweep = ? AND NOT stale GROUP BY name ORDER BY name",
             [self.number(sweep)],
         )
-        return dict(found.fetchall())
+        return dict(found)
+
+    def _frame(self, query: str, values: Sequence[object] = ()) -> "pl.DataFrame":
+        """Return what a query of this module finds: columns of numbers, texts and times."""
+        import polars as pl
+
+        frame = pl.from_arrow(self.connection.arrow(query, values))
+        return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
+
+    def _parsed(self, text: str) -> Any:
+        """Return a text of a store as JSON, which other programs may have changed."""
+        try:
+            return json.loads(text)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{self.path}: axes of its points are not JSON: {text!r}; another program "
+                "changed it"
+            ) from None
 
     def _shown(self, number: int) -> list[str]:
         known = self.units(number)
@@ -200,7 +206,7 @@ class Store:
         """Replace the column `axes` by one for each key."""
         import polars as pl
 
-        axes: list[dict[str, Any]] = [json.loads(text) for text in frame["axes"].to_list()]
+        axes: list[dict[str, Any]] = [self._parsed(text) for text in frame["axes"].to_list()]
         columns = [_series(key, [one.get(key) for one in axes]) for key in self.keys(number)]
         return pl.DataFrame([*columns, *frame.drop("axes").get_columns()])
 

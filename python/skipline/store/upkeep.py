@@ -1,5 +1,6 @@
 """Adds what another store has, and forgets what is not wanted."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from skipline._core import InputError
@@ -8,7 +9,7 @@ from skipline.store.store import Store
 from skipline.store.writing import Writer
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from skipline.store.connection import Connection
 
 _OF_UNASKED = "question NOT IN (SELECT question FROM members)"
 _OF_STALE = (
@@ -34,7 +35,9 @@ def merge(writer: Writer, other: str) -> Changed:
     """
     opening.open_store(other, write=False).close()
     connection = writer.connection
-    connection.execute(f"ATTACH '{other.replace(chr(39), chr(39) * 2)}' AS other (READ_ONLY)")
+    # Without a folder DuckDB takes what is before a colon for the name of a service.
+    file = str(Path(other).absolute()).replace("'", "''")
+    connection.execute(f"ATTACH '{file}' AS other (READ_ONLY)")
     try:
         with writer.transaction():
             before = _counts(connection)
@@ -46,7 +49,7 @@ def merge(writer: Writer, other: str) -> Changed:
     return Changed(after.sweeps - before.sweeps, after.points - before.points)
 
 
-def _add_points(connection: "DuckDBPyConnection") -> None:
+def _add_points(connection: "Connection") -> None:
     connection.execute(
         "CREATE TEMP TABLE added AS SELECT point AS theirs, row_number() OVER (ORDER BY point) + "
         "(SELECT coalesce(max(point), 0) FROM points) AS ours FROM other.points "
@@ -64,7 +67,7 @@ def _add_points(connection: "DuckDBPyConnection") -> None:
     connection.execute("DROP TABLE added")
 
 
-def _add_sweeps(connection: "DuckDBPyConnection") -> None:
+def _add_sweeps(connection: "Connection") -> None:
     connection.execute(
         "CREATE TEMP TABLE asked AS SELECT sweep AS theirs, row_number() OVER (ORDER BY sweep) + "
         "(SELECT coalesce(max(sweep), 0) FROM sweeps) AS ours FROM other.sweeps "
@@ -86,7 +89,7 @@ def forget(writer: Writer, sweep: int | None, *, failed: bool, stale: bool) -> C
     before = _counts(connection)
     with writer.transaction():
         if sweep is not None:
-            number = Store.of(writer.path, connection).number(sweep)
+            number = Store.of(connection).number(sweep)
             for table in ("sweeps", "members"):
                 connection.execute(f"DELETE FROM {table} WHERE sweep = ?", [number])
             _delete(connection, _OF_UNASKED)
@@ -98,14 +101,12 @@ def forget(writer: Writer, sweep: int | None, *, failed: bool, stale: bool) -> C
     return Changed(before.sweeps - after.sweeps, before.points - after.points)
 
 
-def _delete(connection: "DuckDBPyConnection", which: str) -> None:
+def _delete(connection: "Connection", which: str) -> None:
     of_points = f"SELECT point FROM points WHERE {which}"
     connection.execute(f"DELETE FROM numbers WHERE point IN ({of_points})")
     connection.execute(f"DELETE FROM points WHERE point IN ({of_points})")
 
 
-def _counts(connection: "DuckDBPyConnection") -> Changed:
-    row = connection.execute(
-        "SELECT (SELECT count(*) FROM sweeps), (SELECT count(*) FROM points)"
-    ).fetchone()
+def _counts(connection: "Connection") -> Changed:
+    row = connection.row("SELECT (SELECT count(*) FROM sweeps), (SELECT count(*) FROM points)")
     return Changed(0, 0) if row is None else Changed(int(row[0]), int(row[1]))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from skipline.text import quantity
+from skipline.text import foreign, quantity
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +21,8 @@ def sweeps(frame: "pl.DataFrame") -> Table:
     for row in frame.iter_rows(named=True):
         counts = [f"{row[name]:,}" for name in ("points", "done", "failed", "stale", "missing")]
         axes = ", ".join(json.loads(row["axes"]))
-        table.add_row(str(row["sweep"]), row["title"] or row["scenario"], axes, *counts)
+        title = _cell(row["title"] or row["scenario"])
+        table.add_row(str(row["sweep"]), title, _cell(axes), *counts)
     return table
 
 
@@ -33,7 +34,9 @@ def points(frame: "pl.DataFrame", axes: list[str], units: dict[str, str]) -> Tab
     for row in frame.head(MOST_ROWS).iter_rows(named=True):
         cells = [_cell(row[axis]) for axis in axes]
         cells += [quantity.text(row[name], None, "").value for name in names]
-        table.add_row(*cells, Text(row["state"], style="" if row["state"] == "done" else "red"))
+        table.add_row(
+            *cells, Text(_cell(row["state"]), style="" if row["state"] == "done" else "red")
+        )
     if len(frame) > MOST_ROWS:
         table.add_row(f"{len(frame) - MOST_ROWS:,} more: --format csv, or skipline store export")
     return table
@@ -48,11 +51,12 @@ def query_result(frame: "pl.DataFrame") -> Table:
 
 
 def _cell(value: Any) -> str:
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    shown = f"{value:g}" if isinstance(value, float) else "" if value is None else str(value)
+    return foreign.in_cell(shown)
 
 
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False)
     for name in columns:
-        table.add_column(name)
+        table.add_column(foreign.in_cell(name))
     return table

@@ -1,17 +1,19 @@
 """The one writer of a store: what it added is there whole, and outlives the process."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from skipline._core import InputError, RunError
+from skipline import interruption
+from skipline._core import RunError
 from skipline.runs import identity
 from skipline.store import opening
+from skipline.store.connection import Connection, StoreFault
 
 # An experiment whose points are all kept needs no Arrow.
 if TYPE_CHECKING:
     import pyarrow as pa
-    from duckdb import DuckDBPyConnection
 
     from skipline.store.kept_results import KeptResult
 
@@ -35,44 +37,45 @@ class SweepIdentity(NamedTuple):
 
 
 class Writer:
-    """Adds sweeps and points to a store that no other process may have open."""
+    """Adds sweeps and points to a store that no other process may have open.
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.connection: DuckDBPyConnection = opening.open_store(path, write=True)
+    Without a path the store is in memory.
+    """
+
+    def __init__(self, path: str | None) -> None:
+        self.connection = opening.open_store(path, write=True)
+        self.path = self.connection.path
         self._next = self._first("SELECT coalesce(max(point), 0) + 1 FROM points")
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *_: object) -> None:
+        # What ended the writing is told, not that Ctrl-C was pressed once more.
+        with interruption.held(raises=kind is None):
+            self.close()
 
     def close(self) -> None:
         """Close the file; what was added is in it already."""
-        import contextlib
-
-        import duckdb
-
-        with contextlib.suppress(duckdb.Error):  # of a full disk: its log has what was added
+        with suppress(StoreFault):  # of a full disk: its log has what was added
             self.connection.close()
 
     def _first(self, query: str, values: Sequence[object] = ()) -> int:
-        row = self.connection.execute(query, list(values)).fetchone()
+        row = self.connection.row(query, values)
         return 0 if row is None else int(row[0])
 
     def known_members(self, digest: str) -> list[str] | None:
         """Return the questions of a sweep if they still are what it asks, in order."""
-        found = self.connection.execute(
+        found = self.connection.row(
             "SELECT sweep, simulator, files FROM sweeps WHERE digest = ?", [digest]
-        ).fetchone()
+        )
         if found is None or found[1] != identity.simulator():
             return None
         if any(True for _ in identity.changed_files(json.loads(found[2]))):
             return None
-        questions = self.connection.execute(
+        questions = self.connection.rows(
             "SELECT question FROM members WHERE sweep = ? ORDER BY ordinal", [found[0]]
-        ).fetchall()
+        )
         return [question for (question,) in questions]
 
     def record_sweep(self, sweep_identity: SweepIdentity, members: Sequence[Member]) -> int:
@@ -107,32 +110,21 @@ class Writer:
             ]
             row += [json.dumps(sweep_identity.files), identity.simulator(), rows.now()]
             connection.execute("INSERT INTO sweeps VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-            connection.register("asked_members", table)
-            connection.execute("INSERT INTO members SELECT * FROM asked_members")
-            connection.unregister("asked_members")
+            connection.insert(
+                "INSERT INTO members SELECT * FROM asked_members", {"asked_members": table}
+            )
         return number
 
     def statuses(self, simulator: str) -> dict[str, str]:
         """Return what is there by this simulator: the status of each question."""
-        found = self.connection.execute(
-            "SELECT question, status FROM points WHERE simulator = ?", [simulator]
-        )
-        return dict(found.fetchall())
+        query = "SELECT question, status FROM points WHERE simulator = ?"
+        return dict(self.connection.rows(query, [simulator]))
 
     def kept_results(self, questions: Iterable[str], simulator: str) -> dict[str, "KeptResult"]:
-        """Return the valid results of a simulator by question; InputError for a damaged file."""
-        import duckdb
-
+        """Return the valid results of a simulator by question."""
         from skipline.store import kept_results
 
-        try:
-            return kept_results.read(self.connection, questions, simulator)
-        except duckdb.Error as error:
-            reason = str(error).splitlines()[0]
-            raise InputError(
-                f"{self.path}: this store is damaged: {reason}; remove it: its points are "
-                "simulated again"
-            ) from error
+        return kept_results.read(self.connection, questions, simulator)
 
     def add(self, table: "pa.Table") -> int:
         """Add points with their numbers, all or none; those that are there stay as they are.
@@ -153,23 +145,23 @@ class Writer:
         points = pa.array(range(self._next, self._next + len(wanted)), pa.int64())
         with self.transaction() as connection:
             head = new.drop_columns(["numbers"]).add_column(0, "point", points)
-            connection.register("new_points", head)
-            connection.register("new_numbers", _flat(points, new.column("numbers")))
             names = ", ".join(head.column_names)
-            connection.execute(f"INSERT INTO points ({names}) SELECT {names} FROM new_points")
-            connection.execute("INSERT INTO numbers SELECT * FROM new_numbers")
-            connection.unregister("new_points")
-            connection.unregister("new_numbers")
+            into = f"INSERT INTO points ({names}) SELECT {names} FROM new_points"
+            connection.insert(into, {"new_points": head})
+            flat = _flat(points, new.column("numbers"))
+            connection.insert(
+                "INSERT INTO numbers SELECT * FROM new_numbers", {"new_numbers": flat}
+            )
         self._next += len(wanted)
         return len(wanted)
 
     def statuses_of(self, questions: Sequence[str]) -> dict[tuple[str, str], str]:
         """Return the status of each question and simulator that is there."""
-        found = self.connection.execute(
+        found = self.connection.rows(
             "SELECT question, simulator, status FROM points WHERE question IN "
             "(SELECT unnest(?::VARCHAR[]))",
             [list(questions)],
-        ).fetchall()
+        )
         return {(question, simulator): status for question, simulator, status in found}
 
     def remove(self, pairs: Sequence[tuple[str, str]]) -> None:
@@ -187,40 +179,25 @@ class Writer:
                     "DELETE FROM points WHERE question = ? AND simulator = ?", list(pair)
                 )
 
-    def transaction(self) -> "_Transaction":
-        """Return what makes the changes inside of it all or none."""
-        return _Transaction(self.connection, self.path)
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Make the changes inside all or none; RunError if the disk does not take them.
 
-
-class _Transaction:
-    """All of a change or nothing of it; RunError if the disk does not take it."""
-
-    def __init__(self, connection: "DuckDBPyConnection", path: str) -> None:
-        self._connection = connection
-        self._path = path
-
-    def __enter__(self) -> "DuckDBPyConnection":
-        self._connection.begin()
-        return self._connection
-
-    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        import contextlib
-
-        import duckdb
-
-        if error is None:
+        Ctrl-C counts when they are there: what is simulated is not lost.
+        """
+        with interruption.held():
             try:
-                self._connection.commit()
-                return
-            except duckdb.Error as fault:
-                error = fault
-        with contextlib.suppress(duckdb.Error):
-            self._connection.rollback()
-        if isinstance(error, duckdb.Error):
-            reason = str(error).splitlines()[0]
-            raise RunError(
-                f"{self._path}: cannot be written: {reason}; what was there before stays"
-            ) from error
+                self.connection.begin()
+                yield self.connection
+                self.connection.commit()
+            except BaseException as error:
+                with suppress(StoreFault):
+                    self.connection.rollback()
+                if not isinstance(error, StoreFault):
+                    raise
+                raise RunError(
+                    f"{self.path}: cannot be written: {error.reason}; what was there before stays"
+                ) from error
 
 
 def _flat(points: "pa.Array", numbers: "pa.ChunkedArray") -> "pa.Table":

@@ -49,13 +49,13 @@ def sweep(  # noqa: PLR0913 - keywords
     requested = definition.with_seeds(requested, seed, repeats)
     requested = definition.with_sample(requested, random, sobol, "sweep")
     options = drive.Options(parse_engine(engine, jobs), limit=limit)
-    path = opening.IN_MEMORY if store is None else fspath(store)
+    path = None if store is None else fspath(store)
     opening.require_room(path, requested.check())
     with Writer(path) as writer, terminal.progress_bar("sweep") as bar:
         summary = drive.run_into(writer, requested, options, progress or bar.update)
         if not summary.new["done"] and not summary.reused and summary.first_error:
             raise RunError(f"no point of the sweep could be simulated: {summary.first_error}")
-        return Store.of(path, writer.connection).frame(metrics, summary.sweep)
+        return Store.of(writer.connection).frame(metrics, summary.sweep)
 
 
 def _definition(

@@ -81,8 +81,15 @@ def run(definition: Definition, store: str, options: Options, progress: Progress
     RunError if the store cannot be written, or no worker starts. What was written stays.
     """
     opening.require_room(store, definition.check())
-    with Writer(store) as writer:
-        return run_into(writer, definition, options, progress)
+    summary: Summary | None = None
+    try:
+        with Writer(store) as writer:
+            summary = run_into(writer, definition, options, progress)
+    except KeyboardInterrupt as interruption:
+        if summary is None or isinstance(interruption, Interrupted):
+            raise
+        raise Interrupted(summary) from None
+    return summary
 
 
 def run_into(

@@ -1,0 +1,189 @@
+"""A connection to a store: whatever DuckDB cannot do becomes an error in words.
+
+Nothing else calls DuckDB's `execute`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from skipline._core import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from duckdb import DuckDBPyConnection
+
+_BATCH_ROWS = 100_000
+
+
+class StoreFault(InputError):
+    """What DuckDB could not do with a store; `reason` is what it says, in one line."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"{path}: this store cannot be read: {reason}; `skipline store check {path}` looks for "
+            "damage"
+        )
+
+
+class Connection:
+    """Queries and statements; StoreFault for what fails, KeyboardInterrupt for Ctrl-C."""
+
+    def __init__(
+        self, path: str, opened: "DuckDBPyConnection", closed: Callable[[], None] = lambda: None
+    ) -> None:
+        self.path = path
+        self._opened = opened
+        self._closed = closed
+
+    def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return all rows that a query finds."""
+        with in_words(self.path):
+            return self._opened.execute(query, list(values)).fetchall()
+
+    def row(self, query: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
+        """Return the first row that a query finds, if there is one."""
+        with in_words(self.path):
+            found: tuple[Any, ...] | None = self._opened.execute(query, list(values)).fetchone()
+            return found
+
+    def batches(self, query: str, values: Sequence[object] = ()) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows that a query finds, many at a time."""
+        with in_words(self.path):
+            found = self._opened.execute(query, list(values))
+        while True:
+            with in_words(self.path):
+                rows = found.fetchmany(_BATCH_ROWS)
+            if not rows:
+                return
+            yield rows
+
+    def arrow(
+        self, query: str, values: Sequence[object] = (), most_bytes: int | None = None
+    ) -> "pa.Table":
+        """Return the rows that a query finds; InputError if they take more memory than that."""
+        import pyarrow as pa
+
+        with in_words(self.path):
+            reader = self._opened.execute(query, list(values)).to_arrow_reader(_BATCH_ROWS)
+            batches, taken = [], 0
+            for batch in reader:
+                taken += batch.nbytes
+                self._require_less(taken, most_bytes)
+                batches.append(batch)
+            return pa.Table.from_batches(batches, reader.schema)
+
+    def texts(self, query: str, values: Sequence[object], most_bytes: int) -> "pa.Table":
+        """Return the rows that a query finds, all their values as texts."""
+        import pyarrow as pa
+
+        columns: dict[str, list[str | None]] = {}
+        taken = 0
+        with in_words(self.path):
+            found = self._opened.execute(query, list(values))
+            names = unlike([name for name, *_ in found.description or ()])
+            columns = {name: [] for name in names}
+            while rows := found.fetchmany(_BATCH_ROWS):
+                for name, column in zip(names, zip(*rows, strict=True), strict=True):
+                    shown = [None if value is None else str(value) for value in column]
+                    taken += sum(len(text or "") for text in shown)
+                    columns[name] += shown
+                self._require_less(taken, most_bytes)
+        return pa.table({name: pa.array(shown, pa.string()) for name, shown in columns.items()})
+
+    def _require_less(self, taken: int, most_bytes: int | None) -> None:
+        if most_bytes is not None and taken > most_bytes:
+            raise InputError(
+                f"{self.path}: the answer takes more than {most_bytes >> 20} MiB; name the columns "
+                "that are needed, or add LIMIT"
+            )
+
+    def columns(self, query: str, values: Sequence[object] = ()) -> list[tuple[str, str]]:
+        """Return name and type of each column of what a query finds."""
+        with in_words(self.path):
+            found = self._opened.execute(f"DESCRIBE {query}", list(values)).fetchall()
+            return [(str(name), str(kind)) for name, kind, *_ in found]
+
+    def statements(self, text: str) -> list[str]:
+        """Return the kinds of the statements in a text, as SELECT and INSERT."""
+        with in_words(self.path):
+            return [one.type.name for one in self._opened.extract_statements(text)]
+
+    def execute(self, statement: str, values: Sequence[object] = ()) -> None:
+        """Carry out a statement."""
+        with in_words(self.path):
+            self._opened.execute(statement, list(values))
+
+    def insert(self, statement: str, tables: "dict[str, pa.Table]") -> None:
+        """Carry out a statement that names tables of Arrow."""
+        with in_words(self.path):
+            for name, table in tables.items():
+                self._opened.register(name, table)
+            self._opened.execute(statement)
+            for name in tables:
+                self._opened.unregister(name)
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        with in_words(self.path):
+            self._opened.begin()
+
+    def commit(self) -> None:
+        """End a transaction: its changes stay."""
+        with in_words(self.path):
+            self._opened.commit()
+
+    def rollback(self) -> None:
+        """End a transaction: its changes go."""
+        with in_words(self.path):
+            self._opened.rollback()
+
+    def close(self) -> None:
+        """Close the file."""
+        try:
+            with in_words(self.path):
+                self._opened.close()
+        finally:
+            self._closed()
+            self._closed = _nothing
+
+
+def _nothing() -> None:
+    pass
+
+
+@contextmanager
+def in_words(path: str) -> Iterator[None]:
+    """Turn what DuckDB raises inside into a StoreFault, and its word for Ctrl-C into Python's."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except duckdb.Error as error:
+        raise StoreFault(path, first_line(error)) from None
+    except RuntimeError as error:
+        if "interrupted" not in str(error).lower():
+            raise
+        raise KeyboardInterrupt from None
+    except UnicodeDecodeError:
+        raise StoreFault(path, "a text in it is not UTF-8") from None
+
+
+def first_line(error: object) -> str:
+    """Return what an error says, without its picture of the query."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
+
+
+def unlike(names: Sequence[str]) -> list[str]:
+    """Return names of columns of which no two are the same."""
+    found: list[str] = []
+    for name in names:
+        number, different = 1, name
+        while different in found:
+            number, different = number + 1, f"{name}_{number}"
+        found.append(different)
+    return found
