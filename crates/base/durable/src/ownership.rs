@@ -54,11 +54,11 @@ const OF_ROOT: [&str; 12] = [
 /// Whether a directory is root's although its owner has no number in the user namespace of this process. One
 /// number stands for all such users, so that only the place of a directory tells root from the others.
 fn is_root_s_by_place(found: &Stat) -> bool {
-    let is_it = |path: &&str| {
-        let of_root = rustix::fs::stat(*path);
+    let is_it = |path: &str| {
+        let of_root = rustix::fs::stat(path);
         of_root.is_ok_and(|it| (it.st_dev, it.st_ino) == (found.st_dev, found.st_ino))
     };
-    is_unmapped(found.st_uid) && OF_ROOT.iter().any(|path| is_it(&path))
+    is_unmapped(found.st_uid) && OF_ROOT.into_iter().any(is_it)
 }
 
 /// Whether the number stands for users who have none in the user namespace of this process, among them

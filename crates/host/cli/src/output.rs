@@ -58,11 +58,13 @@ pub fn emit_file(text: &str) -> io::Result<()> {
 pub fn emit_usage(error: &clap::Error) -> ExitCode {
     let is_plain = !std::env::args().any(|argument| argument.contains(is_unprintable));
     // A failure to write cannot be reported anywhere.
-    let _ = match (is_plain, error.use_stderr()) {
-        (true, _) => error.print(),
-        (false, true) => Ok(emit_error(&error.render().to_string())),
-        (false, false) => emit(&error.render().to_string()),
-    };
+    if is_plain {
+        let _ = error.print();
+    } else if error.use_stderr() {
+        emit_error(&error.render().to_string());
+    } else {
+        let _ = emit(&error.render().to_string());
+    }
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
