@@ -162,14 +162,13 @@ def in_words(path: str) -> Iterator[None]:
         yield
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
-    except duckdb.Error as error:
-        raise StoreFault(path, first_line(error)) from None
-    except RuntimeError as error:
-        if "interrupted" not in str(error).lower():
-            raise
-        raise KeyboardInterrupt from None
     except UnicodeDecodeError:
         raise StoreFault(path, "a text in it is not UTF-8") from None
+    # Through Arrow its errors arrive as those of the system, or of values.
+    except (duckdb.Error, OSError, ValueError, RuntimeError) as error:
+        if "interrupted" in str(error).lower():
+            raise KeyboardInterrupt from None
+        raise StoreFault(path, first_line(error)) from None
 
 
 def first_line(error: object) -> str:

@@ -153,15 +153,16 @@ def _page(content: bytes) -> Page | None:
 
 
 def _look_at_blocks(handle: int, parts: Parts, page: Page) -> None:
-    if parts.size < page.ends:
-        parts.damage.append(f"it was cut short: {parts.size:,} of {page.ends:,} bytes are left")
+    # Free blocks at the end may never have been written: the file is shorter then.
     free = _free_blocks(handle, page)
+    used = [block for block in range(page.blocks) if block not in free]
+    ends = HEAD_BYTES + (used[-1] + 1 if used else 0) * page.block_bytes
+    if parts.size < ends:
+        parts.damage.append(f"it was cut short: {parts.size:,} of {ends:,} bytes are left")
     wrong = []
-    for block in range(page.blocks):
+    for block in used:
         content = _block(handle, page, block)
-        if len(content) == page.block_bytes and _is_good(content):
-            continue
-        if block not in free:
+        if len(content) < page.block_bytes or not _is_good(content):
             wrong.append(block)
     parts.bad_blocks = wrong
     present = [
