@@ -89,7 +89,7 @@ fn what_is_held_for_a_while_is_put_back_up_to_what_the_lock_is_for() {
     let taken = machine.path().join("run/taken");
     let lock = format!(
         "mkfifo {taken} {taken}.end; setpriv --reuid={OTHER_USER} --clear-groups flock {resctrl} \
-         sh -c 'echo $PPID; cat {taken}.end' > {taken} 2>/dev/null & read process < {taken}; \
+         sh -c 'echo $PPID; timeout 60 cat {taken}.end' > {taken} 2>/dev/null & read process < {taken}; \
          chmod 666 {taken}.end",
         taken = taken.display(),
         resctrl = resctrl.display()
