@@ -134,7 +134,7 @@ impl<'a> PathWalk<'a> {
         let target = rustix::fs::readlinkat(link, "", Vec::new());
         let target = target.map_err(|errno| self.fail(errno))?;
         let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
-        // Where the kernel allows it, another user gives a link of root a second name.
+        // Another user can give a link of root a second name, if the kernel allows that.
         let is_chosen_by_others = !is_own(&found) || found.st_nlink > 1;
         if is_chosen_by_others && foreign_writer(&self.directory.found).is_some() {
             let entry = ForeignEntry { path, owner: found.st_uid, target: Some(target) };

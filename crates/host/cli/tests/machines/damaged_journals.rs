@@ -63,7 +63,7 @@ fn a_damaged_journal_is_told_or_put_back_as_it_says() {
         let run = machine.run(&["restore"]);
         assert!([Some(0), Some(1), Some(3)].contains(&run.code), "{number} {} {shown}", run.err);
         if run.out.is_empty() {
-            // What is not understood is left as it is, with words.
+            // A file that is not understood is left as it is, with words.
             assert!(run.err.contains("journal.json"), "{number} {}", run.err);
             assert!(machine.content() == before, "{number} {shown}");
             assert_eq!(fs::read(&path).expect("the journal"), damaged, "{number}");
@@ -76,7 +76,7 @@ fn a_damaged_journal_is_told_or_put_back_as_it_says() {
             let screen = screen.expect("the socket");
             assert!(screen.contains(&format!("MSR 0xc8b = {value}")), "{number} {screen}");
         }
-        // What is not put back is still in the journal.
+        // Changes that are not put back are still in the journal.
         assert!(run.code == Some(0) || path.exists(), "{number} {}{}", run.out, run.err);
         done += 1;
     }

@@ -70,7 +70,7 @@ fn restore_puts_registers_back_names_who_holds_the_lock_and_ends() {
             assert!(run.err.contains(&holding.words(OTHER_USER)), "{}", run.err);
             assert!(!machine.path().join("registers.state").exists(), "a register is not put back");
         }
-        // What reads takes no lock.
+        // Commands that read take no lock.
         for command in [&["status"][..], &["doctor"], &["monitor", "--windows", "1"]] {
             assert_eq!(machine.run(command).code, Some(0), "{command:?}");
         }

@@ -1,4 +1,4 @@
-//! What is beside a drawn machine: another user's links and locks, and a long list of CPUs.
+//! Things beside a drawn machine: another user's links and locks, and a long list of CPUs.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -10,7 +10,7 @@ use rustix::fs::FlockOperation;
 
 const OTHER_USER: u32 = 4321;
 
-/// What another user has made where that is allowed, and what the kernel lists beside what counts.
+/// Links and a lock of another user, where one may make them, and CPUs that the kernel lists beside the first.
 #[derive(Clone, Debug, Default)]
 pub struct OtherUser {
     /// Names of links in `tmp` to the journal, to a file of root's and to nothing.
