@@ -228,13 +228,12 @@ impl CopyRing {
         }
         let burst = &self.bursts[self.oldest % self.bursts.len()];
         let loss = self.loss.find_loss(&self.portal, || burst.slot.status() != 0);
-        let loss = loss.or_else(|| {
-            let is_silent = self.loss.is_silent();
-            is_silent.then(|| self.portal.close()).map(|()| DescriptorLoss::Closed)
-        });
-        self.is_gone = matches!(loss, Some(DescriptorLoss::Disabled | DescriptorLoss::Closed));
+        if self.loss.is_silent() {
+            self.portal.close();
+        }
+        self.is_gone = self.loss.is_silent() || loss == Some(DescriptorLoss::Disabled);
         // What has ended meanwhile is found by the next look at the record.
-        loss.is_some() && !self.oldest_has_ended()
+        (self.is_gone || loss.is_some()) && !self.oldest_has_ended()
     }
 }
 

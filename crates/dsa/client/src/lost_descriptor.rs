@@ -49,8 +49,6 @@ pub enum DescriptorLoss {
     Disabled,
     /// The queue has never taken it, or the device has forgotten it: a later drain has ended.
     Dropped,
-    /// The owner has closed the queue, and the driver has waited for all descriptors of the process.
-    Closed,
 }
 
 /// A queue, as the detection of lost descriptors uses it.
