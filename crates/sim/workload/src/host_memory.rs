@@ -14,6 +14,7 @@ use units::{Bytes, CoreId, LINE_BYTES, LineAddr, Picos};
 
 /// Physical memory of all nodes: the range of the tag arrays.
 const ADDRESSABLE_BYTES: u64 = 256 << 30;
+const SMALL_PAGE_BYTES: u64 = 4096;
 /// Quarters of a node that are free for drivers; the system uses the rest.
 const FREE_QUARTERS: u64 = 3;
 
@@ -25,6 +26,9 @@ pub enum PagePlacement {
     Scattered,
     /// Contiguous from a random address on, as pages reserved before memory fragments.
     Contiguous,
+    /// Regions lie one after another in one page while it has room, the first at this byte of the page: as
+    /// in an application that has few large pages.
+    Together(u64),
 }
 
 /// Allocator of the pages of a machine's memory.
@@ -36,6 +40,8 @@ pub struct HostMemory {
     free_bytes: u64,
     /// First byte and length of each page in use.
     taken: BTreeMap<u64, u64>,
+    /// The rest of a page that regions share: its first line, and its lines.
+    rest: Option<(LineAddr, u64)>,
     rng: ChaCha8Rng,
 }
 
@@ -63,6 +69,7 @@ impl HostMemory {
             first_byte: node * node_bytes,
             free_bytes: node_bytes / 4 * FREE_QUARTERS,
             taken: BTreeMap::new(),
+            rest: None,
             rng: ChaCha8Rng::seed_from_u64(seed),
         }
     }
@@ -80,20 +87,28 @@ impl HostMemory {
 
     /// Sets the page size of later regions.
     pub fn use_pages(&mut self, page: Bytes) {
+        if self.page != page {
+            self.rest = None;
+        }
         self.page = page;
     }
 
-    /// A region of at least `bytes`, rounded up to whole pages.
+    /// A region of at least `bytes`, rounded up to whole pages unless regions share one.
     ///
     /// # Panics
     /// If the machine's memory is exhausted. Scenarios are checked to need far less.
     pub fn region(&mut self, bytes: u64) -> Region {
+        if let PagePlacement::Together(first_byte) = self.placement
+            && first_byte + bytes <= self.page.0
+        {
+            return self.region_of_shared_page(first_byte / LINE_BYTES, bytes);
+        }
         let pages = bytes.div_ceil(self.page.0).max(1);
         let taken: u64 = self.taken.values().sum();
         assert!(taken + pages * self.page.0 <= self.free_bytes, "simulated memory is exhausted");
         let page_lines = self.page.0 / LINE_BYTES;
         let first_lines = match self.placement {
-            PagePlacement::Scattered => {
+            PagePlacement::Scattered | PagePlacement::Together(_) => {
                 (0..pages).map(|_| LineAddr(self.free_run(1) * page_lines)).collect()
             }
             PagePlacement::Contiguous => {
@@ -113,6 +128,19 @@ impl HostMemory {
         let region = self.region(bytes);
         self.placement = placement;
         region
+    }
+
+    /// A region in the page that regions share, or in another one if that has no room left. It begins at a
+    /// boundary of 4 KiB after the region before it, since devices' rings do.
+    fn region_of_shared_page(&mut self, first_line: u64, bytes: u64) -> Region {
+        let lines = bytes.max(1).next_multiple_of(SMALL_PAGE_BYTES) / LINE_BYTES;
+        let page_lines = self.page.0 / LINE_BYTES;
+        let (first, left) = self.rest.filter(|(_, left)| *left >= lines).unwrap_or_else(|| {
+            let page = LineAddr(self.free_run(1) * page_lines);
+            (page.step(first_line), page_lines - first_line)
+        });
+        self.rest = Some((first.step(lines.min(left)), left.saturating_sub(lines)));
+        Region { first_lines: vec![first], page_lines: lines.min(left) }
     }
 
     /// The first of `pages` contiguous free frames.
@@ -236,6 +264,23 @@ mod tests {
         }
         let all: BTreeSet<LineAddr> = regions.iter().flat_map(Region::lines).collect();
         assert_eq!(all.len(), (46 << 20) / 64);
+    }
+
+    #[test]
+    fn regions_together_lie_one_after_another_in_a_page_and_then_in_the_next() {
+        let (page, start) = (2 << 20, 12 << 12);
+        let mut memory = HostMemory::new(Bytes(page), 1);
+        memory.place_pages(PagePlacement::Together(start));
+        let sizes = [1, 5_000, 1 << 20, 1 << 20, 3 << 20];
+        let regions: Vec<Region> = sizes.iter().map(|&bytes| memory.region(bytes)).collect();
+        let first = |number: usize| regions[number].line(0).0 * LINE_BYTES;
+        assert_eq!(first(0) % page, start);
+        assert_eq!([first(1) - first(0), first(2) - first(1)], [4096, 8192]);
+        // No room is left in the first page, and the last region needs pages of its own.
+        assert_eq!(first(3) % page, start);
+        assert_eq!(regions[4].lines().count() as u64, 2 * page / LINE_BYTES);
+        let all: BTreeSet<LineAddr> = regions.iter().flat_map(Region::lines).collect();
+        assert_eq!(all.len(), regions.iter().map(|region| region.lines().count()).sum::<usize>());
     }
 
     #[test]

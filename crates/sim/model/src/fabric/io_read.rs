@@ -79,7 +79,7 @@ impl<T: Tracer> Fabric<T> {
         let Some(way) = part.llc.find(set, line) else {
             return self.find_beyond_llc(request, line, set, now);
         };
-        part.llc.note_use(set, way);
+        part.llc.note_device_read(set, way);
         let from_llc = now + self.ports[request.port].times.llc_read;
         match part.newest_of_hit(set, way, line) {
             found @ Found::OtherCore(_) => (found, from_llc + self.core_path.snoop_extra()),

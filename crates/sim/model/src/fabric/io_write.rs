@@ -20,6 +20,9 @@ pub(super) enum WriteOutcome {
     /// The write missed; a core's modified copy may have had the rest of a partial line. Memory has taken
     /// the LLC victim at `room`.
     Allocated { rest_from_core: bool, room: Picos },
+    /// A core held the line, which the snoop filter knows: it was allocated in an inclusive way. Memory has
+    /// taken the LLC victim at `room`.
+    Moved { room: Picos },
     /// The line is written to memory; a cache of the socket may have had the rest of a partial line.
     ToMemory { rest_from_cache: bool },
 }
@@ -74,7 +77,7 @@ impl<T: Tracer> Fabric<T> {
         outcome: WriteOutcome,
     ) -> LineSpans {
         let now = request.now;
-        let hit = matches!(outcome, WriteOutcome::Hit);
+        let hit = matches!(outcome, WriteOutcome::Hit | WriteOutcome::Moved { .. });
         self.counters.count_write(full, hit);
         // The rest of a partial line is read first if no cache had it, then merged.
         let has_rest = full
@@ -88,7 +91,7 @@ impl<T: Tracer> Fabric<T> {
         let times = &self.ports[request.port].times;
         match outcome {
             WriteOutcome::Hit => LineSpans::both(merged + times.llc_write - request.arrived),
-            WriteOutcome::Allocated { room, .. } => {
+            WriteOutcome::Allocated { room, .. } | WriteOutcome::Moved { room } => {
                 LineSpans::both(room.max(merged + times.llc_write) - request.arrived)
             }
             WriteOutcome::ToMemory { .. } => {
@@ -124,8 +127,8 @@ impl<T: Tracer> Fabric<T> {
         self.allocate_within(request, set, line, full, mask)
     }
 
-    /// Allocates a line that misses the LLC in one of the ways of `mask`, or in an empty one where the
-    /// processor does that.
+    /// Allocates a line that misses the LLC in one of the ways of `mask`, in an empty one where the
+    /// processor does that, or in an inclusive one if a core holds it.
     #[inline]
     fn allocate_within(
         &mut self,
@@ -136,6 +139,9 @@ impl<T: Tracer> Fabric<T> {
         mask: WayMask,
     ) -> WriteOutcome {
         let DmaRequest { port, socket, .. } = request;
+        if self.sockets[socket].is_moved_by_write(set, line) {
+            return self.move_to_inclusive_ways(request, set, line, full);
+        }
         let llc = &mut self.sockets[socket].llc;
         let empty = if self.ports[port].policy().fills_empty_ways {
             llc.empty_ways(set)
@@ -145,6 +151,23 @@ impl<T: Tracer> Fabric<T> {
         let within = if empty.0 == 0 || empty.0 & mask.0 != 0 { mask } else { empty };
         let way = llc.choose(set, within);
         self.allocate_for_device(request, set, line, full, way)
+    }
+
+    /// Allocates a line that the LLC lacks and a core holds in one of the inclusive ways.
+    #[inline(never)]
+    fn move_to_inclusive_ways(
+        &mut self,
+        request: DmaRequest,
+        set: SetIndex,
+        line: LineAddr,
+        full: bool,
+    ) -> WriteOutcome {
+        let llc = &mut self.sockets[request.socket].llc;
+        let way = llc.choose(set, llc.tracked_mask());
+        match self.allocate_for_device(request, set, line, full, way) {
+            WriteOutcome::Allocated { room, .. } => WriteOutcome::Moved { room },
+            other => other,
+        }
     }
 
     /// Allocates a line that misses the LLC in one of its ways.

@@ -90,7 +90,7 @@ impl<T: Tracer> Fabric<T> {
         full: bool,
     ) -> WriteOutcome {
         let socket = &mut self.sockets[request.socket];
-        if socket.llc.find(set, line).is_some() {
+        if socket.llc.find(set, line).is_some() || socket.is_moved_by_write(set, line) {
             return self.write_into_llc(request, set, line, full, mask);
         }
         let devices = socket.devices();

@@ -81,7 +81,9 @@ impl<T: Tracer> Fabric<T> {
                 newest |= 1 << i;
             }
         }
-        let absent = burst.all() & !present;
+        let is_moved = |i: &usize| part.is_moved_by_write(burst.sets[*i], burst.line(*i));
+        let moved: u64 = bits(burst.all() & !present).filter(is_moved).map(|i| 1 << i).sum();
+        let absent = burst.all() & !present & !moved;
         let (hits, misses) = (u64::from(newest.count_ones()), u64::from(absent.count_ones()));
         self.counters.pcie_write_hits += hits;
         self.counters.pcie_write_misses += misses;
@@ -142,7 +144,7 @@ impl<T: Tracer> Fabric<T> {
         for i in bits(present) {
             let way = u32::from(ways[i]);
             if part.holds_the_newest(way) {
-                part.llc.note_use(burst.sets[i], way);
+                part.llc.note_device_read(burst.sets[i], way);
                 newest |= 1 << i;
             }
         }

@@ -7,7 +7,7 @@
 use super::FabricConfig;
 use crate::attribution::Owner;
 use crate::counters::CoreCounters;
-use crate::llc::inclusion::{FetchHit, HoldersIn};
+use crate::llc::inclusion::{FetchHit, HitWay, HoldersIn};
 use crate::llc::{Directory, Inclusion, Llc, LlcConfig, Sharers};
 use crate::private_caches::{MesiState, PrivateCaches};
 use crate::replacement::Replacement;
@@ -160,8 +160,18 @@ impl Socket {
     /// How the LLC treats the line in one of its ways when a core fetches it.
     #[inline]
     pub fn on_fetch_hit(&self, set: SetIndex, way: u32) -> FetchHit {
-        let by_device = self.is_device(self.llc.info(set, way).owner);
-        self.inclusion.fetch_hit(self.llc.is_tracked_way(way), by_device)
+        self.inclusion.fetch_hit(HitWay {
+            is_tracked: self.llc.is_tracked_way(way),
+            is_held: !self.llc.sharers(set, way).is_empty(),
+            by_device: self.is_device(self.llc.info(set, way).owner),
+        })
+    }
+
+    /// Whether a device's write puts a line that misses the LLC into the inclusive ways, since a core holds
+    /// it.
+    #[inline]
+    pub fn is_moved_by_write(&self, set: SetIndex, line: LineAddr) -> bool {
+        self.inclusion.device_write_moves() && !self.untracked_holders(set, line).is_empty()
     }
 
     /// Cores that hold a line which has no tracked LLC way.

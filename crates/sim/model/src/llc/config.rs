@@ -18,4 +18,6 @@ pub struct LlcConfig {
     pub inclusion: Inclusion,
     /// Victim choice in the data ways.
     pub replacement: Replacement,
+    /// A device's read that hits is a use, as far as victim choice is concerned.
+    pub device_reads_refresh: bool,
 }

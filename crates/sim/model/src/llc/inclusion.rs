@@ -4,7 +4,19 @@
 //! LLC evicts one, a device reads or writes one. The fabric executes the action; no other file of the
 //! model names a policy.
 //! Source: Intel (inclusion by generation, non-inclusive victim LLC of Skylake-SP); AMD (victim cache
-//! of a core complex); "inclusive ways and migration" as published for A4 (ISCA'25).
+//! of a core complex); "inclusive ways and migration" as published for A4 (ISCA'25); the move at the
+//! device's next write as measured by Double-Trouble (KU Leuven) on a Silver 4208.
+
+/// The event at which a device's line comes to the inclusive ways of a non-inclusive LLC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InclusiveMove {
+    /// A core reads or writes a line that a device has written: it stays in the LLC, in these ways (A4,
+    /// ISCA'25).
+    CoreAccess,
+    /// A device writes a line that an L2 holds. A core's access leaves no copy in the LLC, unless another
+    /// core holds the line too (github KULeuven-COSIC/Double-Trouble@75be02b, Silver 4208).
+    DeviceWrite,
+}
 
 /// The relation between lines in the LLC and the private caches above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,12 +28,25 @@ pub enum Inclusion {
     NonInclusive {
         /// Number of these ways.
         inclusive_ways: u32,
+        /// The event at which a device's line comes to them.
+        moved_by: InclusiveMove,
     },
     /// A victim cache of L2 that drops a line when a core fetches it (AMD Zen, per core complex).
     ExclusiveVictim,
     /// Independent levels ("non-inclusive, non-exclusive"): each is filled on its miss, none
     /// invalidates another, as in most cache simulators.
     Nine,
+}
+
+/// A way of the LLC whose line a core fetches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HitWay {
+    /// It lists the cores that hold its line.
+    pub is_tracked: bool,
+    /// It lists at least one.
+    pub is_held: bool,
+    /// A device wrote its content.
+    pub by_device: bool,
 }
 
 /// Action when a core fetches a line that hits the LLC.
@@ -105,23 +130,36 @@ impl Inclusion {
     pub fn tracked_ways(self, ways: u32) -> u32 {
         match self {
             Self::Inclusive => ways,
-            Self::NonInclusive { inclusive_ways } => inclusive_ways,
+            Self::NonInclusive { inclusive_ways, .. } => inclusive_ways,
             Self::ExclusiveVictim | Self::Nine => 0,
         }
     }
 
-    /// A core fetches a line that hits the LLC, in a `tracked` way or not; `by_device` says whether a
-    /// device wrote its content.
+    /// A core fetches a line that hits the LLC.
     #[inline]
     #[must_use]
-    pub fn fetch_hit(self, tracked: bool, by_device: bool) -> FetchHit {
+    pub fn fetch_hit(self, hit: HitWay) -> FetchHit {
         match self {
             Self::Inclusive => FetchHit::Track,
             // A device's line migrates into a tracked way; a core's own victim moves back up.
-            Self::NonInclusive { .. } if tracked || by_device => FetchHit::Track,
+            Self::NonInclusive { moved_by: InclusiveMove::CoreAccess, .. }
+                if hit.is_tracked || hit.by_device =>
+            {
+                FetchHit::Track
+            }
+            Self::NonInclusive { moved_by: InclusiveMove::DeviceWrite, .. } if hit.is_held => {
+                FetchHit::Track
+            }
             Self::NonInclusive { .. } | Self::ExclusiveVictim => FetchHit::MoveUp,
             Self::Nine => FetchHit::Copy,
         }
+    }
+
+    /// Whether a device's line that misses the LLC goes to the tracked ways if a core holds it.
+    #[inline]
+    #[must_use]
+    pub fn device_write_moves(self) -> bool {
+        matches!(self, Self::NonInclusive { moved_by: InclusiveMove::DeviceWrite, .. })
     }
 
     /// A core fetches a line that misses every cache of its socket.
@@ -211,18 +249,35 @@ impl Inclusion {
 mod tests {
     use super::*;
 
-    const SKYLAKE: Inclusion = Inclusion::NonInclusive { inclusive_ways: 2 };
+    const SKYLAKE: Inclusion =
+        Inclusion::NonInclusive { inclusive_ways: 2, moved_by: InclusiveMove::CoreAccess };
+    const TAKEN_OUT: Inclusion =
+        Inclusion::NonInclusive { inclusive_ways: 2, moved_by: InclusiveMove::DeviceWrite };
+    const UNTRACKED: HitWay = HitWay { is_tracked: false, is_held: false, by_device: false };
 
     #[test]
     fn a_victim_cache_gives_back_a_cores_line_and_keeps_a_devices() {
-        assert_eq!(SKYLAKE.fetch_hit(false, false), FetchHit::MoveUp);
-        assert_eq!(SKYLAKE.fetch_hit(false, true), FetchHit::Track);
-        assert_eq!(Inclusion::ExclusiveVictim.fetch_hit(false, true), FetchHit::MoveUp);
+        let by_device = HitWay { by_device: true, ..UNTRACKED };
+        assert_eq!(SKYLAKE.fetch_hit(UNTRACKED), FetchHit::MoveUp);
+        assert_eq!(SKYLAKE.fetch_hit(by_device), FetchHit::Track);
+        assert_eq!(Inclusion::ExclusiveVictim.fetch_hit(by_device), FetchHit::MoveUp);
+        assert!(!SKYLAKE.device_write_moves());
+    }
+
+    #[test]
+    fn where_devices_move_lines_a_core_takes_them_out_unless_another_core_has_a_copy() {
+        let by_device = HitWay { by_device: true, ..UNTRACKED };
+        let alone = HitWay { is_tracked: true, ..by_device };
+        let shared = HitWay { is_held: true, ..alone };
+        assert!(TAKEN_OUT.device_write_moves());
+        assert_eq!(TAKEN_OUT.fetch_hit(by_device), FetchHit::MoveUp);
+        assert_eq!(TAKEN_OUT.fetch_hit(alone), FetchHit::MoveUp);
+        assert_eq!(TAKEN_OUT.fetch_hit(shared), FetchHit::Track);
     }
 
     #[test]
     fn what_the_llc_gives_up_or_never_had_is_not_listed_in_its_ways() {
-        for inclusion in [SKYLAKE, Inclusion::ExclusiveVictim, Inclusion::Nine] {
+        for inclusion in [SKYLAKE, TAKEN_OUT, Inclusion::ExclusiveVictim, Inclusion::Nine] {
             assert!(!inclusion.llc_holds_all());
             assert_ne!(inclusion.fetch_miss(), FetchMiss::FillTracked, "{inclusion:?}");
             assert_eq!(inclusion.llc_victim(), LlcVictim::LeaveToCores, "{inclusion:?}");

@@ -26,6 +26,7 @@ pub struct Llc {
     several: Table<Sharers>,
     tracked_ways: u32,
     replacer: Replacer,
+    device_reads_refresh: bool,
     lines_of_owner: [u64; Owner::MOST as usize],
     owners: usize,
     /// Ways that I/O has emptied, per set; no sets until one is marked.
@@ -49,6 +50,7 @@ impl Llc {
             map: config.map.clone(),
             several: Table::new(Sharers::NONE, (sets * tracked_ways) as usize),
             tracked_ways,
+            device_reads_refresh: config.device_reads_refresh,
             replacer: Replacer::new(config.replacement, &tags, sets, seed),
             tags,
             lines_of_owner: [0; Owner::MOST as usize],
@@ -106,12 +108,15 @@ impl Llc {
         LineInfo::of_note(self.tags.note(set, way))
     }
 
-    /// Marks the content of a way as used.
+    /// Marks the content of a way as used by a device, which for replacement is a use if the cache is
+    /// configured so.
     #[inline(always)]
-    pub fn note_use(&mut self, set: SetIndex, way: u32) {
+    pub fn note_device_read(&mut self, set: SetIndex, way: u32) {
         let note = self.tags.note(set, way);
         self.tags.set_note(set, way, note | LineInfo::CONSUMED);
-        self.replacer.hit(&self.tags, set, way);
+        if self.device_reads_refresh {
+            self.replacer.hit(&self.tags, set, way);
+        }
     }
 
     /// Replaces the state of the line in a way; this counts as a use.
@@ -334,6 +339,7 @@ impl Llc {
 mod tests {
     use super::*;
     use crate::llc::Inclusion;
+    use crate::llc::inclusion::InclusiveMove;
     use crate::replacement::Replacement;
     use address_map::{SetFunction, SliceFunction};
     use units::SocketCore;
@@ -342,8 +348,12 @@ mod tests {
         let config = LlcConfig {
             map: AddressMap::new(1, 1, SliceFunction::Mixing, SetFunction::Plain),
             ways: 4,
-            inclusion: Inclusion::NonInclusive { inclusive_ways: 1 },
+            inclusion: Inclusion::NonInclusive {
+                inclusive_ways: 1,
+                moved_by: InclusiveMove::CoreAccess,
+            },
             replacement: Replacement::Lru,
+            device_reads_refresh: true,
         };
         Llc::new(&config, 3, 1)
     }

@@ -21,6 +21,8 @@ pub struct PrefetcherConfig {
     pub adjacent_line: bool,
     /// Number of lines fetched ahead of an ascending sequence; 0 switches the streamer off.
     pub stream_lines: u32,
+    /// Every request of L1D continues a stream, also one that hits L2; else misses do.
+    pub stream_sees_hits: bool,
     /// If set, prefetches take the time of a read, those of the streamer begin this long after the
     /// access that causes them, and the use of a prefetched line continues the stream. None: prefetched
     /// lines arrive at once and only misses cause prefetches.
@@ -85,11 +87,13 @@ impl Prefetcher {
         pair.into_iter().chain(self.stream(line).filter(move |next| Some(next.line) != neighbour))
     }
 
-    /// Lines to prefetch after the core hit `line` in L2: none unless it was prefetched lately.
+    /// Lines to prefetch after the core hit `line` in L2: none unless the streamer sees hits, or the line
+    /// was prefetched lately.
     #[inline]
     pub fn after_hit(&mut self, line: LineAddr) -> impl Iterator<Item = Prefetch> + Clone + use<> {
-        let goes_on = self.config.stream_delay.is_some()
-            && self.latest.iter().any(|prefetch| prefetch.line == line);
+        let was_prefetched = || self.latest.iter().any(|prefetch| prefetch.line == line);
+        let goes_on =
+            self.config.stream_sees_hits || self.config.stream_delay.is_some() && was_prefetched();
         goes_on.then(|| self.stream(line)).into_iter().flatten()
     }
 
@@ -134,8 +138,12 @@ impl Prefetcher {
 mod tests {
     use super::*;
 
-    const OFF: PrefetcherConfig =
-        PrefetcherConfig { adjacent_line: false, stream_lines: 0, stream_delay: None };
+    const OFF: PrefetcherConfig = PrefetcherConfig {
+        adjacent_line: false,
+        stream_lines: 0,
+        stream_sees_hits: false,
+        stream_delay: None,
+    };
     const DELAY: Picos = Picos(5_000);
 
     fn lines(prefetches: impl Iterator<Item = Prefetch>) -> Vec<u64> {
@@ -193,9 +201,19 @@ mod tests {
     }
 
     #[test]
+    fn a_streamer_that_sees_hits_is_led_by_lines_that_were_there() {
+        for (stream_sees_hits, expected) in [(true, vec![71, 72]), (false, vec![])] {
+            let config = PrefetcherConfig { stream_lines: 2, stream_sees_hits, ..OFF };
+            let mut prefetcher = Prefetcher::new(config);
+            assert_eq!(prefetcher.after_hit(LineAddr(66)).count(), 0, "it is the first");
+            assert_eq!(lines(prefetcher.after_miss(LineAddr(70))), expected);
+        }
+    }
+
+    #[test]
     fn the_pair_is_fetched_at_once_and_the_stream_after_its_delay() {
         let stream_delay = Some(DELAY);
-        let config = PrefetcherConfig { adjacent_line: true, stream_lines: 2, stream_delay };
+        let config = PrefetcherConfig { adjacent_line: true, stream_lines: 2, stream_delay, ..OFF };
         let mut prefetcher = Prefetcher::new(config);
         prefetcher.after_miss(LineAddr(64)).count();
         let delays: Vec<Picos> =

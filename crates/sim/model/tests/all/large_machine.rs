@@ -9,6 +9,7 @@ use crate::small_fabric;
 use address_map::{AddressMap, SetFunction, SliceFunction};
 use model::attribution::AgentId;
 use model::fabric::{DirectoryConfig, Fabric, FabricConfig, MemoryConfig, PortConfig};
+use model::llc::inclusion::InclusiveMove;
 use model::llc::{Inclusion, LlcConfig};
 use model::private_caches::{PrefetcherConfig, PrivateCacheConfig};
 use model::replacement::Replacement;
@@ -66,12 +67,16 @@ fn sapphire_rapids() -> FabricConfig {
     config.private.l1 = level(64, 12);
     config.private.l2 = level(L2_SETS as u32, 16);
     config.private.prefetcher =
-        PrefetcherConfig { adjacent_line: true, stream_lines: 2, stream_delay: None };
+        PrefetcherConfig { adjacent_line: true, stream_lines: 2, ..PrefetcherConfig::default() };
     config.socket.llc = LlcConfig {
         map: AddressMap::new(56, 2048, SliceFunction::Mixing, SetFunction::Plain),
         ways: WAYS,
-        inclusion: Inclusion::NonInclusive { inclusive_ways: INCLUSIVE_WAYS },
+        inclusion: Inclusion::NonInclusive {
+            inclusive_ways: INCLUSIVE_WAYS,
+            moved_by: InclusiveMove::CoreAccess,
+        },
         replacement: Replacement::Lru,
+        device_reads_refresh: true,
     };
     config.socket.directory = Some(DirectoryConfig { ways: 12, replacement: Replacement::Lru });
     config.core_way_masks = vec![WayMask::bottom(WAYS); 2 * CORES as usize];

@@ -6,6 +6,7 @@ use model::core::Core;
 use model::core::bandwidth_limit::BandwidthLimit;
 use model::fabric::{Fabric, FabricConfig};
 use model::llc::Inclusion;
+use model::llc::inclusion::InclusiveMove;
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
 use model::root_complex::line_placement::{LinePlacement, OnUnread, TagSteering};
 use model::tracer::{Found, NoTrace};
@@ -142,7 +143,8 @@ fn cores_take_unread_lines_where_there_is_nothing_else() {
 #[test]
 fn gem5_15_pushed_lines_are_in_the_l2_of_the_core_that_reads_them() {
     for inclusion in [
-        Inclusion::NonInclusive { inclusive_ways: 2 },
+        Inclusion::NonInclusive { inclusive_ways: 2, moved_by: InclusiveMove::CoreAccess },
+        Inclusion::NonInclusive { inclusive_ways: 2, moved_by: InclusiveMove::DeviceWrite },
         Inclusion::Inclusive,
         Inclusion::ExclusiveVictim,
         Inclusion::Nine,

@@ -12,6 +12,7 @@ use model::fabric::{
     CorePathConfig, DirectoryConfig, FabricConfig, MemoryConfig, NodeConfig, PortConfig,
     SocketConfig,
 };
+use model::llc::inclusion::InclusiveMove;
 use model::llc::{Inclusion, LlcConfig, LlcLatency};
 use model::private_caches::{PrefetcherConfig, PrivateCacheConfig, PrivateCachesConfig};
 use model::replacement::Replacement;
@@ -58,8 +59,12 @@ pub fn config() -> FabricConfig {
             llc: LlcConfig {
                 map: AddressMap::new(2, 4, SliceFunction::Mixing, SetFunction::Plain),
                 ways: WAYS,
-                inclusion: Inclusion::NonInclusive { inclusive_ways: 2 },
+                inclusion: Inclusion::NonInclusive {
+                    inclusive_ways: 2,
+                    moved_by: InclusiveMove::CoreAccess,
+                },
                 replacement: Replacement::Lru,
+                device_reads_refresh: true,
             },
             directory: Some(DirectoryConfig { ways: 2, replacement: Replacement::Lru }),
             iio: IioConfig {

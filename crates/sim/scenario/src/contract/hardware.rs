@@ -2,13 +2,15 @@
 
 use crate::contract::tenant::MemoryNode;
 use crate::facts::platform::{
-    InclusionName, Platform, PrivateLevel, SetFunctionName, SliceFunctionName,
+    InclusionName, InclusiveMoveName, Platform, PrivateLevel, SetFunctionName, SliceFunctionName,
 };
+use crate::text::sourced::Sourced;
 use address_map::{AddressMap, SetFunction, SliceFunction, XOR_MASKS};
 use model::fabric::{
     CorePathConfig, DirectoryConfig, FabricConfig, MemoryConfig, NodeConfig, PortConfig,
     SocketConfig,
 };
+use model::llc::inclusion::InclusiveMove;
 use model::llc::{Inclusion, LlcConfig, LlcLatency};
 use model::mesh::Topology;
 use model::private_caches::{PrefetcherConfig, PrivateCacheConfig, PrivateCachesConfig};
@@ -113,6 +115,7 @@ impl<'p> Hardware<'p> {
             prefetcher: PrefetcherConfig {
                 adjacent_line: platform.cpu.adjacent_line_prefetch.value,
                 stream_lines: platform.cpu.stream_prefetch_lines.value,
+                stream_sees_hits: stated(&platform.cpu.stream_prefetch_sees_hits, false),
                 stream_delay: stream_delay.map(|cycles| Cycles(cycles.value).at(self.core)),
             },
         }
@@ -146,6 +149,7 @@ impl<'p> Hardware<'p> {
                 ways,
                 inclusion: inclusion(platform),
                 replacement: platform.llc.replacement.value.0,
+                device_reads_refresh: stated(&platform.llc.device_reads_refresh, true),
             },
             directory: platform.directory.as_ref().map(|directory| DirectoryConfig {
                 ways: directory.ways.value,
@@ -188,16 +192,24 @@ impl<'p> Hardware<'p> {
 }
 
 fn inclusion(platform: &Platform) -> Inclusion {
-    match (platform.llc.inclusion.value, &platform.llc.inclusive_ways) {
-        (InclusionName::NonInclusive, Some(ways)) => {
-            Inclusion::NonInclusive { inclusive_ways: ways.value }
-        }
-        // The platform's check requires the number of ways.
-        (InclusionName::NonInclusive, None) => Inclusion::NonInclusive { inclusive_ways: 0 },
-        (InclusionName::Inclusive, _) => Inclusion::Inclusive,
-        (InclusionName::ExclusiveVictim, _) => Inclusion::ExclusiveVictim,
-        (InclusionName::Nine, _) => Inclusion::Nine,
+    match platform.llc.inclusion.value {
+        InclusionName::NonInclusive => Inclusion::NonInclusive {
+            // The platform's check requires the number of ways.
+            inclusive_ways: stated(&platform.llc.inclusive_ways, 0),
+            moved_by: match stated(&platform.llc.inclusive_move, InclusiveMoveName::CoreAccess) {
+                InclusiveMoveName::CoreAccess => InclusiveMove::CoreAccess,
+                InclusiveMoveName::DeviceWrite => InclusiveMove::DeviceWrite,
+            },
+        },
+        InclusionName::Inclusive => Inclusion::Inclusive,
+        InclusionName::ExclusiveVictim => Inclusion::ExclusiveVictim,
+        InclusionName::Nine => Inclusion::Nine,
     }
+}
+
+/// The value of a fact, or what holds where the platform does not state it.
+fn stated<V: Copy>(fact: &Option<Sourced<V>>, otherwise: V) -> V {
+    fact.as_ref().map_or(otherwise, |fact| fact.value)
 }
 
 /// The slice function of a platform.

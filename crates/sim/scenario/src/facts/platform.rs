@@ -15,7 +15,8 @@ mod topology;
 mod what_if;
 
 pub use caches::{
-    Cpu, DirectoryWays, InclusionName, LastLevel, PrivateLevel, ReplacementName, SetFunctionName,
+    Cpu, DirectoryWays, InclusionName, InclusiveMoveName, LastLevel, PrivateLevel, ReplacementName,
+    SetFunctionName,
 };
 pub use cbdma::{CbdmaClientFacts, CbdmaFacts};
 pub use dram::{BankHashName, ChannelHashName, DramFacts, RowPolicyName};

@@ -109,7 +109,11 @@ impl Mempool {
         let objects_per_page = page_lines / config.object_lines();
         assert!(objects_per_page > 0, "a buffer must fit a page");
         let pages = u64::from(config.buffers).div_ceil(objects_per_page);
-        let objects = memory.region(pages * page_lines * LINE_BYTES);
+        let lines = match pages {
+            1 => u64::from(config.buffers) * config.object_lines(),
+            _ => pages * page_lines,
+        };
+        let objects = memory.region(lines * LINE_BYTES);
         let fifo_lines = memory.region(u64::from(config.buffers.next_power_of_two()) * 8);
         // A cache holds up to 1.5 times its size, and briefly more.
         let cache_bytes = (u64::from(config.cache) * 3 * 8).next_multiple_of(LINE_BYTES) + 1024;

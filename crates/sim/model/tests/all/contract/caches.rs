@@ -2,6 +2,7 @@
 
 use address_map::{AddressMap, SetFunction, SliceFunction};
 use model::attribution::Owner;
+use model::llc::inclusion::InclusiveMove;
 use model::llc::{Directory, Inclusion, LineInfo, Llc, LlcConfig, Sharers};
 use model::private_caches::{MesiState, PrivateCache, PrivateCacheConfig};
 use model::replacement::Replacement;
@@ -72,7 +73,8 @@ struct Shared {
 impl Shared {
     fn new(inclusion: Inclusion, replacement: Replacement) -> Self {
         let map = AddressMap::new(1, SETS, SliceFunction::Mixing, SetFunction::Plain);
-        let config = LlcConfig { map, ways: LLC_WAYS, inclusion, replacement };
+        let config =
+            LlcConfig { map, ways: LLC_WAYS, inclusion, replacement, device_reads_refresh: true };
         Self { llc: Llc::new(&config, 3, 7), within: WayMask::bottom(LLC_WAYS) }
     }
 
@@ -269,7 +271,8 @@ macro_rules! caches {
     )+ };
 }
 
-const NON_INCLUSIVE: Inclusion = Inclusion::NonInclusive { inclusive_ways: 2 };
+const NON_INCLUSIVE: Inclusion =
+    Inclusion::NonInclusive { inclusive_ways: 2, moved_by: InclusiveMove::CoreAccess };
 
 caches! {
     l1: |policy| Private::new(2, policy);

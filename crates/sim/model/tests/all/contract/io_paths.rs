@@ -4,6 +4,7 @@
 use crate::small_fabric;
 use model::fabric::{DirectoryConfig, Fabric, FabricConfig, MemoryConfig};
 use model::llc::Inclusion;
+use model::llc::inclusion::InclusiveMove;
 use model::private_caches::MesiState;
 use model::replacement::Replacement;
 use model::root_complex::buffer::{BufferConfig, Placement};
@@ -134,7 +135,7 @@ impl Path {
     fn everywhere(&self, test: impl Fn(&mut Fabric, LineAddr, &str)) {
         let inclusions = [
             Inclusion::Inclusive,
-            Inclusion::NonInclusive { inclusive_ways: 2 },
+            Inclusion::NonInclusive { inclusive_ways: 2, moved_by: InclusiveMove::CoreAccess },
             Inclusion::ExclusiveVictim,
             Inclusion::Nine,
         ];

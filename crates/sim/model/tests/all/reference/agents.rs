@@ -9,6 +9,7 @@ use model::fabric::{
     AccessOutcome, DirectoryConfig, DmaDirection, DmaDone, Fabric, FabricConfig, MemoryConfig,
     NodeConfig, PortConfig,
 };
+use model::llc::inclusion::InclusiveMove;
 use model::llc::{Inclusion, LlcConfig};
 use model::private_caches::{PrefetcherConfig, PrivateCacheConfig, PrivateCachesConfig};
 use model::replacement::Replacement;
@@ -49,6 +50,7 @@ pub struct Shape {
     pub l2: (u32, u32),
     pub l1i: Option<(u32, u32)>,
     pub replacement: Replacement,
+    pub device_reads_refresh: bool,
     pub clean_victims_to_llc: bool,
     pub prefetcher: PrefetcherConfig,
     /// CAT masks, repeated if there are more cores.
@@ -192,6 +194,7 @@ impl Shape {
             ways,
             inclusion: self.inclusion,
             replacement: self.replacement,
+            device_reads_refresh: self.device_reads_refresh,
         };
         config.socket.directory =
             self.directory.map(|ways| DirectoryConfig { ways, replacement: self.replacement });
@@ -349,11 +352,14 @@ pub fn step() -> impl Strategy<Value = Step> {
 }
 
 fn inclusion() -> impl Strategy<Value = (Inclusion, u32)> {
-    (2u32..7, 1u32..7, 0..4).prop_map(|(ways, inclusive_ways, which)| {
+    (2u32..7, 1u32..7, 0usize..5).prop_map(|(ways, inclusive_ways, which)| {
         let inclusion = match which {
             0 => Inclusion::Inclusive,
-            1 => Inclusion::NonInclusive { inclusive_ways: inclusive_ways.min(ways) },
-            2 => Inclusion::ExclusiveVictim,
+            1 | 2 => Inclusion::NonInclusive {
+                inclusive_ways: inclusive_ways.min(ways),
+                moved_by: [InclusiveMove::CoreAccess, InclusiveMove::DeviceWrite][which - 1],
+            },
+            3 => Inclusion::ExclusiveVictim,
             _ => Inclusion::Nine,
         };
         (inclusion, ways)
@@ -370,10 +376,8 @@ fn replacement(features: Features) -> BoxedStrategy<Replacement> {
 }
 
 fn prefetcher() -> impl Strategy<Value = PrefetcherConfig> {
-    (any::<bool>(), 0u32..4).prop_map(|(adjacent_line, stream_lines)| PrefetcherConfig {
-        adjacent_line,
-        stream_lines,
-        stream_delay: None,
+    (any::<[bool; 2]>(), 0u32..4).prop_map(|([adjacent_line, stream_sees_hits], stream_lines)| {
+        PrefetcherConfig { adjacent_line, stream_lines, stream_sees_hits, stream_delay: None }
     })
 }
 
@@ -438,7 +442,7 @@ pub fn shape(features: Features) -> impl Strategy<Value = Shape> {
     let private = || ((0u32..2).prop_map(|power| 1 << power), 1u32..4);
     let shared = (inclusion(), (1u32..3, 0u32..3), prop::option::of(1u32..4));
     let privates = (private(), private(), prop::option::of(private()));
-    let policies = (replacement(features), any::<bool>(), prefetcher());
+    let policies = (replacement(features), any::<[bool; 2]>(), prefetcher());
     let masks = prop::collection::vec(1u32..64, 1..4);
     let ports = (prop::collection::vec(port(features), 1..4), any::<bool>());
     (cores, any::<bool>(), shared, privates, policies, masks, ports).prop_map(
@@ -446,7 +450,7 @@ pub fn shape(features: Features) -> impl Strategy<Value = Shape> {
             let cores = std::iter::once(cores.0).chain(cores.1).collect();
             let ((inclusion, ways), (slices, sets_power), directory) = shared;
             let (l1, l2, l1i) = privates;
-            let (replacement, clean_victims_to_llc, prefetcher) = policies;
+            let (replacement, [clean_victims_to_llc, device_reads_refresh], prefetcher) = policies;
             let (ports, as_published_code) = ports;
             Shape {
                 cores,
@@ -460,6 +464,7 @@ pub fn shape(features: Features) -> impl Strategy<Value = Shape> {
                 l2,
                 l1i,
                 replacement,
+                device_reads_refresh,
                 clean_victims_to_llc,
                 prefetcher,
                 masks,

@@ -4,6 +4,7 @@
 
 use super::{Placed, Reference, Version};
 use model::llc::Inclusion;
+use model::llc::inclusion::InclusiveMove;
 use model::root_complex::buffer::{BufferConfig, BufferCounters, BufferState, Placement};
 use model::root_complex::ddio::Ddio;
 use model::tracer::Found;
@@ -244,6 +245,7 @@ impl Reference {
     pub(super) fn clean_in_llc(&mut self, socket: usize, line: LineAddr) {
         let tracked_ways = self.tracked_ways().0;
         let cores = self.cores.len();
+        let is_held = !self.holders(socket, line).is_empty();
         let llc = &mut self.sockets[socket].llc;
         let tracked = llc.way_of(line).is_some_and(|way| tracked_ways >> way & 1 == 1);
         let inclusion = self.config.socket.llc.inclusion;
@@ -251,7 +253,12 @@ impl Reference {
         let moves_up = match inclusion {
             Inclusion::Inclusive | Inclusion::Nine => false,
             Inclusion::ExclusiveVictim => true,
-            Inclusion::NonInclusive { .. } => !tracked && usize::from(placed.owner.0) < cores,
+            Inclusion::NonInclusive { moved_by: InclusiveMove::CoreAccess, .. } => {
+                !tracked && usize::from(placed.owner.0) < cores
+            }
+            Inclusion::NonInclusive { moved_by: InclusiveMove::DeviceWrite, .. } => {
+                !(tracked && is_held)
+            }
         };
         if moves_up {
             placed.dirty = false;

@@ -3,6 +3,7 @@
 use super::{Held, Placed, Reference, Version};
 use model::attribution::AgentId;
 use model::llc::Inclusion;
+use model::llc::inclusion::InclusiveMove;
 use model::private_caches::MesiState;
 use model::tracer::{Found, LineOperation};
 use units::{CoreId, Id, LineAddr, SocketId, WayMask};
@@ -66,11 +67,13 @@ impl Reference {
         let state = if want == Want::Store { MesiState::Modified } else { clean };
         self.still_in_l2(core, line);
         self.put_in_l1(core, line, Held { state, version });
-        if got.found != Found::L2 {
-            let prefetches = self.cores[core].prefetcher.after_miss(line);
-            let ahead: Vec<LineAddr> = prefetches.map(|prefetch| prefetch.line).collect();
-            ahead.into_iter().for_each(|ahead| self.prefetch_into_l2(core, ahead));
-        }
+        let prefetcher = &mut self.cores[core].prefetcher;
+        let ahead: Vec<LineAddr> = if got.found == Found::L2 {
+            prefetcher.after_hit(line).map(|prefetch| prefetch.line).collect()
+        } else {
+            prefetcher.after_miss(line).map(|prefetch| prefetch.line).collect()
+        };
+        ahead.into_iter().for_each(|ahead| self.prefetch_into_l2(core, ahead));
         got.found
     }
 
@@ -345,6 +348,7 @@ impl Reference {
         let modifier = neighbours.iter().find(|&&other| self.cores[other].modified(line).is_some());
         let modifier = modifier.copied();
         let (version, _) = self.answer(socket, line).expect("the LLC has it");
+        let is_held = !self.holders(socket, line).is_empty();
         let state = self.claim(core, line, want, neighbours);
         let llc = &mut self.sockets[socket].llc;
         let way = llc.way_of(line).expect("the LLC has it");
@@ -360,6 +364,10 @@ impl Reference {
         let placed = *placed;
         llc.used(line);
         let from_core = usize::from(placed.owner.0) < self.cores.len();
+        let moves_up = |moved_by| match moved_by {
+            InclusiveMove::CoreAccess => !tracked && from_core,
+            InclusiveMove::DeviceWrite => !(tracked && is_held),
+        };
         let mut way = way;
         let mut state = state;
         match self.inclusion() {
@@ -369,8 +377,8 @@ impl Reference {
                 state = if placed.dirty { MesiState::Modified } else { state };
                 self.track(socket, line);
             }
-            // A victim of an L2 moves back up.
-            Inclusion::NonInclusive { .. } if !tracked && from_core => {
+            // A victim of an L2 moves back up; so does a device's line if devices move lines.
+            Inclusion::NonInclusive { moved_by, .. } if moves_up(moved_by) => {
                 self.sockets[socket].llc.take(line);
                 state = if placed.dirty { MesiState::Modified } else { state };
                 self.track(socket, line);

@@ -2,6 +2,7 @@
 
 use super::{Placed, Reference};
 use model::llc::Inclusion;
+use model::llc::inclusion::InclusiveMove;
 use model::root_complex::ddio::{Ddio, DmaKind};
 use model::root_complex::line_placement::{LinePlacement, OnUnread};
 use model::tracer::{Found, LineOperation};
@@ -70,7 +71,8 @@ impl Reference {
             }
             Ddio::Ways(ways) if at_home => {
                 let ways = self.ways_for_write(socket, line, ways, placement);
-                in_memory = self.bypasses(socket, line, ways, placement);
+                in_memory = !self.is_moved_by_write(socket, line)
+                    && self.bypasses(socket, line, ways, placement);
                 if in_memory {
                     self.write_to_memory(port, line, full);
                     false
@@ -136,7 +138,9 @@ impl Reference {
             self.see(owner, operation, line, Found::LlcHit(way as u32));
             return true;
         }
-        let here = self.drop_from_socket(socket, line);
+        let is_moved = self.is_moved_by_write(socket, line);
+        let held = is_moved.then(|| self.answer(socket, line).expect("a core has it").0);
+        let here = self.drop_from_socket(socket, line).or(held);
         let newer = self.drop_elsewhere(socket, line).or(here);
         if !full {
             let old = newer.unwrap_or_else(|| self.memory_read(line));
@@ -154,10 +158,23 @@ impl Reference {
         let full_inside = !(0..llc.ways() as u32)
             .any(|way| is_allowed(way) && tracked.0 >> way & 1 == 0 && empty(way));
         let fills = self.ports[port].policy.fills_empty_ways && full_inside && outside.0 != 0;
-        let ways = if fills { outside } else { ways };
+        let ways = match (is_moved, fills) {
+            (true, _) => tracked,
+            (false, true) => outside,
+            (false, false) => ways,
+        };
         let way = self.place(socket, line, placed, ways, owner);
         self.see(owner, operation, line, Found::LlcAllocated(way as u32));
-        false
+        is_moved
+    }
+
+    /// Whether a device's write puts a line that the LLC lacks into the tracked ways: a core holds it.
+    fn is_moved_by_write(&self, socket: usize, line: LineAddr) -> bool {
+        let moves = matches!(
+            self.inclusion(),
+            Inclusion::NonInclusive { moved_by: InclusiveMove::DeviceWrite, .. }
+        );
+        moves && !self.sockets[socket].llc.has(line) && !self.holders(socket, line).is_empty()
     }
 
     /// Ways that a write may allocate in: those with unread lines of devices come last.
@@ -265,7 +282,9 @@ impl Reference {
         if let Some(placed) = llc.get_mut(line) {
             placed.consumed = true;
         }
-        llc.used(line);
+        if self.config.socket.llc.device_reads_refresh {
+            llc.used(line);
+        }
         if let Some((version, _)) = answer {
             self.read_is_current(line, version, "a device");
             let holder = modifier.or(self.holders(socket, line).first().copied());

@@ -198,7 +198,7 @@ impl Reference {
     fn tracked_ways(&self) -> WayMask {
         match self.inclusion() {
             Inclusion::Inclusive => self.all_ways(),
-            Inclusion::NonInclusive { inclusive_ways } => WayMask::bottom(inclusive_ways),
+            Inclusion::NonInclusive { inclusive_ways, .. } => WayMask::bottom(inclusive_ways),
             Inclusion::ExclusiveVictim | Inclusion::Nine => WayMask(0),
         }
     }

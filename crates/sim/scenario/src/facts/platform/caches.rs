@@ -35,6 +35,10 @@ pub struct Cpu {
     /// Number of lines that the L2 streamer fetches ahead of an ascending sequence; 0 switches it
     /// off.
     pub stream_prefetch_lines: Sourced<u32>,
+    /// Every request of L1D continues a stream of the L2 streamer, also one that hits L2; only misses do
+    /// unless stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream_prefetch_sees_hits: Option<Sourced<bool>>,
     /// Prefetches take the time of a read, those of the streamer begin this long after the access that
     /// causes them, and the use of a prefetched line continues the stream. By default prefetched lines
     /// arrive at once, and only misses cause prefetches.
@@ -71,8 +75,14 @@ pub struct LastLevel {
     /// Non-inclusive: number of lowest ways whose lines a core may hold too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inclusive_ways: Option<Sourced<u32>>,
+    /// Non-inclusive: the event at which a device's line comes to these ways; core-access unless stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inclusive_move: Option<Sourced<InclusiveMoveName>>,
     /// Replacement policy of the data ways.
     pub replacement: Sourced<ReplacementName>,
+    /// A device's read that hits is a use, as far as replacement is concerned; true unless stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_reads_refresh: Option<Sourced<bool>>,
     /// Core-clock cycles of the mean load-to-use latency.
     pub latency_core_cycles: Sourced<f64>,
     /// Uncore-clock cycles of the mean load-to-use latency.
@@ -110,6 +120,16 @@ pub enum InclusionName {
     ExclusiveVictim,
     /// Independent levels: each is filled on its miss, and none invalidates another.
     Nine,
+}
+
+/// The event at which a device's line comes to the inclusive ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InclusiveMoveName {
+    /// A core reads or writes the line, which then stays in the LLC.
+    CoreAccess,
+    /// A device writes a line that an L2 holds. A core's access takes the line out of the LLC.
+    DeviceWrite,
 }
 
 /// A replacement policy by its name: lru, fifo, tree-plru, nru, random, srrip, brrip, or a member of
@@ -254,7 +274,16 @@ impl LastLevel {
                 Err(check.refuse("llc.inclusive_ways", &ways.value, allowed))
             }
             (_, None) => Ok(()),
+        }?;
+        if let Some(by) = self.inclusive_move.as_ref().filter(|_| self.inclusive_ways.is_none()) {
+            let allowed = "only where llc.inclusion is non-inclusive".into();
+            let name = match by.value {
+                InclusiveMoveName::CoreAccess => "core-access",
+                InclusiveMoveName::DeviceWrite => "device-write",
+            };
+            return Err(check.refuse("llc.inclusive_move", &name, allowed));
         }
+        Ok(())
     }
 }
 

@@ -173,7 +173,16 @@ pub struct SoftwareFacts {
     /// Physical placement of a pool's pages; scattered by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<Sourced<PagesName>>,
+    /// Pages together: the byte of the page at which the first region begins, a multiple of 4096; 0 unless
+    /// stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_start_bytes: Option<Sourced<u64>>,
 }
+
+/// Rings of devices begin at boundaries of 4 KiB.
+const START_STEP_BYTES: u64 = 4096;
+/// Less than the largest page.
+const MOST_START_BYTES: u64 = (1 << 30) - START_STEP_BYTES;
 
 /// Physical placement of a region's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -183,6 +192,8 @@ pub enum PagesName {
     Scattered,
     /// Contiguous from a random address on.
     Contiguous,
+    /// Regions lie one after another in one page while it has room.
+    Together,
 }
 
 impl SoftwareFacts {
@@ -191,6 +202,10 @@ impl SoftwareFacts {
     pub(crate) fn page_placement(&self) -> PagePlacement {
         match self.pages.as_ref().map(|pages| pages.value) {
             Some(PagesName::Contiguous) => PagePlacement::Contiguous,
+            Some(PagesName::Together) => {
+                let start = self.memory_start_bytes.as_ref();
+                PagePlacement::Together(start.map_or(0, |start| start.value))
+            }
             Some(PagesName::Scattered) | None => PagePlacement::Scattered,
         }
     }
@@ -407,6 +422,26 @@ impl SoftwareFacts {
         let annotated = self.annotation_lines.value;
         check.whole("software.annotation_lines", annotated, (0, private), what)?;
         let bytes = self.buffer_data_bytes.value;
-        check.whole("software.buffer_data_bytes", bytes, (64, MOST_BUFFER_DATA_BYTES), "bytes")
+        check.whole("software.buffer_data_bytes", bytes, (64, MOST_BUFFER_DATA_BYTES), "bytes")?;
+        self.check_memory_start(check)
+    }
+
+    fn check_memory_start(&self, check: &Check<'_>) -> Result<(), InputError> {
+        let Some(start) = self.memory_start_bytes.as_ref().map(|start| start.value) else {
+            return Ok(());
+        };
+        let key = "software.memory_start_bytes";
+        if self.pages.as_ref().is_none_or(|pages| pages.value != PagesName::Together) {
+            return Err(check.refuse(
+                key,
+                &start,
+                "only with software.pages = \"together\"".into(),
+            ));
+        }
+        if !start.is_multiple_of(START_STEP_BYTES) {
+            let allowed = format!("a multiple of {START_STEP_BYTES}");
+            return Err(check.refuse(key, &start, allowed));
+        }
+        check.whole(key, start, (0, MOST_START_BYTES), "bytes")
     }
 }
