@@ -1,6 +1,7 @@
 """`skipline store list | show | sql | export | merge | forget | check | salvage`."""
 
 import math
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -288,5 +289,12 @@ def _csv(found: "pl.DataFrame") -> str:
 
 
 def _in_json(value: object) -> object:
-    """Return a value as JSON has it, which has neither NaN nor infinity."""
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+    """Return a value as JSON has it: no NaN or infinity, a decimal as the number that it is."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Decimal):
+        if value == value.to_integral_value():
+            return int(value)
+        nearest = float(value)
+        return nearest if Decimal(repr(nearest)) == value else f"{value:f}"
+    return value

@@ -3,10 +3,12 @@
 Nothing else calls DuckDB's `execute`.
 """
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from skipline import interruption
 from skipline._core import InputError
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _BATCH_ROWS = 100_000
+# What DuckDB says of Ctrl-C; no error of a query begins so.
+_INTERRUPTED = "INTERRUPT Error: "
 
 
 class StoreFault(InputError):
@@ -35,7 +39,9 @@ class Connection:
     ) -> None:
         self.path = path
         self._opened = opened
-        self._closed = closed
+        # One that is forgotten is closed like one that is not.
+        self._closed = weakref.finalize(self, closed)
+        self._closed.atexit = False
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return all rows that a query finds."""
@@ -74,24 +80,6 @@ class Connection:
                 batches.append(batch)
             return pa.Table.from_batches(batches, reader.schema)
 
-    def texts(self, query: str, values: Sequence[object], most_bytes: int) -> "pa.Table":
-        """Return the rows that a query finds, all their values as texts."""
-        import pyarrow as pa
-
-        columns: dict[str, list[str | None]] = {}
-        taken = 0
-        with in_words(self.path):
-            found = self._opened.execute(query, list(values))
-            names = unlike([name for name, *_ in found.description or ()])
-            columns = {name: [] for name in names}
-            while rows := found.fetchmany(_BATCH_ROWS):
-                for name, column in zip(names, zip(*rows, strict=True), strict=True):
-                    shown = [None if value is None else str(value) for value in column]
-                    taken += sum(len(text or "") for text in shown)
-                    columns[name] += shown
-                self._require_less(taken, most_bytes)
-        return pa.table({name: pa.array(shown, pa.string()) for name, shown in columns.items()})
-
     def _require_less(self, taken: int, most_bytes: int | None) -> None:
         if most_bytes is not None and taken > most_bytes:
             raise InputError(
@@ -105,10 +93,18 @@ class Connection:
             found = self._opened.execute(f"DESCRIBE {query}", list(values)).fetchall()
             return [(str(name), str(kind)) for name, kind, *_ in found]
 
-    def statements(self, text: str) -> list[str]:
-        """Return the kinds of the statements in a text, as SELECT and INSERT."""
+    def statements(self, text: str) -> list[tuple[str, str]]:
+        """Return kind and text of each statement in a text; a kind is SELECT or INSERT, as such."""
         with in_words(self.path):
-            return [one.type.name for one in self._opened.extract_statements(text)]
+            found = self._opened.extract_statements(text)
+            return [(one.type.name, one.query) for one in found]
+
+    def tokens(self, text: str) -> list[int]:
+        """Return where the tokens of a statement begin, in bytes of UTF-8; comments are none."""
+        import duckdb
+
+        with in_words(self.path):
+            return [at for at, _ in duckdb.tokenize(text)]
 
     def execute(self, statement: str, values: Sequence[object] = ()) -> None:
         """Carry out a statement."""
@@ -146,11 +142,6 @@ class Connection:
                 self._opened.close()
         finally:
             self._closed()
-            self._closed = _nothing
-
-
-def _nothing() -> None:
-    pass
 
 
 @contextmanager
@@ -166,7 +157,7 @@ def in_words(path: str) -> Iterator[None]:
         raise StoreFault(path, "a text in it is not UTF-8") from None
     # Through Arrow its errors arrive as those of the system, or of values.
     except (duckdb.Error, OSError, ValueError, RuntimeError) as error:
-        if "interrupted" in str(error).lower():
+        if str(error).startswith(_INTERRUPTED) or interruption.was_pressed():
             raise KeyboardInterrupt from None
         raise StoreFault(path, first_line(error)) from None
 

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _IN_MEMORY = ":memory:"
+_OF_LOCKS = ("Could not set lock on file", "Conflicting lock is held")
 _HOLDER = re.compile(r"PID (\d+)")
 # Bytes that a point takes on the disk while it is written, and those of an empty store.
 _BYTES_OF_POINT, _BYTES_OF_STORE = 16 << 10, 4 << 20
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 # A reader asks its own file and nothing else: neither others, nor variables of Python, nor the net.
+# DuckDB takes writing its own file and log for no access to others; so, once they are open, it gets
+# no files at all, and no setting can be changed any more.
 _OF_READERS: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
     "python_enable_replacements": "false",
@@ -30,6 +33,7 @@ _OF_READERS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "temp_directory": "",
 }
+_SHUT = ("SET disabled_filesystems = 'LocalFileSystem'", "SET lock_configuration = true")
 # Files that this process has open, by device and inode: looking at one would give up its lock.
 _open: Counter[tuple[int, int]] = Counter()
 
@@ -47,6 +51,8 @@ def open_store(path: str | None, *, write: bool) -> Connection:
         opened = _connect(path, write=write)
         connection = Connection(path, opened, _note_open(path))
     try:
+        if not write:
+            _shut(connection)
         _check_format(connection, connection.path, write)
     except BaseException:
         connection.close()
@@ -67,7 +73,17 @@ def _connect(path: str, *, write: bool) -> "DuckDBPyConnection":
 
 def connect_to_copy(copy: str, path: str) -> Connection:
     """Connect to a copy of what may be left of the store `path`."""
-    return Connection(path, _connect(copy, write=False))
+    connection = Connection(path, _connect(copy, write=False))
+    _shut(connection)
+    return connection
+
+
+def _shut(connection: Connection) -> None:
+    """Keep what a reader asks from all files, its own included."""
+    # Readers in one process share what DuckDB has open, and one of them has done it.
+    if connection.row("SELECT current_setting('lock_configuration')") == (False,):
+        for setting in _SHUT:
+            connection.execute(setting)
 
 
 def _note_open(path: str) -> Callable[[], None]:
@@ -217,7 +233,7 @@ def _kind(connection: Connection, path: str) -> tuple[Any, ...]:
 
 
 def _refused(path: str, message: str) -> str:
-    if "lock" in message:
+    if any(told in message for told in _OF_LOCKS):
         holder = _HOLDER.search(message)
         by = f"process {holder[1]}" if holder else "another process"
         return f"{path}: {by} is writing this store; wait until it has ended, or name another file"

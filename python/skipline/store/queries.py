@@ -1,72 +1,108 @@
-"""Queries of users: each is answered, or refused in words; none changes anything."""
+"""Queries of users: each is answered, or refused in words; none changes anything.
 
+What a query may be is looked at here. That it can write nothing even so is seen to where a store is
+opened: without files, and with settings that stay.
+"""
+
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from skipline._core import InputError
+from skipline.store import columns
 from skipline.store.connection import Connection, StoreFault, unlike
 
 if TYPE_CHECKING:
     import polars as pl
-    import pyarrow as pa
 
 _MOST_BYTES = 1 << 30
-_READING = {"SELECT", "EXPLAIN"}
-_AS_THEY_ARE = {
-    *("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT"),
-    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "FLOAT", "DOUBLE", "VARCHAR"),
-}
+_OF_EXPLAIN = {"explain", "analyze", "analyse", "verbose"}
+_WORD = re.compile(rb"\w+|.", re.DOTALL)
 
 
 def answer(connection: Connection, query: str, values: Sequence[object] = ()) -> "pl.DataFrame":
     """Return what a query finds; InputError for no query, several, or one that does not read."""
-    import polars as pl
-
     try:
-        _require_one_reading(connection, query)
-        found = _printable_columns(connection, query, values)
+        kind, text = _one_reading(connection, query)
+        if kind == "EXPLAIN":  # which is no part of another query; its answers are texts
+            return columns.frame(connection.arrow(query, values, _MOST_BYTES))
+        return _found(connection, _without_end(connection, text), values)
     except StoreFault as fault:
         raise InputError(
             f"{connection.path}: this query cannot be answered: {fault.reason}"
         ) from None
-    frame = pl.from_arrow(found.rename_columns(unlike(found.column_names)))
-    return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
 
 
-def _require_one_reading(connection: Connection, query: str) -> None:
+def _one_reading(connection: Connection, query: str) -> tuple[str, str]:
+    """Return kind and text of the only statement of a query, which reads."""
     path = connection.path
-    kinds = connection.statements(query)
-    if not kinds:
+    found = connection.statements(query)
+    if not found:
         raise InputError(f"{path}: no query; one is `FROM points SELECT status, error`")
-    if len(kinds) > 1:
+    if len(found) > 1:
         raise InputError(
-            f"{path}: {len(kinds)} statements; ask one query at a time (PIVOT is one if its values "
+            f"{path}: {len(found)} statements; ask one query at a time (PIVOT is one if its values "
             "are named: `PIVOT ... ON column IN (...)`)"
         )
-    if kinds[0] not in _READING:
+    ((kind, text),) = found
+    # EXPLAIN ANALYZE carries out what it explains.
+    inner = _explained(connection, text) if kind == "EXPLAIN" else kind
+    if inner != "SELECT":
         raise InputError(
-            f"{path}: {kinds[0]} is refused: a query reads the store (SELECT, FROM, WITH, VALUES, "
-            "DESCRIBE, SUMMARIZE, EXPLAIN) and changes nothing"
+            f"{path}: {inner} is refused: a query reads the store (SELECT, FROM, WITH, VALUES, "
+            "DESCRIBE, SUMMARIZE, EXPLAIN of one of these) and changes nothing"
         )
+    return kind, text
 
 
-def _printable_columns(connection: Connection, query: str, values: Sequence[object]) -> "pa.Table":
-    """Return the answer; what is neither number, truth nor text as the text that DuckDB writes."""
-    # A comment at its end ends with its line.
-    inner = f"({query.strip().rstrip(';')}\n)"
+def _explained(connection: Connection, text: str) -> str:
+    """Return the kind of the statement behind EXPLAIN."""
+    content = text.encode()
+    tokens = [(at, _word(content, at)) for at in connection.tokens(text)]
+    begin = next((at for at, word in tokens if word not in _OF_EXPLAIN), len(content))
     try:
-        types = connection.columns(f"SELECT * FROM {inner}", values)
+        return _only_kind(connection, content[begin:])
     except StoreFault:
-        # No part of another query, as EXPLAIN, whose answers are texts; or it is wrong and says so.
-        return connection.texts(query, values, _MOST_BYTES)
-    if all(kind in _AS_THEY_ARE for _, kind in types):
-        return connection.arrow(query, values, _MOST_BYTES)
-    names = [f"column{at}" for at in range(len(types))]
-    shown = ", ".join(
-        name if kind in _AS_THEY_ARE else f"CAST({name} AS VARCHAR)"
-        for name, (_, kind) in zip(names, types, strict=True)
-    )
-    wrapped = f"SELECT {shown} FROM {inner} AS answer({', '.join(names)})"
-    return connection.arrow(wrapped, values, _MOST_BYTES).rename_columns(
-        [name for name, _ in types]
-    )
+        # What is in parentheses are options, as (FORMAT json): the statement is behind them.
+        behind = [at for at, word in tokens if word == ")" and at > begin]
+        if _word(content, begin) != "(" or not behind:
+            raise
+        return _only_kind(connection, content[behind[0] + 1 :])
+
+
+def _only_kind(connection: Connection, content: bytes) -> str:
+    kinds = [kind for kind, _ in connection.statements(content.decode())]
+    return kinds[0] if len(kinds) == 1 else "EXPLAIN"
+
+
+def _word(content: bytes, at: int) -> str:
+    found = _WORD.match(content, at)
+    return "" if found is None else found[0].decode(errors="replace").lower()
+
+
+def _found(connection: Connection, query: str, values: Sequence[object]) -> "pl.DataFrame":
+    """Return the answer; as text what has no type in a frame, or does not fit into it."""
+    # A comment at its end ends with its line.
+    inner = f"({query}\n)"
+    described = connection.columns(f"SELECT * FROM {inner}", values)
+    names = unlike([name for name, _ in described])
+    places = [f"column{at}" for at in range(len(names))]
+    as_texts = {at for at, (_, kind) in enumerate(described) if not columns.has_type(kind)}
+    while True:
+        shown = ", ".join(
+            f"CAST({place} AS VARCHAR)" if at in as_texts else place
+            for at, place in enumerate(places)
+        )
+        asked = f"SELECT {shown} FROM {inner} AS answer({', '.join(places)})"
+        found = connection.arrow(asked, values, _MOST_BYTES).rename_columns(names)
+        misfits = columns.misfits(found)
+        if not misfits:
+            return columns.frame(found)
+        as_texts |= misfits
+
+
+def _without_end(connection: Connection, text: str) -> str:
+    """Return a statement without the semicolons that end it, and what follows them."""
+    content = text.encode()
+    ends = [at for at in connection.tokens(text) if content[at : at + 1] == b";"]
+    return content[: ends[0]].decode() if ends else text

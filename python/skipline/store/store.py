@@ -56,8 +56,9 @@ class Store:
         """Return what a query of DuckDB finds; InputError for one that is refused.
 
         Tables are points, numbers, sweeps, members; views are answers, results. It is one query,
-        which reads this store and changes nothing. Values of types that no column of a frame has,
-        and lists and tables in a column, come as texts.
+        which reads this store and changes nothing. Numbers, decimals, truths, dates and times keep
+        their types. A column of another type, as of lists, comes as texts; so does one with a value
+        that its type in Python lacks, as the year 290000.
         """
         return queries.answer(self.connection, query, values)
 

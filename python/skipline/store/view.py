@@ -1,6 +1,7 @@
 """Stores as tables for people."""
 
 import json
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -51,8 +52,14 @@ def query_result(frame: "pl.DataFrame") -> Table:
 
 
 def _cell(value: Any) -> str:
-    shown = f"{value:g}" if isinstance(value, float) else "" if value is None else str(value)
-    return foreign.in_cell(shown)
+    match value:
+        case None:
+            return ""
+        case float():
+            return f"{value:g}"
+        case Decimal():
+            return f"{value:f}"
+    return foreign.in_cell(str(value))
 
 
 def _table(*columns: str) -> Table:

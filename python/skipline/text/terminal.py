@@ -62,7 +62,7 @@ def emit_for_people(text: str) -> None:
 
 
 def _write_encodable(text: str) -> None:
-    encoding = sys.stdout.encoding if sys.stdout is not None else "utf-8"
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     _write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 

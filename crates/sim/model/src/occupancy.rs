@@ -107,12 +107,20 @@ impl Meter {
         Picos(self.total_busy_ps)
     }
 
-    /// Busy time up to about `now`, without reservations of later windows.
+    /// Busy time up to `now`: a window's reservations are served from its start on.
     #[must_use]
     pub fn busy_until(&self, now: Picos) -> Picos {
-        let later = (now.0 / WINDOW_PS + 1).max(self.end.saturating_sub(WINDOWS))..self.end;
-        let later_ps: u64 = later.map(|window| self.busy_ps[(window % WINDOWS) as usize]).sum();
-        Picos(self.total_busy_ps - later_ps)
+        let (own, passed_ps) = (now.0 / WINDOW_PS, now.0 % WINDOW_PS);
+        let oldest = self.end.saturating_sub(WINDOWS);
+        let busy_ps = |window: u64| self.busy_ps[(window % WINDOWS) as usize];
+        let of_own_ps = match own {
+            _ if own >= self.end => 0,
+            _ if own >= oldest => busy_ps(own).saturating_sub(passed_ps),
+            // A backlog has filled the windows that are not kept any more.
+            _ => (oldest - own) * WINDOW_PS - passed_ps,
+        };
+        let later_ps: u64 = ((own + 1).max(oldest)..self.end).map(busy_ps).sum();
+        Picos(self.total_busy_ps.saturating_sub(of_own_ps + later_ps))
     }
 
     /// Share of the window before the one of `now` that was busy, 0 to 1.
@@ -236,6 +244,19 @@ mod tests {
     }
 
     #[test]
+    fn a_backlog_makes_a_meter_busy_from_now_on_and_no_longer() {
+        // A millisecond of work at once: twice what the windows hold.
+        let mut meter = Meter::default();
+        for _ in 0..10_000 {
+            meter.reserve(Picos::ZERO, Picos(100_000));
+        }
+        for now in [0, 1, 63_999, 64_000, 100_001, 400_000_000, 700_000_000, 1_000_000_000] {
+            assert_eq!(meter.busy_until(Picos(now)), Picos(now));
+        }
+        assert_eq!(meter.busy_until(Picos(2_000_000_000)), Picos(1_000_000_000));
+    }
+
+    #[test]
     fn operation_k_waits_for_operation_k_minus_capacity() {
         let mut slots = Slots::new(2);
         slots.occupy(Picos(100));
@@ -278,6 +299,22 @@ mod tests {
             let served = meter.reserve(Picos(now), Picos(1));
             prop_assert!(from.0 >= now && served.0 > from.0, "{from:?}, {served:?}");
             prop_assert!(served.0 <= from.0 + WINDOW_PS, "{from:?}, {served:?}");
+        }
+
+        #[test]
+        fn a_meter_is_busy_for_no_longer_than_time_passes(
+            requests in prop::collection::vec((0u64..2_000_000, 1u64..20_000), 1..300),
+            mut times in prop::collection::vec(0u64..4_000_000, 2..20),
+        ) {
+            let mut meter = Meter::default();
+            for &(at, span) in &requests {
+                meter.reserve(Picos(at), Picos(span));
+            }
+            times.sort_unstable();
+            for pair in times.windows(2) {
+                let busy = [0, 1].map(|at| meter.busy_until(Picos(pair[at])).0);
+                prop_assert!(busy[0] <= busy[1] && busy[1] - busy[0] <= pair[1] - pair[0]);
+            }
         }
 
         #[test]

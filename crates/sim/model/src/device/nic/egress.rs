@@ -104,6 +104,12 @@ impl Egress {
         (on_wire, self.pace_times.look_up(packet.0, |bytes| self.pace.time_for(Bytes(bytes))))
     }
 
+    /// Time until `now` for which the wire was busy, without packets that are to leave later.
+    #[must_use]
+    pub fn busy_until(&self, now: Picos) -> Picos {
+        self.wire.busy_until(now)
+    }
+
     /// The latencies recorded since the last call.
     pub fn take_latencies(&mut self) -> Histogram<u64> {
         latency_histogram::take(&mut self.latency_ns)

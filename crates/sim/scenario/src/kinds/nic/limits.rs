@@ -11,9 +11,14 @@ pub(super) fn limits(plan: &NicPlan, counted: &NicSample) -> Vec<Limit> {
     let (arrived, left) =
         ((rx.offered_packets, rx.offered_bytes), (counted.tx_packets, counted.tx_bytes));
     let on_wire = |(packets, bytes)| Bytes(bytes + packets * WIRE_OVERHEAD_BYTES);
+    // A frame counts when its end has arrived: the first one may have begun to arrive before.
+    let whole = config.line_rate.time_for(on_wire(arrived));
+    let wire_in = whole.saturating_sub(Picos(whole.0 / arrived.0.max(1)));
+    let wire_out = counted.wire_out_busy;
+    // Packets are counted when they are complete in the card, of which some leave later.
+    let handed_over = config.tx_rate.time_for(on_wire(left));
     let (taken, sent) = (plan.pace_time((rx.packets, rx.bytes)), plan.pace_time(left));
-    let wire_in = config.line_rate.time_for(on_wire(arrived));
-    let wire_out = config.tx_rate.time_for(on_wire(left));
+    let sent = Picos::from_ns(sent.as_ns() * wire_out.as_ns() / handed_over.as_ns().max(1.0));
     vec![
         Limit::new(LimitKind::WireIn, "the wire into {}", wire_in),
         Limit::new(LimitKind::WireOut, "the wire out of {}", wire_out),

@@ -18,13 +18,15 @@ pub(crate) struct NicSample {
     pub tx_packets: u64,
     /// Bytes of the packets that left, without FCS.
     pub tx_bytes: u64,
+    /// Time for which the wire out was busy: packets that are counted may leave later.
+    pub wire_out_busy: Picos,
     /// Time for which the PCIe link was busy (up, down).
     pub link_busy: (Picos, Picos),
     /// Sum over the IIO entries of the NIC's socket of the time for which each was in use.
     pub iio_occupied: Picos,
 }
 
-reading!(NicSample { rx, tx_packets, tx_bytes, link_busy, iio_occupied });
+reading!(NicSample { rx, tx_packets, tx_bytes, wire_out_busy, link_busy, iio_occupied });
 
 impl NicSample {
     pub(super) fn read<T: Tracer>(nic: &Nic<Traffic>, fabric: &Fabric<T>, now: Picos) -> Self {
@@ -33,6 +35,7 @@ impl NicSample {
             rx: nic.port.counters,
             tx_packets: nic.egress.packets,
             tx_bytes: nic.egress.bytes,
+            wire_out_busy: nic.egress.busy_until(now),
             link_busy: port.attachment().busy_until(now),
             iio_occupied: fabric.iio(port.socket()).total_occupied(),
         }
