@@ -166,14 +166,3 @@ def first_line(error: object) -> str:
     """Return what an error says, without its picture of the query."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
-
-
-def unlike(names: Sequence[str]) -> list[str]:
-    """Return names of columns of which no two are the same."""
-    found: list[str] = []
-    for name in names:
-        number, different = 1, name
-        while different in found:
-            number, different = number + 1, f"{name}_{number}"
-        found.append(different)
-    return found

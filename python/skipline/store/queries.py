@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from skipline._core import InputError
 from skipline.store import columns
-from skipline.store.connection import Connection, StoreFault, unlike
+from skipline.store.connection import Connection, StoreFault
+from skipline.text import different
 
 if TYPE_CHECKING:
     import polars as pl
@@ -85,7 +86,7 @@ def _found(connection: Connection, query: str, values: Sequence[object]) -> "pl.
     # A comment at its end ends with its line.
     inner = f"({query}\n)"
     described = connection.columns(f"SELECT * FROM {inner}", values)
-    names = unlike([name for name, _ in described])
+    names = different.names(name for name, _ in described)
     places = [f"column{at}" for at in range(len(names))]
     as_texts = {at for at, (_, kind) in enumerate(described) if not columns.has_type(kind)}
     while True:

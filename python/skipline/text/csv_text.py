@@ -9,7 +9,7 @@ import io
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from skipline.text import foreign
+from skipline.text import different, foreign
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,9 +52,20 @@ def from_frame(frame: "pl.DataFrame") -> str:
     """Write a data frame."""
     import polars as pl
 
-    texts = pl.col(pl.String)
-    shown = frame.with_columns(texts.map_elements(foreign.in_cell, return_dtype=pl.String))
-    return shown.rename(foreign.in_cell).write_csv()
+    shown = [
+        _shown(column) if column.dtype == pl.String else column for column in frame.get_columns()
+    ]
+    # Names of which only marks differ are the same without them.
+    names = different.names([foreign.in_cell(name) for name in frame.columns])
+    renamed = [column.alias(name) for column, name in zip(shown, names, strict=True)]
+    return pl.DataFrame(renamed).write_csv()
+
+
+def _shown(column: "pl.Series") -> "pl.Series":
+    """Return a column of texts as they are shown; most have few that differ."""
+    texts = column.unique().drop_nulls().to_list()
+    changed = {text: shown for text in texts if (shown := foreign.in_cell(text)) != text}
+    return column.replace(changed) if changed else column
 
 
 def _printable(cell: object) -> object:

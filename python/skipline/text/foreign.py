@@ -1,8 +1,9 @@
 """Text that others chose, made fit to be shown: titles, names, values, paths.
 
 Control characters move a terminal's cursor, hide text and rename windows; marks of direction turn
-letters around in a page. Each of them becomes a replacement character. Every printer of this
-program calls one of these functions; `in_json` loses nothing.
+letters around in a page. Each of them becomes a replacement character. What joins or divides
+letters as people write them stays: in Persian, Hindi and Mongolian, in emoji of families and flags.
+Every printer of this program calls one of these functions; `in_json` loses nothing.
 """
 
 import html
@@ -10,19 +11,28 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-# Controls of C0 but tab and newline, of C1, surrogates, line and paragraph separators, characters
-# without width, marks of direction, tags, and what stands for no character.
+# Controls of C0 but tab and newline, of C1, surrogates, line and paragraph separators, spaces that
+# have no width, marks of direction, tags, and what stands for no character. Of what has no width
+# the soft hyphen (AD), the separator of Mongolian vowels (180E), the non-joiner and the joiner
+# (200C, 200D) are parts of words.
 _UNPRINTABLE = (
-    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
     "\ufeff\ufff9-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"
 )
-_OF_LINES = re.compile(f"[{_UNPRINTABLE}]")
+# The flag of a part of a country: a black flag, the code of the part in tags, and their end.
+# Source: Unicode Technical Standard 51, emoji tag sequences.
+_FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,7}\U000e007f"
+_OF_LINES = re.compile(f"({_FLAG})|[{_UNPRINTABLE}]")
 
 
 def printable(text: str) -> str:
     """Return a text of lines without what does more than show letters."""
     # Most texts have nothing of the kind, which Python knows faster than an expression finds it.
-    return text if text.isprintable() else _OF_LINES.sub("\N{REPLACEMENT CHARACTER}", text)
+    return text if text.isprintable() else _OF_LINES.sub(_replaced, text)
+
+
+def _replaced(found: "re.Match[str]") -> str:
+    return found[1] or "\N{REPLACEMENT CHARACTER}"
 
 
 def in_cell(text: str) -> str:
@@ -51,7 +61,7 @@ def in_json(text: str) -> str:
     """Return JSON in which characters that are not printable are escapes; its values stay."""
     if text.isprintable():
         return text
-    return _OF_LINES.sub(lambda found: _escaped(found[0]), text)
+    return _OF_LINES.sub(lambda found: found[1] or _escaped(found[0]), text)
 
 
 def _escaped(letter: str) -> str:

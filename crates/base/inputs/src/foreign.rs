@@ -1,7 +1,8 @@
 //! Text that others chose, made fit to be shown: names of files, groups and processes, values, paths.
 //!
 //! Control characters move a terminal's cursor, hide text and rename windows; marks of direction turn letters
-//! around. Each of them becomes a replacement character. `python/skipline/text/foreign.py` has the same set.
+//! around. Each of them becomes a replacement character. `python/skipline/text/foreign.py` has the same set, and
+//! leaves the tags in a flag.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter, Write};
@@ -10,13 +11,13 @@ use std::fmt::{self, Display, Formatter, Write};
 pub const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
 /// Whether a character does more in a text of lines than show a letter: controls but tab and newline,
-/// separators of lines and paragraphs, characters without width, marks of direction, tags, and what stands
-/// for no character.
+/// separators of lines and paragraphs, spaces without width, marks of direction, tags, and what stands for no
+/// character. Soft hyphens, joiners and non-joiners are parts of words.
 #[must_use]
 pub fn is_unprintable(c: char) -> bool {
     matches!(c,
-        '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{180e}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{61c}'
+        | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
         | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}' | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
 }
@@ -64,6 +65,7 @@ mod tests {
         for (text, shown) in [
             ("Xeon(R) Gold 6140 CPU @ 2.30GHz", "Xeon(R) Gold 6140 CPU @ 2.30GHz"),
             ("Grüße, 缓存", "Grüße, 缓存"),
+            ("می\u{200c}خواهم क्\u{200d}ष", "می\u{200c}خواهم क्\u{200d}ष"),
             ("a\u{1b}]0;title\u{7}b", "a\u{fffd}]0;title\u{fffd}b"),
             ("\u{9b}8mhidden", "\u{fffd}8mhidden"),
             ("\rover", "\u{fffd}over"),
