@@ -104,8 +104,7 @@ impl HostMemory {
             return self.region_of_shared_page(first_byte / LINE_BYTES, bytes);
         }
         let pages = bytes.div_ceil(self.page.0).max(1);
-        let taken: u64 = self.taken.values().sum();
-        assert!(taken + pages * self.page.0 <= self.free_bytes, "simulated memory is exhausted");
+        self.demand_free(pages);
         let page_lines = self.page.0 / LINE_BYTES;
         let first_lines = match self.placement {
             PagePlacement::Scattered | PagePlacement::Together(_) => {
@@ -130,12 +129,18 @@ impl HostMemory {
         region
     }
 
+    fn demand_free(&self, pages: u64) {
+        let taken: u64 = self.taken.values().sum();
+        assert!(taken + pages * self.page.0 <= self.free_bytes, "simulated memory is exhausted");
+    }
+
     /// A region in the page that regions share, or in another one if that has no room left. It begins at a
     /// boundary of 4 KiB after the region before it, since devices' rings do.
     fn region_of_shared_page(&mut self, first_line: u64, bytes: u64) -> Region {
         let lines = bytes.max(1).next_multiple_of(SMALL_PAGE_BYTES) / LINE_BYTES;
         let page_lines = self.page.0 / LINE_BYTES;
         let (first, left) = self.rest.filter(|(_, left)| *left >= lines).unwrap_or_else(|| {
+            self.demand_free(1);
             let page = LineAddr(self.free_run(1) * page_lines);
             (page.step(first_line), page_lines - first_line)
         });

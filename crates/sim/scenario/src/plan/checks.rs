@@ -5,7 +5,7 @@ use crate::contract::port::PortPlan;
 use crate::contract::tenant::{
     MAIN, MBA_PERCENT, SOCKETS, TenantRef, memory_node, socket, way_mask,
 };
-use crate::facts::platform::{GHZ, Platform};
+use crate::facts::platform::{GHZ, Platform, SoftwareFacts};
 use crate::kinds::{Application, check_applications_together, check_devices_together};
 use crate::plan::layout::Layout;
 use crate::scenario::inert::stated_inert;
@@ -15,6 +15,7 @@ use crate::text::error::InputError;
 use model::attribution::Owner;
 use std::collections::BTreeSet;
 use units::narrow::fit;
+use workload::host_memory::PagePlacement;
 
 /// A stage of a plan, after which some rules can be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +82,21 @@ pub(super) fn tenant(input: &TenantInput<'_>) -> Result<(), InputError> {
     way_mask(check, "core_way_mask", keys.core_way_mask.unwrap_or(1), platform.llc.ways.value)?;
     socket(check, "socket", keys.socket, platform)?;
     memory_node(check, "memory_node", keys.memory_node, platform)?;
-    check.whole("mba_percent", keys.mba_percent, MBA_PERCENT, "percent")
+    check.whole("mba_percent", keys.mba_percent, MBA_PERCENT, "percent")?;
+    memory_start(input)
+}
+
+/// Refuses memory that would begin beyond the page that its regions share.
+fn memory_start(input: &TenantInput<'_>) -> Result<(), InputError> {
+    let page_bytes = input.tenant.keys.page_size.bytes();
+    let pages = input.platform.software.as_ref().map(SoftwareFacts::page_placement);
+    match pages {
+        Some(PagePlacement::Together(start)) if start >= page_bytes => {
+            let allowed = format!("allowed: less than page_size, {page_bytes} bytes");
+            Err(input.check.refuse("hardware.software.memory_start_bytes", &start, allowed))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses stated keys without effect, but not those of a file that keys of the command line override.

@@ -181,3 +181,21 @@ fn a_key_of_a_device_is_refused_with_the_place_where_it_belongs() {
     assert!(of_platform.contains("hardware.llc"), "{of_platform}");
     assert!(read(SKYLAKE, &[("hardware.nic.tx_rate_gbps", "5")]).is_ok());
 }
+
+#[test]
+fn rival_facts_of_a_cache_are_refused_where_they_have_no_meaning() {
+    let together = ("hardware.software.pages", "together");
+    let start = "hardware.software.memory_start_bytes";
+    let haswell = "platform = \"haswell-e5-2667v3\"\n";
+    let moved = ("hardware.llc.inclusive_move", "device-write");
+    for (text, overrides, said) in [
+        (SKYLAKE, [(start, "4096")].as_slice(), "only with software.pages = \"together\""),
+        (SKYLAKE, &[together, (start, "100")], "a multiple of 4096"),
+        (SKYLAKE, &[together, (start, "1073741824")], "allowed: 0 to 1073737728"),
+        (haswell, &[moved], "only where llc.inclusion is non-inclusive"),
+    ] {
+        let message = refusal(text, overrides);
+        assert!(message.contains(said), "{overrides:?}: {message}");
+    }
+    assert!(read(SKYLAKE, &[together, (start, "1073737728"), moved]).is_ok());
+}

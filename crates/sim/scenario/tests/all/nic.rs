@@ -138,17 +138,44 @@ fn larger_buffers_take_jumbo_frames_and_lie_further_apart() {
 }
 
 #[test]
+fn each_rival_fact_of_a_cache_changes_what_a_run_measures() {
+    // Rings that two ways do not hold, replaced by age so that every use matters.
+    let base = [("rx_descriptors", "2048"), ("hardware.llc.replacement", "\"lru\"")];
+    let of_base = metrics(&base);
+    for fact in [
+        ("hardware.llc.inclusive_move", "\"device-write\""),
+        ("hardware.llc.device_reads_refresh", "false"),
+        ("hardware.cpu.stream_prefetch_sees_hits", "true"),
+        ("hardware.software.pages", "\"together\""),
+    ] {
+        let page = ("page_size", "\"1G\"");
+        let (with, without) = match fact.0 {
+            "hardware.software.pages" => {
+                (metrics(&[base[0], base[1], page, fact]), metrics(&[base[0], base[1], page]))
+            }
+            _ => (metrics(&[base[0], base[1], fact]), of_base.clone()),
+        };
+        assert!(with.is_ok() && with != without, "{fact:?}: {with:?}");
+    }
+}
+
+#[test]
 fn packets_and_pools_that_buffers_are_too_small_or_too_large_for_are_refused() {
     let imix = [("traffic.pattern", "\"random\""), ("traffic.sizes", "\"imix\"")];
     let mix = [imix[0], imix[1], ("buffer_bytes", "1500")];
     let twice = [("buffer_bytes", "2048"), ("hardware.software.buffer_data_bytes", "4096")];
     let pool = [("buffer_bytes", "9216"), ("pool_buffers", "1048576")];
+    let beyond = [
+        ("hardware.software.pages", "\"together\""),
+        ("hardware.software.memory_start_bytes", "2097152"),
+    ];
     for (overrides, told) in [
         (&[("packet_bytes", "9000")][..], "larger buffer_bytes"),
         (&[("buffer_bytes", "65536")], "`buffer_bytes` = 65536: allowed: 64 to 16384"),
         (&mix, "`buffer_bytes` = 1500: the largest packet of traffic.sizes has 1514 bytes"),
         (&twice, "`hardware.software.buffer_data_bytes`: would have no effect"),
         (&pool, "`pool_buffers` = 1048576: allowed:"),
+        (&beyond, "`hardware.software.memory_start_bytes` = 2097152: allowed: less than page_size"),
     ] {
         let refusal = metrics(overrides).expect_err(told);
         assert!(refusal.contains(told), "{refusal}");

@@ -439,7 +439,7 @@ impl SoftwareFacts {
             ));
         }
         if !start.is_multiple_of(START_STEP_BYTES) {
-            let allowed = format!("a multiple of {START_STEP_BYTES}");
+            let allowed = format!("allowed: a multiple of {START_STEP_BYTES}");
             return Err(check.refuse(key, &start, allowed));
         }
         check.whole(key, start, (0, MOST_START_BYTES), "bytes")
