@@ -4,8 +4,8 @@
 //! directory. `machines/NAME/registers.toml` is copied beside it and says how registers answer, and
 //! `slices.toml`, if there is one, which slice of the cache a line is in, and `measured.json` what
 //! `skipline-host calibrate` takes for a measurement (`simulate_measurement.py` wrote it).
-//! `variants/NAME.toml` makes another machine of one of them: another part, board or firmware.
-//! `failures/NAME.toml` lays a failure over any machine. `skipline-host --root DIR` then runs there:
+//! A table of `variants.toml` makes another machine of one of them: another part, board or firmware.
+//! One of `failures.toml` lays a failure over any machine. `skipline-host --root DIR` then runs there:
 //! `cargo run -p fake-machines -- skylake DIR [FAILURE]...`
 
 mod config_space;
@@ -14,6 +14,7 @@ mod description;
 mod overlay;
 mod tree;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,34 +47,35 @@ fn folder() -> &'static Path {
 /// # Errors
 /// If their folder cannot be read.
 pub fn machines() -> Result<Vec<String>, ExpandError> {
-    names(&folder().join("machines"))
+    let path = folder().join("machines");
+    let fail = |error| ExpandError::File(path.clone(), error);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&path).map_err(fail)? {
+        names.push(entry.map_err(fail)?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// Names of the variants, sorted: machines of [`machines`] with another CPU, board or firmware.
 ///
 /// # Errors
-/// If their folder cannot be read.
+/// If their file cannot be read.
 pub fn variants() -> Result<Vec<String>, ExpandError> {
-    names(&folder().join("variants"))
+    Ok(tables::<Variant>("variants.toml")?.into_keys().collect())
 }
 
 /// Names of the failures that can be laid over a machine, sorted.
 ///
 /// # Errors
-/// If their folder cannot be read.
+/// If their file cannot be read.
 pub fn failures() -> Result<Vec<String>, ExpandError> {
-    names(&folder().join("failures"))
+    Ok(tables::<Failure>("failures.toml")?.into_keys().collect())
 }
 
-fn names(path: &Path) -> Result<Vec<String>, ExpandError> {
-    let fail = |error| ExpandError::File(path.to_path_buf(), error);
-    let mut names = Vec::new();
-    for entry in fs::read_dir(path).map_err(fail)? {
-        let path = entry.map_err(fail)?.path();
-        names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
-    }
-    names.sort();
-    Ok(names)
+/// The tables of a file, by name.
+fn tables<T: serde::de::DeserializeOwned>(file: &str) -> Result<BTreeMap<String, T>, ExpandError> {
+    read(&folder().join(file))
 }
 
 /// Expands a machine or variant, with failures over it, into an empty directory.
@@ -81,18 +83,15 @@ fn names(path: &Path) -> Result<Vec<String>, ExpandError> {
 /// # Errors
 /// If a machine or failure with the name does not exist, or the directory cannot be written.
 pub fn expand(machine: &str, failures: &[&str], into: &Path) -> Result<(), ExpandError> {
-    let variant = folder().join("variants").join(format!("{machine}.toml"));
-    let variant: Option<Variant> = variant.exists().then(|| read(&variant)).transpose()?;
+    let variant = tables::<Variant>("variants.toml")?.remove(machine);
     let base = variant.as_ref().map_or(machine, |variant| &variant.base);
     let source = folder().join("machines").join(base);
-    let overlays =
-        failures.iter().map(|name| folder().join("failures").join(format!("{name}.toml")));
-    let overlays: Vec<PathBuf> = overlays.collect();
+    let known = tables::<Failure>("failures.toml")?;
     if !source.is_dir() {
         return Err(ExpandError::Unknown("machine", machine.to_owned()));
     }
-    if let Some(index) = overlays.iter().position(|path| !path.exists()) {
-        return Err(ExpandError::Unknown("failure", failures[index].to_owned()));
+    if let Some(unknown) = failures.iter().find(|name| !known.contains_key(**name)) {
+        return Err(ExpandError::Unknown("failure", unknown.to_string()));
     }
     let mut described: toml::Table = read(&source.join("machine.toml"))?;
     let mut registers: toml::Table = read(&source.join("registers.toml"))?;
@@ -113,9 +112,8 @@ pub fn expand(machine: &str, failures: &[&str], into: &Path) -> Result<(), Expan
     if let Some(variant) = &variant {
         variant.overlay.apply(&tree, &mut registers)?;
     }
-    for path in &overlays {
-        let failure: Failure = read(path)?;
-        failure.apply(&tree, &mut registers)?;
+    for name in failures {
+        known[*name].apply(&tree, &mut registers)?;
     }
     tree.file("registers.toml", &registers.to_string())
 }
