@@ -1,11 +1,16 @@
 """What has changed between two results, and what a script learns from the exit status."""
 
 import json
+import os
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from command_line import L2FWD, Skipline
+from skipline import InputError
+from skipline.diff import recording as recordings
 
 BRIEF = ["run.batch_packets=256", "run.max_batches=10"]
 SIDES = [word for side in "ab" for setting in BRIEF for word in (f"--set-{side}", setting)]
@@ -142,6 +147,26 @@ def test_bad_recordings_are_refused(
     done = skipline("diff", L2FWD, "counted.jsonl", *arguments)
     assert done.code == 2
     assert told in done.err
+
+
+@pytest.mark.parametrize("is_growing", [False, True])
+def test_the_end_of_a_recording_that_is_too_long_can_be_compared(
+    tmp_path: Path, recording: Path, monkeypatch: pytest.MonkeyPatch, is_growing: bool
+) -> None:
+    path = str(recording)
+    most = recording.stat().st_size - 10
+    monkeypatch.setattr(recordings, "_MOST_BYTES", most)
+    if is_growing:
+        monkeypatch.setattr(os, "fstat", lambda _: SimpleNamespace(st_size=0))
+    with pytest.raises(InputError, match="longer than 0 MiB") as refused:
+        recordings.of_recording(path, None)
+    monkeypatch.undo()
+    command = str(refused.value).split("`")[1]
+    subprocess.run(command.replace("NEW", "end.jsonl"), shell=True, cwd=tmp_path, check=True)
+    assert (tmp_path / "end.jsonl").read_text() == "".join(
+        recording.read_text().splitlines(keepends=True)[1:]
+    )
+    recordings.of_recording(str(tmp_path / "end.jsonl"), None)
 
 
 def test_bad_sides_are_refused(two_results: Skipline, tmp_path: Path) -> None:

@@ -115,14 +115,24 @@ def _lines_of(path: str) -> Iterator[str]:
         return
     try:
         with Path(path).open(encoding="utf-8") as file:
-            if os.fstat(file.fileno()).st_size > _MOST_BYTES:
-                most = f"{_MOST_BYTES >> 20} MiB"
-                raise InputError(
-                    f"{path}: longer than {most}; `tail -c {_MOST_BYTES}` keeps its end"
-                )
-            yield from file
+            # One that is being written grows while it is read.
+            _require_less(path, os.fstat(file.fileno()).st_size)
+            read = 0
+            for line in file:
+                read += len(line.encode())
+                _require_less(path, read)
+                yield line
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
+
+
+def _require_less(path: str, read: int) -> None:
+    if read > _MOST_BYTES:
+        # The first line of what is left begins in its middle.
+        raise InputError(
+            f"{path}: longer than {_MOST_BYTES >> 20} MiB; keep its end: "
+            f"`tail -c {_MOST_BYTES} {path} | tail -n +2 > NEW`"
+        )
 
 
 def _busiest(samples: list[_Sample]) -> int:
