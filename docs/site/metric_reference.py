@@ -2,7 +2,7 @@
 
 from itertools import groupby
 
-from skipline import metrics
+from skipline.scenarios import metrics
 
 _INTRODUCTION = """# Metrics
 

@@ -14,7 +14,7 @@ PACKAGE = REPOSITORY / "python" / "skipline"
 ORDER = (
     ("_core",),
     ("interruption", "text"),
-    ("atomic", "dsa", "metrics", "resources", "slices"),
+    ("atomic", "dsa", "resources", "slices"),
     ("platforms", "scenarios"),
     ("runs",),
     ("store", "traces"),
@@ -30,7 +30,7 @@ ORDER = (
 )
 # Besides these few, a module is in the package of its subject.
 ALONE = {
-    *("__init__", "__main__", "atomic", "cli", "dsa", "interruption", "metrics", "resources"),
+    *("__init__", "__main__", "atomic", "cli", "dsa", "interruption", "resources"),
     "slices",
 }
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from skipline import metrics
 from skipline.report import run_page
 from skipline.runs import result, result_view
 from skipline.runs.run_command import RESULT_FILE
+from skipline.scenarios import metrics
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from skipline.text import terminal
 @options.output
 def metrics(output: Format) -> None:
     """List every metric of results: unit, what its numbers are by, meaning."""
-    from skipline import metrics as work
+    from skipline.scenarios import metrics as work
 
     table = work.table()
     match output:

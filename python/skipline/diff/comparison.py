@@ -4,13 +4,13 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from skipline import metrics
 from skipline._core import InputError
 from skipline.diff import change, settings
 from skipline.diff.bound import Bound
 from skipline.diff.change import Change
 from skipline.diff.settings import Differing
 from skipline.diff.side import Figure, Run, Side
+from skipline.scenarios import metrics
 from skipline.text.nearest import did_you_mean
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from rich.console import RenderableType
 from rich.text import Text
 
-from skipline import metrics
 from skipline.diff.change import Change
 from skipline.diff.comparison import Broken, Comparison, Found
+from skipline.scenarios import metrics
 from skipline.text import quantity
 from skipline.text.table import Column, Styled, TextTable, texts
 

@@ -2,11 +2,11 @@
 
 import altair as alt
 
-from skipline import metrics
 from skipline.report.chart_style import CATEGORIES, MEASURED, PAPER, PREDICTED, chart, specification
 from skipline.report.document import Figure
 from skipline.runs.result import Entry, Result
 from skipline.runs.result_view import evictions, latencies, readable
+from skipline.scenarios import metrics
 from skipline.text import quantity
 from skipline.text.quantity import Number
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from skipline import metrics
 from skipline._core import InputError
 from skipline.platforms import testbeds
 from skipline.platforms.testbeds import FittedParameter, Testbed
+from skipline.scenarios import metrics
 from skipline.text import quantity
 from skipline.text.nearest import did_you_mean
 from skipline.text.quantity import Number

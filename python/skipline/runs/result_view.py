@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from skipline import metrics
 from skipline._core import InputError
 from skipline.platforms import platform_facts
 from skipline.platforms.platform_facts import Fact
 from skipline.runs.result import Entry, MissKinds, Result, natural_order
+from skipline.scenarios import metrics
 from skipline.text import quantity, terminal
 from skipline.text.quantity import Number
 from skipline.text.table import Column, TextTable, numbers, texts

@@ -1,1 +1,1 @@
-"""Scenarios before they run: settings (`settings`), keys (`scenario_keys`), `examples`."""
+"""Scenarios before they run: settings, keys (`scenario_keys`), `metrics` of results, `examples`."""

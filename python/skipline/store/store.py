@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from skipline import metrics as declared
 from skipline._core import InputError
 from skipline.runs import identity
+from skipline.scenarios import metrics as declared
 from skipline.store import opening, queries
 from skipline.store.connection import Connection
 from skipline.text import html_card
