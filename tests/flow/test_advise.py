@@ -71,6 +71,7 @@ def test_a_bound_that_nothing_keeps_leaves_nothing_to_recommend(skipline: Skipli
     assert not done.json["helps"]
 
 
+@pytest.mark.soak_long
 def test_a_working_set_beside_noise_is_told_to_keep_to_its_slices(skipline: Skipline) -> None:
     """EuroSys'19 isolates by slices: the noise keeps out of what the application lies in."""
     done = skipline(
