@@ -3,6 +3,8 @@
 import os
 import random
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -11,6 +13,7 @@ import pytest
 import damaged_stores
 import skipline as api
 from command_line import L2FWD, Skipline
+from skipline.store import parts
 
 BRIEF = ["--set", "run.batch_packets=64", "--set", "run.max_batches=10"]
 AXES = ["--axis", "rx_descriptors=64,128", "--axis", "ddio_ways=1,2"]
@@ -42,6 +45,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("whole")
     done = Skipline(folder)(*SWEEP, "--store", "s.duckdb")
     assert done.code == 0, done.err
+    # What stands in free blocks is no part of a store: damage there is none.
+    looked = parts.look(str(folder / "s.duckdb"))
+    assert looked is not None and (looked.damage, looked.free_blocks) == ([], frozenset())
     return (folder / "s.duckdb").read_bytes()
 
 
@@ -166,9 +172,41 @@ def test_a_store_with_a_damaged_beginning_is_salvaged_whole(beside: Skipline, wh
     for damage in ("zeros at the beginning", "its kind flipped", "without its last byte"):
         put(beside, damaged_stores.NAMED[damage](whole))
         done = beside("store", "salvage", "z.duckdb", "new.duckdb")
-        if damage != "without its last byte":
-            assert done.code == 0 and "saved 4 points" in done.out, done
-        (beside.directory / "new.duckdb").unlink(missing_ok=True)
+        assert done.code == 0 and "saved 4 points" in done.out, (damage, done)
+        (beside.directory / "new.duckdb").unlink()
+
+
+def test_the_log_of_a_killed_writer_is_looked_at_like_its_store(
+    beside: Skipline, whole: bytes
+) -> None:
+    path = put(beside, whole)
+    program = (
+        "import os\n"
+        "from skipline.store.writing import Writer\n"
+        "writer = Writer('z.duckdb')\n"
+        "writer.connection.execute(\"UPDATE sweeps SET title = 'of the log'\")\n"
+        "os._exit(0)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=beside.directory, check=True)
+    log = beside.directory / "z.duckdb.wal"
+    content = log.read_bytes()
+    with api.Store(path) as opened:
+        assert opened.sql("SELECT title FROM sweeps").rows() == [("of the log",)]
+    # A change that was not finished does not count; the store is whole.
+    log.write_bytes(content[:-1])
+    with api.Store(path) as opened:
+        assert opened.sql("SELECT title FROM sweeps").rows() != [("of the log",)]
+    for at in (3, len(content) // 2, len(content) - 1):
+        damaged = bytearray(content)
+        damaged[at] ^= 0x10
+        log.write_bytes(damaged)
+        with pytest.raises(api.InputError, match="its log"):
+            api.Store(path)
+        assert (path.read_bytes(), log.read_bytes()) == (whole, bytes(damaged))
+    done = beside("store", "salvage", "z.duckdb", "new.duckdb")
+    assert done.code == 0 and "bytes of its log, the last changes" in done.out, done
+    assert "saved 4 points" in done.out
+    assert (path.read_bytes(), log.read_bytes()) == (whole, bytes(damaged))
 
 
 def rows_of(path: Path) -> dict[str, set[tuple[object, ...]]]:

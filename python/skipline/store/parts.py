@@ -10,6 +10,8 @@ Source: DuckDB, src/storage: single_file_block_manager.cpp, metadata, write_ahea
 import fcntl
 import os
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -59,6 +61,7 @@ class Parts:
     damage: list[str] = field(default_factory=list)
     is_head_good: bool = True
     pages: tuple[Page | None, Page | None] = (None, None)
+    free_blocks: frozenset[int] = frozenset()
     bad_blocks: list[int] = field(default_factory=list)
     log_bytes: int | None = None
     """Length of the log that can be used, if not all of it can."""
@@ -79,11 +82,16 @@ def is_store(path: str) -> bool:
 
 def look(path: str) -> Parts | None:
     """Return what is in the file at `path`, None while another process writes it."""
+    with held(path) as parts:
+        return parts
+
+
+@contextmanager
+def held(path: str) -> Iterator[Parts | None]:
+    """Look, and keep writers away inside; until this process closes the file for the first time."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        if not _lock(handle):
-            return None
-        return _look(handle, path)
+        yield _look(handle, path) if _lock(handle) else None
     finally:
         os.close(handle)
 
@@ -154,8 +162,8 @@ def _page(content: bytes) -> Page | None:
 
 def _look_at_blocks(handle: int, parts: Parts, page: Page) -> None:
     # Free blocks at the end may never have been written: the file is shorter then.
-    free = _free_blocks(handle, page)
-    used = [block for block in range(page.blocks) if block not in free]
+    parts.free_blocks = _free_blocks(handle, page)
+    used = [block for block in range(page.blocks) if block not in parts.free_blocks]
     ends = HEAD_BYTES + (used[-1] + 1 if used else 0) * page.block_bytes
     if parts.size < ends:
         parts.damage.append(f"it was cut short: {parts.size:,} of {ends:,} bytes are left")

@@ -45,13 +45,15 @@ def salvage(path: str, new: str) -> Saved:
     opening.check_file(new, write=True)
     if Path(new).exists():
         raise InputError(f"{new}: this file is there already; name a new one")
-    looked = parts.look(path)
-    if looked is None:
-        raise InputError(f"{path}: another process is writing this store; wait until it has ended")
     saved = Saved()
     with atomic.scratch_directory(Path(new)) as scratch:
         copy, draft = str(scratch / "copy.duckdb"), str(scratch / "new.duckdb")
-        _copy(path, copy, looked, saved)
+        with parts.held(path) as looked:
+            if looked is None:
+                raise InputError(
+                    f"{path}: another process is writing this store; wait until it has ended"
+                )
+            _copy(path, copy, looked, saved)
         tables = _read(copy, path, saved)
         with Writer(draft) as writer:
             _fill(writer, tables, saved)
@@ -64,20 +66,24 @@ def salvage(path: str, new: str) -> Saved:
 def _copy(path: str, copy: str, looked: parts.Parts, saved: Saved) -> None:
     """Copy a store and its log, without what keeps DuckDB from reading the rest."""
     page = looked.page
-    if not looked.damage:
-        atomic.copy(Path(path), Path(copy))
-    elif page is None:
+    if looked.damage and page is None:
         raise InputError(
             f"{path}: nothing of this store can be saved: {'; '.join(looked.damage)}; simulate its "
             "sweeps again, into another file"
         )
-    else:
-        atomic.copy(Path(path), Path(copy))
+    # The store comes last: where its copy is finished, writers are no longer kept away.
+    _copy_log(path, copy, looked, saved)
+    atomic.copy(Path(path), Path(copy))
+    if looked.damage and page is not None:
         _mend(Path(copy), looked, page)
         if None in looked.pages:
             saved.lost.append(
                 "maybe the last changes: of two pages that say what is in it one can be read"
             )
+
+
+def _copy_log(path: str, copy: str, looked: parts.Parts, saved: Saved) -> None:
+    """Copy what can be used of the log of a store, if it has one."""
     log = Path(path + parts.LOG)
     if not log.is_file():
         return
