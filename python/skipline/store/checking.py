@@ -23,7 +23,7 @@ def check(path: str) -> Checked:
         raise InputError(f"{path}: another process is writing this store; wait until it has ended")
     if looked.damage:
         return Checked({}, looked.damage)
-    with Store(path) as store:
+    with Store.of(opening.open_store(path, write=False, is_whole=True)) as store:
         return Checked(_counts(store), _contradictions(store))
 
 

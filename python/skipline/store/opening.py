@@ -38,16 +38,17 @@ _SHUT = ("SET disabled_filesystems = 'LocalFileSystem'", "SET lock_configuration
 _open: Counter[tuple[int, int]] = Counter()
 
 
-def open_store(path: str | None, *, write: bool) -> Connection:
+def open_store(path: str | None, *, write: bool, is_whole: bool = False) -> Connection:
     """Connect to a store; InputError for a file that is none, is damaged, or is not to be opened.
 
-    Without a path the store is in memory.
+    Without a path the store is in memory. One that is known to be whole is not read for that again.
     """
     if path is None:
         connection = Connection("a store in memory", _connect(_IN_MEMORY, write=True))
     else:
         check_file(path, write=write)
-        require_whole(path)
+        if not is_whole:
+            require_whole(path)
         opened = _connect(path, write=write)
         connection = Connection(path, opened, _note_open(path))
     try:
