@@ -45,10 +45,12 @@ PYTEST_ALL := $(PYTEST) --numprocesses auto --dist loadgroup --ignore=tests/dpdk
 SYSTEM_PACKAGES := browser cachegrind dpdk dsa packaging redis
 SOAK_MINUTES := 18
 SOAK_LONG_MINUTES := 60
+# A run of the tests under AddressSanitizer that has not ended by then hangs.
+SOAK_ASAN_MINUTES := 60
 # Tests that are random have the same numbers in each `make test`, and others in each soak, which prints
 # the seed: `make soak SOAK_SEED=N` repeats them. `make soak-long` begins there and goes on to others.
-ifndef SOAK_SEED
-SOAK_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+ifeq ($(strip $(SOAK_SEED)),)
+override SOAK_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 endif
 
 .PHONY: help run test claim-tests mutations soak soak-asan soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk bench-vhost setup wheel clean format peers docs docs-tables docs-tools rust-tools system-packages test-packages to-test soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
@@ -73,7 +75,7 @@ mutations: setup ## Change the model a little, twenty times: which claims notice
 soak: to-test ## Run long tests, within SOAK_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/tests/soak_runner.py
-	echo "soaking with seed $(SOAK_SEED) at $$(git rev-parse --short HEAD 2>/dev/null || echo no revision)"
+	echo "soaking with seed $(SOAK_SEED) at $$(git describe --always --dirty 2>/dev/null || echo no revision)"
 	echo "make soak SOAK_SEED=$(SOAK_SEED) repeats it"
 	python tests/tally.py --minutes $(SOAK_MINUTES) -- $(RUST_TESTS) -- \
 	  $(PYTEST_ALL) -m soak -- $(PYTEST) -m soak tests/dpdk
@@ -86,7 +88,8 @@ soak-dsa-preload: system-packages ## Programs with the preloaded library, all to
 soak-long: to-test ## Run what takes a soak too long, then random tests of Rust with other seeds for SOAK_LONG_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	passed=1
-	$(MAKE) --no-print-directory soak-asan || passed=
+	env -u SKIPLINE_SOAK python tests/tally.py --minutes $(SOAK_ASAN_MINUTES) -- \
+	  $(MAKE) --no-print-directory soak-asan || passed=
 	python tests/tally.py -- $(PYTEST_ALL) -m soak_long -- $(PYTEST) -m soak_long tests/dpdk || passed=
 	export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/tests/soak_runner.py
 	echo "soaking with seed $(SOAK_SEED) and those after it; make soak-long SOAK_SEED=$(SOAK_SEED) repeats it"

@@ -43,11 +43,7 @@ pub fn read(path: &str) -> io::Result<String> {
 /// # Errors
 /// As [`read`]; if it is longer than [`KEYS_LIMIT_BYTES`].
 pub fn read_keys(path: &str) -> io::Result<String> {
-    let text = read(path)?;
-    if text.len() as u64 > KEYS_LIMIT_BYTES {
-        return Err(too_long(KEYS_LIMIT_BYTES));
-    }
-    Ok(text)
+    text(read_bytes_within(path, KEYS_LIMIT_BYTES)?)
 }
 
 /// Reads a text of at most `limit_bytes` as [`read`] does, but keeps the content of no pipe: for a program that
@@ -81,20 +77,29 @@ fn text(bytes: Vec<u8>) -> io::Result<String> {
 /// As [`pipes::open`]; if it cannot be read, or is longer than [`LIMIT_BYTES`]; if it is a pipe that was read as
 /// a stream.
 pub fn read_bytes(path: &str) -> io::Result<Vec<u8>> {
+    read_bytes_within(path, LIMIT_BYTES)
+}
+
+/// As [`read_bytes`]; nothing is kept of a pipe with more than `limit_bytes`.
+fn read_bytes_within(path: &str, limit_bytes: u64) -> io::Result<Vec<u8>> {
+    let within = |bytes: Vec<u8>| match bytes.len() as u64 > limit_bytes {
+        true => Err(too_long(limit_bytes)),
+        false => Ok(bytes),
+    };
     if let Some(bytes) = kept_bytes(path) {
-        return Ok(bytes);
+        return within(bytes);
     }
     let at = Path::new(path);
     let found = at.metadata().map_err(|error| of_process(at, error))?;
     if found.is_dir() || is_repeatable(at, &found) {
-        return read_whole(pipes::open(at)?, LIMIT_BYTES);
+        return read_whole(pipes::open(at)?, limit_bytes);
     }
     // Two threads that want the same pipe get the same content.
     let _turn = READING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(bytes) = kept_bytes(path) {
-        return Ok(bytes);
+        return within(bytes);
     }
-    let bytes = read_whole(streams::open_once(at, &found)?, LIMIT_BYTES)?;
+    let bytes = read_whole(streams::open_once(at, &found)?, limit_bytes)?;
     let pipe = Some(identity(&at.metadata()?));
     all().insert(path.into(), PipeContent { bytes: bytes.clone(), pipe });
     Ok(bytes)
@@ -226,8 +231,23 @@ mod tests {
         let path = file.path().to_str().expect("is UTF-8").to_string();
         assert_eq!(read_keys(&path).expect("is short enough").len(), 4 << 20);
         file.write_all(b"a").expect("can be written");
+        for path in [&*path, "/dev/zero"] {
+            let error = read_keys(path).expect_err("is too long");
+            assert_eq!(error.to_string(), "longer than 4 MiB, which no text of this kind is");
+        }
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_pipe_that_is_too_long_for_a_file_of_keys() {
+        let (reads, mut writes) = io::pipe().expect("the host has pipes");
+        let path = format!("/proc/self/fd/{}", reads.as_raw_fd());
+        // The writer is refused the rest once the only reader is closed.
+        let writer = std::thread::spawn(move || writes.write_all(&vec![b'a'; 8 << 20]));
         let error = read_keys(&path).expect_err("is too long");
         assert_eq!(error.to_string(), "longer than 4 MiB, which no text of this kind is");
+        assert!(!is_kept(&path));
+        drop(reads);
+        writer.join().expect("no panic").expect_err("is not read to its end");
     }
 
     #[test]

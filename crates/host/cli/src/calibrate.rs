@@ -5,7 +5,7 @@ use crate::failure::HostFailure;
 use crate::out_file::OutFile;
 use crate::output::emit;
 use crate::signals::stop_flag;
-use crate::user_file::read_user_file;
+use crate::user_file::read_measurement;
 use crate::value_parsers::within;
 use host::Root;
 use host::calibrate::{
@@ -113,7 +113,7 @@ fn measurement_path(platform: &Path) -> PathBuf {
 
 fn read(file: &Path) -> Result<Measurement, HostFailure> {
     let name = file.display().to_string();
-    let text = read_user_file(file)
+    let text = read_measurement(file)
         .map_err(|error| HostFailure::bad_input(format!("--from {name}: {error}")))?;
     Measurement::read(&name, &text).map_err(|error| HostFailure::bad_input(error.to_string()))
 }

@@ -56,7 +56,9 @@ pub fn emit_file(text: &str) -> io::Result<()> {
 /// Prints what the parser of the command line has to say: help on standard output, or an error, in which
 /// arguments may be names of files that others chose. Returns the exit code.
 pub fn emit_usage(error: &clap::Error) -> ExitCode {
-    let is_plain = !std::env::args().any(|argument| argument.contains(is_unprintable));
+    // An argument that is not UTF-8 is shown with replacement characters.
+    let is_plain = !std::env::args_os()
+        .any(|argument| argument.to_str().is_none_or(|text| text.contains(is_unprintable)));
     // A failure to write cannot be reported anywhere.
     if is_plain {
         let _ = error.print();

@@ -19,7 +19,7 @@ use host::slices::CountersError;
 
 use crate::HostContext;
 use crate::failure::HostFailure;
-use crate::user_file::read_user_file;
+use crate::user_file::read_table;
 use crate::value_parsers::within;
 use units::narrow::usize_from;
 
@@ -106,7 +106,7 @@ fn read(path: &Path) -> Result<TableFile, HostFailure> {
     if let Some(published) = ::slices::published::from_path(path) {
         return Ok(published.map_err(|error| bad(&error))?.file());
     }
-    let text = read_user_file(path).map_err(|error| {
+    let text = read_table(path).map_err(|error| {
         HostFailure::bad_input(format!(
             "--table {shown}: {error}; make it with skipline-host slices map"
         ))

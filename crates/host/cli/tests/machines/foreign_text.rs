@@ -1,6 +1,8 @@
 //! Does a name or text that others chose do more than show letters, and does a file end where it has no end?
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 use crate::on_machine::{OnMachine, Run};
 
@@ -77,16 +79,28 @@ fn names_of_files_and_arguments_are_printed_without_what_is_not_printable() {
 }
 
 #[test]
+fn an_argument_that_is_not_utf_8_is_a_wrong_one() {
+    let machine = OnMachine::new("skylake", &[]);
+    let odd = OsStr::from_bytes(b"\xff\x1b[2J");
+    for before in [&[][..], &["tune"], &["tune", "ddio-ways"], &["run", "--ddio-ways"]] {
+        let ended = machine.command(before).arg(odd).output().expect("the binary runs");
+        assert_eq!(ended.status.code(), Some(2), "{before:?}");
+        let words = String::from_utf8(ended.stderr).expect("is UTF-8");
+        assert!(words.starts_with("error: ") && !words.contains('\u{1b}'), "{words:?}");
+    }
+}
+
+#[test]
 fn a_file_of_the_user_ends_at_a_bound() {
     let machine = OnMachine::new("skylake", &[]);
-    for command in [
-        &["slices", "check", "--table", "/dev/zero"][..],
-        &["slices", "latency", "--table", "/dev/zero"],
-        &["calibrate", "--from", "/dev/zero", "--out", "/dev/null"],
+    for (command, limit) in [
+        (&["slices", "check", "--table", "/dev/zero"][..], "4 MiB"),
+        (&["slices", "latency", "--table", "/dev/zero"], "4 MiB"),
+        (&["calibrate", "--from", "/dev/zero", "--out", "/dev/null"], "16 MiB"),
     ] {
         let run = machine.run(command);
         assert_eq!(run.code, Some(2), "{command:?}: {}", run.err);
-        let words = "/dev/zero: longer than 16 MiB, which no text of this kind is";
-        assert!(run.err.contains(words), "{}", run.err);
+        let words = format!("/dev/zero: longer than {limit}, which no text of this kind is");
+        assert!(run.err.contains(&words), "{}", run.err);
     }
 }
