@@ -46,6 +46,83 @@ def test_ctrl_c_while_the_command_is_loading_ends_it_quietly(skipline: Skipline)
     assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "")
 
 
+def python(directory: Path, program: str) -> "subprocess.CompletedProcess[str]":
+    """Run a program of Python to its end."""
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=directory, capture_output=True, text=True, check=False
+    )
+
+
+def test_ctrl_c_while_the_command_is_loading_is_no_exception_at_all(skipline: Skipline) -> None:
+    # A library that is interrupted while it loads may report anything, or swallow it.
+    program = (
+        "import os, signal, sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'click':\n"
+        "            try: os.kill(os.getpid(), signal.SIGINT)\n"
+        "            except BaseException: raise ImportError('half of it is loaded')\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "sys.argv = ['skipline', 'store', 'list', 'x']\n"
+        "from skipline.__main__ import main\n"
+        "main()\n"
+    )
+    done = python(skipline.directory, program)
+    assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "")
+
+
+def test_a_fault_of_an_interrupted_library_is_an_interruption(skipline: Skipline) -> None:
+    program = (
+        "import os, signal\n"
+        "from skipline import cli\n"
+        "def interrupted():\n"
+        "    try: os.kill(os.getpid(), signal.SIGINT)\n"
+        "    except KeyboardInterrupt: raise SystemError('half of it is loaded')\n"
+        "cli._called = interrupted\n"
+        "cli.main()\n"
+    )
+    done = python(skipline.directory, program)
+    assert done.returncode == INTERRUPTED and done.stdout == ""
+    assert done.stderr == "interrupted; nothing was written\n"
+
+
+def test_ctrl_c_in_a_change_of_a_store_counts_when_it_is_there(skipline: Skipline) -> None:
+    program = (
+        "import os, signal\n"
+        "from skipline.store.writing import Writer\n"
+        "try:\n"
+        "    with Writer('s.duckdb') as writer:\n"
+        "        with writer.transaction() as connection:\n"
+        "            connection.execute(\n"
+        "                \"INSERT INTO points (point, question, simulator) VALUES (1, 1, 1)\")\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "            connection.execute('INSERT INTO numbers (point, value) VALUES (1, 2)')\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    done = python(skipline.directory, program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+    with Store(skipline.directory / "s.duckdb") as store:
+        assert store.sql("SELECT point, value FROM points JOIN numbers USING (point)").rows() == [
+            (1, 2.0)
+        ]
+
+
+def test_ctrl_c_within_an_insert_is_no_fault_of_the_store(skipline: Skipline) -> None:
+    program = (
+        "import os, signal, threading\n"
+        "from skipline.store.writing import Writer\n"
+        "with Writer(None) as writer:\n"
+        "    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "    try: writer.connection.execute(\n"
+        "        'INSERT INTO numbers (value) SELECT a.range * b.range FROM range(1000000) a, '\n"
+        "        'range(1000000) b')\n"
+        "    except KeyboardInterrupt: print('interrupted')\n"
+    )
+    done = python(skipline.directory, program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+
+
 def trace_from_a_pipe(progress: str) -> "subprocess.Popen[str]":
     """Start a program that replays its standard input, and lives on without its reader."""
     program = f"""

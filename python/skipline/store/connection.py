@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _BATCH_ROWS = 100_000
 # What DuckDB says of Ctrl-C; no error of a query begins so.
-_INTERRUPTED = "INTERRUPT Error: "
+_INTERRUPTED = ("INTERRUPT Error: ", "Query interrupted")
 
 
 class StoreFault(InputError):
