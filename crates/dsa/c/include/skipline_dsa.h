@@ -392,7 +392,8 @@ typedef struct skd_ring_end {
 typedef struct skd_ring_status {
     // Bytes of this structure.
     uint32_t size;
-    // 1 if the queue was disabled while bursts were under way, else 0. It takes none any more.
+    // 1 if the queue was disabled while bursts were under way, or closed because it ended none of them for
+    // 30 s; else 0. It takes none any more.
     uint32_t is_gone;
     // Most copies of a burst.
     uint32_t most_copies;
@@ -650,8 +651,12 @@ int skd_ring_submit(struct skd_ring *ring, const struct skd_ring_copy *copies, u
 // Allocates nothing.
 //
 // A burst that does not end is looked at more closely after 5 ms: it is lost if the queue or its
-// device was disabled, or if a drain that was submitted later has ended.
-int skd_ring_poll(struct skd_ring *ring, struct skd_ring_end *ends, uint32_t most);
+// device was disabled, or if a drain that was submitted later has ended. A queue that is enabled and ends
+// nothing for 30 s is closed: the driver then waits for what is under way, and the rest is lost. A child of
+// a fork that has not executed another program keeps the queue open, and the driver does not wait.
+int skd_ring_poll(struct skd_ring *ring,
+                  struct skd_ring_end *ends,
+                  uint32_t most);
 
 // Reads the state of a ring and its counts since it was opened.
 int skd_ring_get_status(const struct skd_ring *ring, struct skd_ring_status *status);
