@@ -94,7 +94,7 @@ def test_ctrl_c_in_a_change_of_a_store_counts_when_it_is_there(skipline: Skiplin
         "    with Writer('s.duckdb') as writer:\n"
         "        with writer.transaction() as connection:\n"
         "            connection.execute(\n"
-        "                \"INSERT INTO points (point, question, simulator) VALUES (1, 1, 1)\")\n"
+        '                "INSERT INTO points (point, question, simulator) VALUES (1, 1, 1)")\n'
         "            os.kill(os.getpid(), signal.SIGINT)\n"
         "            connection.execute('INSERT INTO numbers (point, value) VALUES (1, 2)')\n"
         "except KeyboardInterrupt:\n"
