@@ -1,7 +1,8 @@
 """Text that others chose, made fit to be shown: titles, names, values, paths.
 
 Control characters move a terminal's cursor, hide text and rename windows; marks of direction turn
-letters around in a page. Each of them becomes a replacement character. What joins or divides
+letters around in a page. Each of them becomes a replacement character, and a byte of a name that is
+no text its number. What joins or divides
 letters as people write them stays: in Persian, Hindi and Mongolian, in emoji of families and flags.
 Every printer of this program calls one of these functions; `in_json` loses nothing.
 """
@@ -32,6 +33,9 @@ def printable(text: str) -> str:
 
 
 def _replaced(found: "re.Match[str]") -> str:
+    if "\ud800" <= found[0] <= "\udfff":
+        # A byte of a file's name that is no text: who looks for the file needs to know which.
+        return f"\\u{ord(found[0]):04x}"
     return found[1] or "\N{REPLACEMENT CHARACTER}"
 
 
