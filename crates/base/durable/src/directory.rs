@@ -3,7 +3,7 @@
 mod walk;
 
 use crate::error::{DurableError, DurableReason};
-use crate::ownership::{foreign_writer, foreign_writer_of_file, is_own, kind};
+use crate::ownership::{foreign_enterer, foreign_writer, foreign_writer_of_file, is_own, kind};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -99,6 +99,33 @@ impl BaseDirectory {
     /// If the system refuses, or a link on the way is not followed.
     pub fn create_directories(&self, path: &Path) -> Result<(), DurableError> {
         PathWalk::new(self, path, WalkPolicy::CREATED)?.create()
+    }
+
+    /// Opens a directory that only its owner, root or this user, may enter, by its path alone (O_PATH). It is
+    /// created if it does not exist, and so are those above it.
+    ///
+    /// # Errors
+    /// [`DurableReason::Distrusted`] if it is a link, belongs to another user or can be entered by others, or
+    /// if another user could put another one in its place; or if the system refuses.
+    pub(crate) fn private_directory(&self, path: &Path) -> Result<OwnedFd, DurableError> {
+        self.create_directories(path.parent().unwrap_or(Path::new("/")))?;
+        let entry = PathWalk::new(self, path, WalkPolicy::OWN)?.find()?;
+        let system = |errno| DurableError::system(&entry.path, errno);
+        let distrusted = |words| DurableError::new(&entry.path, DurableReason::Distrusted(words));
+        if entry.found.is_some_and(|found| kind(&found) == FileType::Symlink) {
+            return Err(distrusted("is a link".to_owned()));
+        }
+        match rustix::fs::mkdirat(&entry.directory, &entry.name, Mode::from(0o700)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(system(errno)),
+        }
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&entry.directory, &entry.name, flags, Mode::empty());
+        let opened = opened.map_err(system)?;
+        match foreign_enterer(&rustix::fs::fstat(&opened).map_err(system)?) {
+            Some(words) => Err(distrusted(words)),
+            None => Ok(opened),
+        }
     }
 
     /// Checks that no other user could have written a file or directory of the program's own, as far as it

@@ -11,7 +11,7 @@
 //!   this rule for the last name in sticky directories (`fs.protected_symlinks`).
 //! - A journal and its directory are not links at all, belong to root or to this user, and no other user may
 //!   write them, or put something else in their place ([`directory::BaseDirectory::check_own`]).
-//! - A lock is not a link, belongs to root or to this user, and only its owner can open it ([`lock::take`]).
+//! - A lock is in a directory of root or of this user that no other user can enter ([`lock::take`]).
 //!
 //! | module | contents |
 //! | --- | --- |

@@ -37,6 +37,16 @@ pub(crate) fn foreign_writer_of_file(found: &Stat) -> Option<String> {
     (found.st_mode & 0o022 != 0).then(|| written_by_others(found))
 }
 
+/// Reason why other users could enter a directory that is this program's alone; `None` if they could not. The
+/// mode covers an access control list as well.
+pub(crate) fn foreign_enterer(found: &Stat) -> Option<String> {
+    if !is_own(found) {
+        return Some(format!("belongs to user {}", found.st_uid));
+    }
+    let mode = found.st_mode & 0o7777;
+    (mode & 0o077 != 0).then(|| format!("can be entered by others (mode {mode:o}, not 700)"))
+}
+
 fn written_by_others(found: &Stat) -> String {
     format!("can be written by others (mode {:o})", found.st_mode & 0o7777)
 }

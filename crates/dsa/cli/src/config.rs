@@ -41,7 +41,7 @@ pub struct ConfigArguments {
     /// Where the journal is kept, below the root [default: /var/lib/skipline-dsa; in a run its directory].
     #[arg(long, global = true, value_name = "DIR")]
     state_dir: Option<PathBuf>,
-    /// Wait until another skipline-dsa has ended, where this one would be refused.
+    /// Wait until another skipline-dsa has ended, where this one would be refused; for an hour at most.
     #[arg(long, global = true)]
     wait: bool,
     /// Output for people (text) or for programs (json).
@@ -118,7 +118,7 @@ impl ConfigContext {
         }
         self.bus.check_writable().map_err(|error| machine_failure(&error))?;
         let state = match self.place.lock(false) {
-            Err(JournalError::Locked(path)) if self.waits => {
+            Err(JournalError::Locked { path, .. }) if self.waits => {
                 eprintln!("waiting for the lock {}", path.display());
                 self.place.lock(true)
             }
@@ -177,7 +177,9 @@ fn machine_failure(error: &MachineError) -> CommandFailure {
 
 fn state_failure(error: &JournalError) -> CommandFailure {
     match error {
-        JournalError::Locked(_) => CommandFailure::refused(format!("nothing was written: {error}")),
+        JournalError::Locked { .. } => {
+            CommandFailure::refused(format!("nothing was written: {error}"))
+        }
         _ => CommandFailure::failed(error),
     }
 }

@@ -6,6 +6,7 @@
 use durable::directory::BaseDirectory;
 use durable::error::{DurableError, DurableReason, ForeignEntry};
 use durable::journal::JournalFile;
+use durable::lock::{self, LockHolder};
 use idxd::BusNode;
 use idxd::config_file::SavedConfig;
 use serde::{Deserialize, Serialize};
@@ -28,9 +29,17 @@ pub enum JournalError {
     File(PathBuf, io::Error),
     /// Another process has the lock.
     #[error(
-        "another skipline-dsa is changing the devices (it holds the lock {0}); --wait waits for it"
+        "another skipline-dsa is changing the devices (it holds the lock {}{}); {}",
+        .path.display(), by(.holder), advice(.has_waited)
     )]
-    Locked(PathBuf),
+    Locked {
+        /// Path of the lock.
+        path: PathBuf,
+        /// The process; `None` if it is not seen.
+        holder: Option<LockHolder>,
+        /// Whether it was waited for, as long as [`durable::lock::WAIT_LIMIT`] says.
+        has_waited: bool,
+    },
     /// Another user may have written a file.
     #[error(
         "{0} {1}: another user could choose what is written to devices; nothing was written\n  remedy: \
@@ -46,6 +55,21 @@ pub enum JournalError {
          then remove it"
     )]
     Damaged(PathBuf, String),
+}
+
+/// Words for the process that holds a lock, to follow the lock.
+fn by(holder: &Option<LockHolder>) -> String {
+    holder.as_ref().map_or_else(String::new, |holder| format!(": {holder}"))
+}
+
+fn advice(has_waited: &bool) -> String {
+    match has_waited {
+        true => {
+            let hours = durable::lock::WAIT_LIMIT.as_secs() / 3600;
+            format!("waited for {hours} h; end that process, or try again")
+        }
+        false => "--wait waits for it".to_owned(),
+    }
 }
 
 /// Entry of the journal: a device that was changed.
@@ -153,7 +177,10 @@ impl From<DurableError> for JournalError {
             DurableReason::System(error) | DurableReason::Unsynced(error) => {
                 Self::File(path, error)
             }
-            DurableReason::Locked => Self::Locked(path),
+            DurableReason::Locked => {
+                let holder = lock::holder_at(&path);
+                Self::Locked { path, holder, has_waited: false }
+            }
             DurableReason::Distrusted(what) => Self::Distrusted(path, what),
             DurableReason::Foreign(entry) => Self::Foreign(entry),
             DurableReason::Damaged(what) => Self::Damaged(path, what),
@@ -178,7 +205,7 @@ impl JournalLocation {
     #[must_use]
     pub fn for_machine(root: &Path, chosen: Option<&Path>) -> Self {
         let directory = Path::new("/").join(chosen.unwrap_or(Path::new("var/lib/skipline-dsa")));
-        let (root, lock) = (root.to_path_buf(), PathBuf::from("/run/skipline-dsa.lock"));
+        let (root, lock) = (root.to_path_buf(), PathBuf::from("/run/skipline-dsa/lock"));
         Self { root, directory, lock }
     }
 
@@ -188,7 +215,7 @@ impl JournalLocation {
     pub fn for_run(run: &Path, chosen: Option<&Path>) -> Self {
         let directory =
             chosen.map_or_else(|| run.join("config"), |chosen| Path::new("/").join(chosen));
-        Self { root: PathBuf::from("/"), directory, lock: run.join("config.lock") }
+        Self { root: PathBuf::from("/"), directory, lock: run.join("config.lock/lock") }
     }
 
     fn base(&self) -> Result<BaseDirectory, DurableError> {
@@ -235,15 +262,22 @@ impl JournalLocation {
     }
 
     /// Takes the lock, until the returned value is dropped. `waits`: whether to wait while another
-    /// process has it.
+    /// process has it, for an hour at most.
     ///
     /// # Errors
     /// If another process has the lock, or a file cannot be created or trusted.
     pub fn lock(&self, waits: bool) -> Result<LockedJournal, JournalError> {
         let base = self.base()?;
-        base.create_directories(self.lock.parent().unwrap_or(Path::new("/")))?;
         self.file(&base).create_directory()?;
-        let lock = durable::lock::take(&base, &self.lock, waits)?;
+        let lock =
+            lock::take(&base, &self.lock, waits).map_err(|error| {
+                match JournalError::from(error) {
+                    JournalError::Locked { path, holder, .. } => {
+                        JournalError::Locked { path, holder, has_waited: waits }
+                    }
+                    other => other,
+                }
+            })?;
         Ok(LockedJournal { place: self.clone(), base, _lock: lock })
     }
 }

@@ -4,98 +4,111 @@
 
 use inputs::foreign::in_line;
 use rustix::fs::{Stat, major, minor};
-use rustix::process::geteuid;
 use std::fmt::{self, Display, Formatter};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
-/// A process that holds a lock.
+/// A process that holds a lock, or has taken it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockHolder {
     /// Number of the process.
     pub process: u32,
-    /// Name of its command, fit to be shown; empty if it is not known.
+    /// What the process is; `None` if it could not be seen that it still has the lock. It may then have ended,
+    /// and the number be that of another process.
+    pub seen: Option<SeenProcess>,
+}
+
+/// A process that was seen with the lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenProcess {
+    /// Name of its command, fit to be shown.
     pub command: String,
-    /// Number of the user who started it; `None` if it is not known.
-    pub user: Option<u32>,
+    /// Number of the user who started it.
+    pub user: u32,
 }
 
 impl Display for LockHolder {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        write!(formatter, "process {}", self.process)?;
-        if !self.command.is_empty() {
-            write!(formatter, " ({})", self.command)?;
+        let process = self.process;
+        match &self.seen {
+            Some(SeenProcess { command, user }) => {
+                write!(formatter, "process {process} ({command}) of user {user}")
+            }
+            None => write!(formatter, "process {process} took it and may have ended"),
         }
-        self.user.map_or(Ok(()), |user| write!(formatter, " of user {user}"))
     }
 }
 
-/// A process that holds a lock of the file; `None` if none is seen.
+/// A process that holds a lock of the file by flock; `None` if none is known. It looks at all processes, and
+/// is for a message at the end of a wait.
 ///
 /// The kernel names the process that took the lock. Once that has ended, those to which it left the open
-/// file hold it.
+/// file hold it. Open files of other users are seen with CAP_SYS_PTRACE alone.
 #[must_use]
 pub fn holder(found: &Stat) -> Option<LockHolder> {
+    let file = file_of_lock(found);
     let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
-    let mut takers = takers(&locks, found).filter_map(LockHolder::of_process);
-    takers.next().or_else(|| holders(found).into_iter().next())
+    let takers: Vec<u32> = takers(&locks, &file).collect();
+    let others = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let others = others.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let seen = takers.iter().copied().chain(others).find_map(|process| {
+        holds(process, &file)
+            .then(|| seen(process))
+            .flatten()
+            .map(|seen| LockHolder { process, seen: Some(seen) })
+    });
+    let unseen = || takers.first().map(|process| LockHolder { process: *process, seen: None });
+    seen.or_else(unseen)
 }
 
-/// Whether processes hold the file's lock, and all of them are of other users than root and that of this
-/// process.
-pub(super) fn is_of_other_users(found: &Stat) -> bool {
-    let holders = holders(found);
-    let is_other =
-        |user: Option<u32>| user.is_some_and(|user| user != 0 && user != geteuid().as_raw());
-    !holders.is_empty() && holders.iter().all(|holder| is_other(holder.user))
+/// As [`holder`], of the file of a path.
+#[must_use]
+pub fn holder_at(path: &Path) -> Option<LockHolder> {
+    holder(&rustix::fs::lstat(path).ok()?)
 }
 
-/// Numbers of the processes that took a lock of the file, from the text of /proc/locks: a line is
+/// How the kernel names a file in a line of a lock: device and inode.
+fn file_of_lock(found: &Stat) -> String {
+    format!("{:02x}:{:02x}:{}", major(found.st_dev), minor(found.st_dev), found.st_ino)
+}
+
+/// Numbers of the processes that took a lock of the file, from the text of /proc/locks or fdinfo: a line is
 /// `1: FLOCK  ADVISORY  WRITE 1234 fd:01:5678 0 EOF`, and of a process that waits `1: -> FLOCK ...`.
-fn takers(locks: &str, found: &Stat) -> impl Iterator<Item = u32> {
-    let (major, minor) = (major(found.st_dev), minor(found.st_dev));
-    let file = format!("{major:02x}:{minor:02x}:{}", found.st_ino);
+fn takers<'a>(locks: &'a str, file: &'a str) -> impl Iterator<Item = u32> {
+    // Of a file of another process namespace the number is 0 or negative.
+    processes(locks, file).filter_map(|process| process.parse().ok().filter(|number| *number > 0))
+}
+
+/// As [`takers`], as text.
+fn processes<'a>(locks: &'a str, file: &'a str) -> impl Iterator<Item = &'a str> {
     locks.lines().filter_map(move |line| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [_, "FLOCK" | "OFDLCK" | "POSIX", _, _, process, of, ..] = words.as_slice() else {
-            return None;
-        };
-        // Of a file of another process namespace the number is 0 or negative.
-        process.parse().ok().filter(|process| *of == file && *process > 0)
+        let [_, "FLOCK", _, _, process, of, ..] = words.as_slice() else { return None };
+        (*of == file).then_some(*process)
     })
 }
 
-/// Processes that have the file open with a lock on it, as far as this process may see.
-fn holders(found: &Stat) -> Vec<LockHolder> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let others = numbers.filter(|process| *process != std::process::id());
-    others.filter(|process| holds(*process, found)).filter_map(LockHolder::of_process).collect()
-}
-
-fn holds(process: u32, found: &Stat) -> bool {
-    let open = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+/// Whether a process has the file open with a lock on it, as far as this process may see. Only texts of the
+/// kernel are read: to look at the file itself could wait for ever for a server that is gone.
+fn holds(process: u32, file: &str) -> bool {
+    let open = fs::read_dir(format!("/proc/{process}/fdinfo")).into_iter().flatten().flatten();
     open.into_iter().any(|descriptor| {
-        let is_it = fs::metadata(descriptor.path())
-            .is_ok_and(|open| (open.dev(), open.ino()) == (found.st_dev, found.st_ino));
-        let number = descriptor.file_name();
-        is_it
-            && fs::read_to_string(format!("/proc/{process}/fdinfo/{}", number.display()))
-                .is_ok_and(|text| text.lines().any(|line| line.starts_with("lock:")))
+        let text = fs::read_to_string(descriptor.path()).unwrap_or_default();
+        text.lines()
+            .filter_map(|line| line.strip_prefix("lock:"))
+            .any(|lock| processes(lock, file).next().is_some())
     })
 }
 
-impl LockHolder {
-    /// `None` if the process has ended.
-    fn of_process(process: u32) -> Option<Self> {
-        let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
-        // The kernel escapes a newline of the name. The first number is of the user who started it: a
-        // program with the set-user-ID bit has another effective one.
-        let command = field("Name:").map(|name| in_line(name.trim()).into_owned());
-        let user = field("Uid:").and_then(|users| users.split_whitespace().next()?.parse().ok());
-        Some(Self { process, command: command.unwrap_or_default(), user })
-    }
+/// What a process is; `None` if it has ended.
+fn seen(process: u32) -> Option<SeenProcess> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+    // The kernel escapes a newline of the name. The first number is of the user who started it: a program
+    // with the set-user-ID bit has another effective one.
+    let command = in_line(field("Name:")?.trim()).into_owned();
+    let user = field("Uid:")?.split_whitespace().next()?.parse().ok()?;
+    Some(SeenProcess { command, user })
 }
 
 #[cfg(test)]
@@ -106,14 +119,16 @@ mod tests {
     fn those_who_hold_a_lock_are_taken_from_the_list_and_those_who_wait_are_not() {
         let found = rustix::fs::stat("/").expect("a directory");
         let (major, minor, inode) = (major(found.st_dev), minor(found.st_dev), found.st_ino);
+        let file = file_of_lock(&found);
         let list = format!(
             "1: FLOCK  ADVISORY  WRITE 71 {major:02x}:{minor:02x}:{inode} 0 EOF\n\
              1: -> FLOCK  ADVISORY  WRITE 72 {major:02x}:{minor:02x}:{inode} 0 EOF\n\
              2: FLOCK  ADVISORY  WRITE 73 {major:02x}:{minor:02x}:{} 0 EOF\n\
              3: FLOCK  ADVISORY  READ  0 {major:02x}:{minor:02x}:{inode} 0 EOF\n\
-             4: LEASE  ACTIVE    READ  74 {major:02x}:{minor:02x}:{inode} 0 EOF\n5: odd\n",
+             4: LEASE  ACTIVE    READ  74 {major:02x}:{minor:02x}:{inode} 0 EOF\n5: odd\n\
+             6: POSIX  ADVISORY  READ  75 {major:02x}:{minor:02x}:{inode} 0 EOF\n",
             inode + 1
         );
-        assert_eq!(takers(&list, &found).collect::<Vec<_>>(), [71]);
+        assert_eq!(takers(&list, &file).collect::<Vec<_>>(), [71]);
     }
 }

@@ -192,6 +192,7 @@ fn users_without_a_number_in_a_namespace_are_not_taken_for_root() {
         };
         // Where the system allows no namespaces, or the user not this program, there is nothing to see.
         if !run(&["--list"]).is_ok_and(|ended| ended.status.success()) {
+            eprintln!("skipped: user {user} can make no user namespace here");
             continue;
         }
         let ended = run(&["--exact", NAME]).expect("starts");

@@ -19,56 +19,64 @@ fn base(directory: &Path) -> BaseDirectory {
 #[test]
 fn a_second_one_is_kept_away_until_the_first_is_closed() {
     let place = tempfile::tempdir().expect("a directory");
-    let (base, path) = (base(place.path()), Path::new("lock"));
+    let (base, path) = (base(place.path()), Path::new("run/tool/lock"));
     let first = lock::take(&base, path, false).expect("is free");
-    let second = lock::take(&base, path, false).expect_err("is held");
-    assert!(matches!(second.reason, DurableReason::Locked), "{second}");
+    for limit in [Duration::ZERO, Duration::from_millis(1)] {
+        let second = lock::take_within(&base, path, limit).expect_err("is held");
+        assert!(matches!(second.reason, DurableReason::Locked), "{second}");
+    }
     drop(first);
     lock::take(&base, path, true).expect("is free");
 }
 
 #[test]
-fn a_lock_is_its_owner_s_alone_also_if_the_file_was_another_program_s() {
+fn no_other_user_can_enter_the_directory_of_a_lock() {
     let place = tempfile::tempdir().expect("a directory");
-    fs::write(place.path().join("old"), "").expect("a file");
-    let old = place.path().join("old");
-    fs::set_permissions(&old, PermissionsExt::from_mode(0o666)).expect("its mode");
-    for name in ["old", "new"] {
-        lock::take(&base(place.path()), Path::new(name), false).expect("is free");
-        let found = fs::metadata(place.path().join(name)).expect("a file");
-        assert_eq!(found.mode() & 0o777, 0o600, "{name}");
+    let base = base(place.path());
+    lock::take(&base, Path::new("run/tool/lock"), false).expect("is free");
+    let mode = |name: &str| fs::metadata(place.path().join(name)).expect("is there").mode() & 0o777;
+    assert_eq!((mode("run/tool"), mode("run/tool/lock")), (0o700, 0o600));
+    for open in [0o710, 0o701, 0o755, 0o1777, 0o740] {
+        let directory = place.path().join("run/tool");
+        fs::set_permissions(&directory, PermissionsExt::from_mode(open)).expect("its mode");
+        let error = lock::take(&base, Path::new("run/tool/lock"), false).expect_err("is open");
+        let words = format!("run/tool can be entered by others (mode {open:o}, not 700)");
+        assert!(error.to_string().ends_with(&words), "{error}");
     }
 }
 
 #[test]
-fn a_link_and_a_second_name_of_a_file_are_refused() {
+fn a_link_in_place_of_the_directory_or_the_file_is_refused() {
     let place = tempfile::tempdir().expect("a directory");
-    let file = place.path().join("file");
-    fs::write(&file, "").expect("a file");
-    fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).expect("its mode");
-    symlink("file", place.path().join("link")).expect("a link");
-    fs::hard_link(&file, place.path().join("name")).expect("a name");
-    for (lock, words) in [("link", "link is a link"), ("name", "name has 2 names")] {
-        let error = lock::take(&base(place.path()), Path::new(lock), false).expect_err(lock);
-        assert!(error.to_string().ends_with(words), "{error}");
-    }
-    assert_eq!(fs::metadata(&file).expect("a file").mode() & 0o777, 0o644);
+    let base = base(place.path());
+    lock::take(&base, Path::new("tool/lock"), false).expect("is free");
+    symlink("tool", place.path().join("link")).expect("a link");
+    let error = lock::take(&base, Path::new("link/lock"), false).expect_err("is a link");
+    assert!(error.to_string().ends_with("link is a link"), "{error}");
+    symlink("lock", place.path().join("tool/other")).expect("a link");
+    lock::take(&base, Path::new("tool/other"), false).expect_err("is a link");
+    fs::create_dir(place.path().join("tool/folder")).expect("a directory");
+    lock::take(&base, Path::new("tool/folder"), false).expect_err("is a directory");
 }
 
 #[test]
-fn a_lock_of_another_user_is_refused() {
+fn a_directory_that_another_user_has_or_could_replace_is_refused() {
     let Some(place) = SharedDirectory::new() else { return };
-    fs::write(place.path("shared/lock"), "").expect("a file");
-    place.give("shared/lock", OTHER_USER);
-    let base = base(&place.path("shared"));
-    let error = lock::take(&base, Path::new("lock"), false).expect_err("is another's");
-    assert!(error.to_string().ends_with("lock belongs to user 4321"), "{error}");
+    let base = base(&place.path("."));
+    fs::create_dir(place.path("shared/tool")).expect("a directory");
+    place.set_mode("shared/tool", 0o700);
+    place.give("shared/tool", OTHER_USER);
+    let error = lock::take(&base, Path::new("shared/tool/lock"), false).expect_err("is another's");
+    assert!(error.to_string().ends_with("tool belongs to user 4321"), "{error}");
+    place.set_mode("shared", 0o777);
+    let error = lock::take(&base, Path::new("shared/mine/lock"), false).expect_err("is open");
+    assert!(error.to_string().contains("can be written by others"), "{error}");
 }
 
-/// A program of a user that holds the lock of a file until its standard input ends.
-fn held(file: &Path, user: u32) -> Child {
-    let mut holding = Command::new("flock");
-    holding.arg(file).args(["sh", "-c", "echo held; read line"]).uid(user).gid(user);
+/// A program of a user that holds the lock of a file until its standard input ends: `script` takes it.
+fn held(script: &str, file: &Path, user: u32) -> Child {
+    let mut holding = Command::new("sh");
+    holding.args(["-c", script]).env("FILE", file).uid(user).gid(user);
     let mut holding = holding.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
     let mut line = String::new();
     let said = holding.stdout.take().expect("is piped");
@@ -82,39 +90,47 @@ fn ended(mut holding: Child) {
     holding.wait().expect("its end");
 }
 
+/// The process that takes the lock stays.
+const TAKER_STAYS: &str = "exec flock $FILE sh -c 'echo held; read line'";
+/// The process that takes the lock ends, and leaves it to the one that started it.
+const TAKER_ENDS: &str = "exec 9<$FILE; flock 9; echo held; read line";
+
 #[test]
-fn who_holds_a_lock_is_named_and_waited_for_no_longer_than_the_limit() {
-    let Some(place) = SharedDirectory::new() else { return };
-    let base = base(&place.path("own"));
-    let (file, path) = (place.path("own/lock"), Path::new("lock"));
-    let holding = held(&file, 0);
-    for limit in [Duration::ZERO, Duration::from_millis(1)] {
-        let error = lock::take_within(&base, path, limit).expect_err("is held");
-        assert!(matches!(error.reason, DurableReason::Locked), "{error}");
+fn who_holds_a_lock_is_named() {
+    let place = tempfile::tempdir().expect("a directory");
+    let file = place.path().join("lock");
+    fs::write(&file, "").expect("a file");
+    let holder = || lock::holder(&rustix::fs::stat(&file).expect("a file"));
+    let user = rustix::process::geteuid().as_raw();
+    for (script, command) in [(TAKER_STAYS, "flock"), (TAKER_ENDS, "sh")] {
+        let holding = held(script, &file, user);
+        let words = format!("process {} ({command}) of user {user}", holding.id());
+        assert_eq!(holder().expect("is seen").to_string(), words);
+        ended(holding);
+        assert_eq!(holder(), None);
     }
-    let holder = lock::holder(&rustix::fs::stat(&file).expect("a file")).expect("is seen");
-    assert_eq!(holder.to_string(), format!("process {} (flock) of user 0", holding.id()));
-    ended(holding);
-    assert_eq!(lock::holder(&rustix::fs::stat(&file).expect("a file")), None);
-    lock::take(&base, path, false).expect("is free");
+}
+
+/// Number of CAP_SYS_PTRACE, as a bit.
+const SYS_PTRACE: u64 = 1 << 19;
+
+fn has_sys_ptrace() -> bool {
+    let status = fs::read_to_string("/proc/self/status").expect("its state");
+    let set = status.lines().find_map(|line| line.strip_prefix("CapEff:")).expect("capabilities");
+    u64::from_str_radix(set.trim(), 16).expect("a number") & SYS_PTRACE != 0
 }
 
 #[test]
-fn a_lock_that_another_user_could_take_keeps_no_program_of_root_away() {
+fn a_process_of_another_user_is_named_as_far_as_it_is_seen() {
     let Some(place) = SharedDirectory::new() else { return };
-    // As an earlier version or another program may have left it.
-    let (file, path) = (place.path("own/lock"), Path::new("lock"));
+    let file = place.path("shared/file");
     fs::write(&file, "").expect("a file");
-    place.set_mode("own/lock", 0o666);
-    let holding = held(&file, OTHER_USER);
-    let base = base(&place.path("own"));
-    let taken = lock::take(&base, path, false).expect("is root's");
-    let second = lock::take(&base, path, false).expect_err("is held");
-    assert!(matches!(second.reason, DurableReason::Locked), "{second}");
-    drop(taken);
-    assert_eq!(fs::metadata(&file).expect("a file").mode() & 0o777, 0o600);
-    // The other user is left alone, and keeps what no program looks at any more.
-    lock::take(&base, path, false).expect("is free");
+    let holding = held(TAKER_STAYS, &file, OTHER_USER);
+    let words = match has_sys_ptrace() {
+        true => format!("process {} (flock) of user {OTHER_USER}", holding.id()),
+        false => format!("process {} took it and may have ended", holding.id()),
+    };
+    let holder = lock::holder(&rustix::fs::stat(&file).expect("a file"));
+    assert_eq!(holder.expect("is known").to_string(), words);
     ended(holding);
-    lock::take(&base, path, false).expect("is free");
 }

@@ -2,6 +2,7 @@
 
 use crate::memory::{Memory, never, shared_queue};
 use dsa_config::change::{ChangeOptions, change};
+use dsa_config::journal::JournalError;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -59,11 +60,21 @@ fn a_lock_that_is_a_link_is_not_taken() {
     drop(machine.state());
     let journal = machine.place().journal();
     let root = journal.ancestors().nth(4).expect("the root");
-    let lock = root.join("run/skipline-dsa.lock");
+    let lock = root.join("run/skipline-dsa");
     fs::rename(&lock, root.join("run/other")).expect("moved");
     symlink("other", &lock).expect("a link");
     let words = machine.place().lock(false).expect_err("it is a link").to_string();
-    assert!(words.contains("skipline-dsa.lock is a link"), "{words}");
+    assert!(words.contains("run/skipline-dsa is a link"), "{words}");
+}
+
+#[test]
+fn only_who_has_not_waited_is_told_to_wait() {
+    let words = |has_waited| {
+        let path = "/run/skipline-dsa/lock".into();
+        JournalError::Locked { path, holder: None, has_waited }.to_string()
+    };
+    assert!(words(false).ends_with("lock); --wait waits for it"), "{}", words(false));
+    assert!(words(true).ends_with("lock); waited for 1 h; end that process, or try again"));
 }
 
 #[test]

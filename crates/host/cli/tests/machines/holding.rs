@@ -338,8 +338,7 @@ fn what_is_held_is_not_left_to_a_restore() {
 #[test]
 fn with_wait_a_change_comes_after_the_tool_that_has_the_lock() {
     let machine = OnMachine::new("skylake", &[]);
-    fs::create_dir_all(machine.path().join("run")).expect("a directory");
-    let lock = fs::File::create(machine.path().join("run/skipline-host.lock")).expect("a lock");
+    let lock = fs::File::create(machine.lock_file()).expect("a lock");
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("the lock");
     let change = ["tune", "ddio-ways", "4", "--apply", "--wait"];
     let (mut child, mut said) = start(&machine, &change);
@@ -385,7 +384,7 @@ fn with_wait_groups_are_changed_after_the_program_that_has_their_lock() {
     assert_eq!(machine.run(&change).code, Some(3));
     let (mut child, _said) = start(&machine, &[&change[..], &["--wait"]].concat());
     // The lock of the machine is taken first: from then on only that of the groups is missing.
-    let lock = machine.path().join("run/skipline-host.lock");
+    let lock = machine.path().join("run/skipline-host/lock");
     let lock = fs::File::open(lock).expect("the lock of the first run");
     let free = || {
         let taken = rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockShared);

@@ -259,8 +259,10 @@ fn only_the_owner_of_the_lock_can_hold_it() {
     use std::os::unix::fs::PermissionsExt;
     let machine = OnMachine::new("skylake", &[]);
     assert_eq!(machine.run(&["tune", "ddio-ways", "4", "--apply"]).code, Some(0));
-    let lock = fs::metadata(machine.path().join("run/skipline-host.lock")).expect("the lock");
-    assert_eq!(lock.permissions().mode() & 0o777, 0o600);
+    for (name, mode) in [("run/skipline-host", 0o700), ("run/skipline-host/lock", 0o600)] {
+        let found = fs::metadata(machine.path().join(name)).expect("the lock");
+        assert_eq!(found.permissions().mode() & 0o777, mode, "{name}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -26,6 +27,14 @@ impl OnMachine {
 
     pub fn path(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// The file of the machine's lock, in its directory, which is made as the binary makes it.
+    pub fn lock_file(&self) -> PathBuf {
+        let directory = self.path().join("run/skipline-host");
+        fs::create_dir_all(&directory).expect("a directory");
+        fs::set_permissions(&directory, PermissionsExt::from_mode(0o700)).expect("its mode");
+        directory.join("lock")
     }
 
     /// Writes a file of one line, and the directories above it.

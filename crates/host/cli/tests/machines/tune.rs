@@ -325,9 +325,7 @@ fn an_unknown_cpu_model_is_refused_by_name() {
 #[test]
 fn a_second_tool_waits_outside() {
     let machine = OnMachine::new("skylake", &[]);
-    let folder = machine.path().join("run");
-    fs::create_dir_all(&folder).expect("a directory");
-    let lock = fs::File::create(folder.join("skipline-host.lock")).expect("a lock file");
+    let lock = fs::File::create(machine.lock_file()).expect("a lock file");
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("the lock");
     // The registers are the same, wherever each tool keeps its journal.
     for directory in ["var/lib/skipline-host", "var/mine"] {

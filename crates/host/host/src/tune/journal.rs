@@ -32,8 +32,9 @@ pub use other_directories::other_journal_directories;
 /// Default directory of the journal, below the root.
 pub const DEFAULT_STATE: &str = "var/lib/skipline-host";
 const JOURNAL: &str = "journal.json";
-/// One lock per machine, wherever journals are kept: all of them cover the same registers.
-const LOCK: &str = "run/skipline-host.lock";
+/// One lock per machine, wherever journals are kept: all of them cover the same registers. Earlier versions
+/// had `run/skipline-host.lock`, which other users can take and is not looked at.
+const LOCK: &str = "run/skipline-host/lock";
 /// Greatest length of a journal that a change may add to: enough for some 10^4 controls.
 const MOST_BYTES: usize = 4 << 20;
 /// Greatest length of a journal that is read: earlier versions wrote more than they then could read.
@@ -116,7 +117,6 @@ impl<'a> StateDirectory<'a> {
     /// As [`StateDirectory::lock`].
     pub fn lock_within(root: &'a Root, path: &str, limit: Duration) -> Result<Self, StateError> {
         let path = directory(path)?;
-        root.make_directories("run")?;
         let lock = lock::take_within(root.base(), &absolute_path(LOCK), limit)
             .map_err(|error| StateError::from_durable(root, LOCK, error))?;
         // Nothing is created in a place where another user could replace it.

@@ -142,7 +142,7 @@ fn a_second_one_waits_only_if_asked() {
     let place = place();
     let script = "exec 2>&1
         $dsa config reset --factory > out
-        exec 7>>$SKIPLINE_DSA_RUN/config.lock; flock 7
+        exec 7>>$SKIPLINE_DSA_RUN/config.lock/lock; flock 7
         $dsa config apply two.json --apply; echo $?
         { $dsa config apply two.json --apply --wait > out 2>&1 7>&-; echo waited $?; } &
         until grep -q waiting out; do :; done
@@ -151,7 +151,7 @@ fn a_second_one_waits_only_if_asked() {
     let wanted = "error: nothing was written: another skipline-dsa is changing the devices (it holds the \
                   lock ";
     assert!(out.starts_with(wanted), "{out}");
-    assert!(out.ends_with("--wait waits for it\n3\nwaited 0\n"), "{out}");
+    assert!(out.ends_with(" (bash) of user 0); --wait waits for it\n3\nwaited 0\n"), "{out}");
 }
 
 #[test]

@@ -86,8 +86,7 @@ impl StateError {
         let shown = error.path.display().to_string();
         match error.reason {
             DurableReason::Locked => {
-                let found = rustix::fs::stat(&error.path).ok();
-                let holder = found.and_then(|found| lock::holder(&found));
+                let holder = lock::holder_at(&error.path);
                 Self::Locked { path: shown, holder }
             }
             DurableReason::Distrusted(what) => Self::Distrusted { path: shown, what },
