@@ -72,11 +72,16 @@ def test_words_and_signs_of_all_languages_stay(text: str) -> None:
         *(chr(code) for code in (0x7F, 0x85, 0x9B, 0x61C, 0x200B, 0x200E, 0x200F, 0x2028, 0x2029)),
         *map(chr, range(0x202A, 0x202F)),
         *map(chr, range(0x2060, 0x2070)),
-        *("\ufeff", "\ud800", "\U000e0001", "\U000e0041"),
+        *("\ufeff", "\U000e0001", "\U000e0041"),
     ],
 )
 def test_a_mark_that_is_no_part_of_a_word_is_replaced(mark: str) -> None:
     assert foreign.printable(f"a{mark}b") == "a\ufffdb"
+
+
+def test_a_byte_of_a_name_that_is_no_text_is_shown_by_its_number() -> None:
+    name = b"d\xff".decode(errors="surrogateescape")
+    assert (foreign.printable(name), foreign.in_cell(name)) == (r"d\udcff", r"d\udcff")
 
 
 @pytest.mark.parametrize(

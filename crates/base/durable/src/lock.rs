@@ -48,7 +48,7 @@ pub fn take_within(
     loop {
         let lock = open(base, path)?;
         match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            // Somebody may have removed the file or its directory meanwhile.
+            // Another process may have removed the file or its directory meanwhile.
             Ok(()) if is_at(&lock, base, path)? => return Ok(lock),
             Ok(()) | Err(Errno::INTR | Errno::WOULDBLOCK) if began.elapsed() < limit => {
                 thread::sleep(RETRY);
