@@ -20,10 +20,15 @@ def cut_at(length: int) -> Damage:
 
 
 def zeros(share: float, length: int) -> Damage:
-    """Have zeros from a share of the length on, as after a crash of the file system."""
+    """Have zeros from a share of the length on, as after a crash of the file system.
+
+    They begin earlier where only zeros would be replaced: blocks that are not full end with them.
+    """
 
     def damaged(content: bytes) -> bytes:
         begin = int(len(content) * share)
+        while not any(content[begin : begin + length]):
+            begin -= 4096
         end = min(begin + length, len(content))
         return content[:begin] + bytes(end - begin) + content[end:]
 
