@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 Damage = Callable[[bytes], bytes]
 
-HEAD_BYTES = 12_288
+HEAD_BYTES, BLOCK_BYTES = 12_288, 1 << 18
 _LONGEST_ZEROS = 1 << 20
 
 
@@ -56,10 +56,14 @@ NAMED: dict[str, Damage] = {
     "its kind flipped": lambda content: content[:8] + b"EUCK" + content[12:],
     "its first page flipped": lambda content: content[:5000] + b"\x55" + content[5001:],
     "zeros at the beginning": zeros(0, 4096),
-    "zeros at the end": zeros(0.9, 1 << 20),
-    "a page of zeros": zeros(0.4, 4096),
+    "zeros in place of its last block": lambda content: content[:-BLOCK_BYTES] + bytes(BLOCK_BYTES),
+    "a page of zeros": lambda content: (
+        content[:HEAD_BYTES] + bytes(4096) + content[HEAD_BYTES + 4096 :]
+    ),
     "a block of zeros": lambda content: (
-        content[: HEAD_BYTES + (1 << 18)] + bytes(1 << 18) + content[HEAD_BYTES + (2 << 18) :]
+        content[: HEAD_BYTES + BLOCK_BYTES]
+        + bytes(BLOCK_BYTES)
+        + content[HEAD_BYTES + 2 * BLOCK_BYTES :]
     ),
 }
 

@@ -78,6 +78,7 @@ def assert_in_words(skipline: Skipline, command: list[str], path: Path) -> None:
 @pytest.mark.parametrize("damage", damaged_stores.NAMED)
 def test_a_damaged_store_is_refused_and_stays(beside: Skipline, whole: bytes, damage: str) -> None:
     content = damaged_stores.NAMED[damage](whole)
+    assert content != whole
     path = put(beside, content)
     # All commands open stores by one function: for most kinds of damage two of them will do.
     names = COMMANDS if damage in THOROUGH else ("list", "sweep")

@@ -652,8 +652,9 @@ int skd_ring_submit(struct skd_ring *ring, const struct skd_ring_copy *copies, u
 //
 // A burst that does not end is looked at more closely after 5 ms: it is lost if the queue or its
 // device was disabled, or if a drain that was submitted later has ended. A queue that is enabled and ends
-// nothing for 30 s is closed: the driver then waits for what is under way, and the rest is lost. A child of
-// a fork that has not executed another program keeps the queue open, and the driver does not wait.
+// nothing for 30 s is closed: the driver then waits for what is under way, this call with it, and the rest
+// is lost. A child of a fork that has not executed another program keeps the queue open: the driver does
+// not wait then, and the device may still write.
 int skd_ring_poll(struct skd_ring *ring,
                   struct skd_ring_end *ends,
                   uint32_t most);

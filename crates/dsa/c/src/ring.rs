@@ -169,8 +169,9 @@ pub unsafe extern "C" fn skd_ring_submit(
 ///
 /// A burst that does not end is looked at more closely after 5 ms: it is lost if the queue or its
 /// device was disabled, or if a drain that was submitted later has ended. A queue that is enabled and ends
-/// nothing for 30 s is closed: the driver then waits for what is under way, and the rest is lost. A child of
-/// a fork that has not executed another program keeps the queue open, and the driver does not wait.
+/// nothing for 30 s is closed: the driver then waits for what is under way, this call with it, and the rest
+/// is lost. A child of a fork that has not executed another program keeps the queue open: the driver does
+/// not wait then, and the device may still write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skd_ring_poll(
     ring: *mut RingHandle,
