@@ -179,7 +179,7 @@ def test_a_fifo_without_a_writer_is_refused(run: Run, command: list[str], tmp_pa
 def test_a_text_without_an_end_is_refused(run: Run) -> None:
     refused = run("run", "/dev/zero")
     assert refused.returncode == 2
-    assert "/dev/zero: cannot be read: longer than 256 MiB" in refused.stderr
+    assert "/dev/zero: cannot be read: longer than 4 MiB" in refused.stderr
 
 
 def test_workers_get_a_platform_that_came_through_a_pipe(run: Run) -> None:

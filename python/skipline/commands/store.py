@@ -143,13 +143,15 @@ def export(
 @click.argument("others", metavar="OTHER...", nargs=-1, required=True, help="Stores to add.")
 def merge(path: str, others: tuple[str, ...]) -> None:
     """Add the sweeps and points of other stores; what both have stays as it is."""
-    from skipline import interruption
-    from skipline.store import opening, upkeep
-    from skipline.store.writing import Writer
+    from skipline.store import opening
 
     # Nothing is made before all of them are known to be stores.
     opening.check_file(path, write=True)
     _refuse_itself(path, others)
+    from skipline import interruption
+    from skipline.store import upkeep
+    from skipline.store.writing import Writer
+
     for other in others:
         opening.open_store(other, write=False).close()
     done: list[str] = []
