@@ -1,6 +1,6 @@
 //! A lock that only root or this user can take, and the process that holds a lock.
 //!
-//! Every wait for a lock has a limit of time: whoever holds it may never let go.
+//! Every wait for a lock has a limit of time: the process that holds it may never let go.
 
 mod holder;
 

@@ -232,7 +232,7 @@ impl CopyRing {
             self.portal.close();
         }
         self.is_gone = self.loss.is_silent() || loss == Some(DescriptorLoss::Disabled);
-        // What has ended meanwhile is found by the next look at the record.
+        // The next look at the record finds a burst that has ended meanwhile.
         (self.is_gone || loss.is_some()) && !self.oldest_has_ended()
     }
 }

@@ -13,7 +13,7 @@ use std::path::Path;
 pub struct LockHolder {
     /// Number of the process.
     pub process: u32,
-    /// What the process is; `None` if it could not be seen that it still has the lock. It may then have ended,
+    /// Command and user of the process; `None` if it could not be seen that it still has the lock. It may then have ended,
     /// and the number be that of another process.
     pub seen: Option<SeenProcess>,
 }
@@ -100,7 +100,7 @@ fn holds(process: u32, file: &str) -> bool {
     })
 }
 
-/// What a process is; `None` if it has ended.
+/// Command and user of a process; `None` if it has ended.
 fn seen(process: u32) -> Option<SeenProcess> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));

@@ -161,7 +161,7 @@ fn a_second_name_of_a_link_of_root_is_chosen_by_whoever_made_it() {
 /// Path of a shared place, for this test program within a user namespace.
 const PLACE: &str = "DURABLE_TEST_PLACE";
 
-/// What a program in a namespace does, in which `shared` is of a user who has no number there.
+/// The writes of a program in a namespace in which `shared` is of a user who has no number there.
 fn write_in_namespace(place: &Path) {
     let error = write(&place.join("shared/link"), "new").expect_err("is not followed");
     assert!(error.to_string().contains("is a link of user 65534"), "{error}");

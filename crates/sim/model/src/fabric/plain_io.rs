@@ -82,7 +82,9 @@ impl<T: Tracer> Fabric<T> {
             }
         }
         let is_moved = |i: &usize| part.is_moved_by_write(burst.sets[*i], burst.line(*i));
-        let moved: u64 = bits(burst.all() & !present).filter(is_moved).map(|i| 1 << i).sum();
+        let candidates =
+            if part.inclusion.device_write_moves() { burst.all() & !present } else { 0 };
+        let moved: u64 = bits(candidates).filter(is_moved).map(|i| 1 << i).sum();
         let absent = burst.all() & !present & !moved;
         let (hits, misses) = (u64::from(newest.count_ones()), u64::from(absent.count_ones()));
         self.counters.pcie_write_hits += hits;
