@@ -3,9 +3,11 @@
 import gc
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from skipline._core import InputError, store_checksum
+from skipline.store.connection import first_line, in_words
 from skipline.store.store import Store
 from skipline.store.writing import Writer
 
@@ -57,3 +59,13 @@ def test_a_name_about_locks_is_no_lock(path: Path) -> None:
     with pytest.raises(InputError, match="not a store that can be opened") as refused:
         Store(path)
     assert "is writing" not in str(refused.value)
+
+
+def test_an_error_in_the_form_that_duckdb_keeps_is_told_in_its_words() -> None:
+    kept = '{"exception_type":"Parser","exception_message":"no\\n\\nLINE 1: list","position":"0"}'
+    assert first_line(duckdb.Error(kept)) == "Parser Error: no"
+    for text in ('{"exception_type":"Parser"}', "[1]", "7", "IO Error: gone"):
+        assert first_line(RuntimeError(text)) == text
+    interrupted = '{"exception_type":"INTERRUPT","exception_message":"Interrupted!"}'
+    with pytest.raises(KeyboardInterrupt), in_words("s.duckdb"):
+        raise RuntimeError(interrupted)

@@ -257,7 +257,9 @@ def kill_at_random(
     there = 0
     for _ in range(kills):
         if there == points:
-            store.unlink()
+            # A writer that was killed leaves its log, and a log without its store is damage.
+            for file in (store, Path(f"{store}.wal")):
+                file.unlink(missing_ok=True)
             there = 0
         with on_a_terminal(skipline, *arguments) as (process, terminal):
             told = told_as_finished(terminal, generator.randrange(1, 3))

@@ -3,6 +3,7 @@
 Nothing else calls DuckDB's `execute`.
 """
 
+import json
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -157,12 +158,23 @@ def in_words(path: str) -> Iterator[None]:
         raise StoreFault(path, "a text in it is not UTF-8") from None
     # Through Arrow its errors arrive as those of the system, or of values.
     except (duckdb.Error, OSError, ValueError, RuntimeError) as error:
-        if str(error).startswith(_INTERRUPTED) or interruption.was_pressed():
+        if _message(str(error)).startswith(_INTERRUPTED) or interruption.was_pressed():
             raise KeyboardInterrupt from None
         raise StoreFault(path, first_line(error)) from None
 
 
 def first_line(error: object) -> str:
     """Return what an error says, without its picture of the query."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in _message(str(error)).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
+
+
+def _message(text: str) -> str:
+    """Return the message of an error, which may arrive as the JSON that DuckDB keeps it as."""
+    # The translators of exceptions are common to all modules that pybind11 built: once another of
+    # them is loaded, theirs may be asked before DuckDB's, and knows no more than the raw text.
+    try:
+        kept = json.loads(text)
+        return f"{kept['exception_type']} Error: {kept['exception_message']}"
+    except (ValueError, TypeError, KeyError):
+        return text
