@@ -27,6 +27,7 @@ use devices::RunDevices;
 use directory::RunDirectory;
 use idxd::Driver;
 use idxd::config_file::{ApplyError, SavedConfig};
+use inputs::texts::{KEYS_LIMIT_BYTES, read_once};
 use program::Program;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -125,7 +126,7 @@ fn configuration(
         ));
     };
     let shown = path.display();
-    let text = std::fs::read_to_string(path)
+    let text = read_once(path, KEYS_LIMIT_BYTES)
         .map_err(|error| CommandFailure::bad_input(format!("--config {shown}: {error}")))?;
     SavedConfig::parse(&text)
         .map_err(|error| CommandFailure::bad_input(format!("--config {shown}: {error}")))

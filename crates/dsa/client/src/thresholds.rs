@@ -2,8 +2,12 @@
 
 use crate::error::Error;
 use dsa::hardware::Opcode;
+use std::io::Read;
 use std::path::Path;
 use toml::{Table, Value};
+
+/// A file of thresholds has some hundred bytes; a device may never end.
+const LIMIT_BYTES: u64 = 64 << 10;
 
 /// The size of each operation, in bytes, from which on the automatic path takes a device. Default: published
 /// sizes.
@@ -69,7 +73,16 @@ impl Thresholds {
     /// [`Error::Thresholds`] if the file cannot be read or is not valid, with the line or the key.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let wrong = |why: String| Error::Thresholds { path: path.to_owned(), why };
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let mut text = String::new();
+        std::fs::File::open(path)
+            .and_then(|file| file.take(LIMIT_BYTES + 1).read_to_string(&mut text))
+            .map_err(|error| wrong(error.to_string()))?;
+        if text.len() as u64 > LIMIT_BYTES {
+            return Err(wrong(format!(
+                "longer than {} KiB, which no such file is",
+                LIMIT_BYTES >> 10
+            )));
+        }
         Self::parse(&text).map_err(wrong)
     }
 
@@ -186,6 +199,12 @@ mod tests {
             assert_eq!(read.asynchronous_bytes(opcode), own.asynchronous_bytes(opcode));
         }
         assert_eq!(read.source, "a test");
+    }
+
+    #[test]
+    fn a_file_without_an_end_is_refused() {
+        let refused = Thresholds::read(Path::new("/dev/zero")).expect_err("never ends");
+        assert!(refused.to_string().contains("longer than 64 KiB"), "{refused}");
     }
 
     #[test]

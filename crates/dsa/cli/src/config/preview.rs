@@ -4,6 +4,7 @@ use super::ConfigContext;
 use crate::failure::CommandFailure;
 use dsa_config::machine::{InUse, MachineDevices, disturbed_queues};
 use idxd::config_file::{AdjustedValue, ApplyError, ConfigStep, Difference, SavedConfig};
+use inputs::texts::{KEYS_LIMIT_BYTES, read_once};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
@@ -29,12 +30,9 @@ pub fn read(path: &Path) -> Result<SavedConfig, CommandFailure> {
     let bad = |error: &dyn std::fmt::Display| {
         CommandFailure::bad_input(format!("{}: {error}", path.display()))
     };
-    let text = match path.to_str() {
-        Some("-") => std::io::read_to_string(std::io::stdin()),
-        _ => std::fs::read_to_string(path),
-    };
-    let saved =
-        SavedConfig::parse(&text.map_err(|error| bad(&error))?).map_err(|error| bad(&error))?;
+    let named = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
+    let text = read_once(named, KEYS_LIMIT_BYTES).map_err(|error| bad(&error))?;
+    let saved = SavedConfig::parse(&text).map_err(|error| bad(&error))?;
     if saved.devices().is_empty() {
         return Err(bad(
             &"it names no device; allowed is a list of devices, like [{\"dev\":\"dsa0\"}]",

@@ -4,6 +4,7 @@ use crate::failure::CommandFailure;
 use crate::live_runs;
 use dsa_run::registers::{RunRegisters, SharedRegisters, process_namespace};
 use dsa_run::{PLAN_FILE, RECORDS_DIRECTORY, REGISTERS_FILE};
+use inputs::texts::{KEYS_LIMIT_BYTES, read_once};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -73,7 +74,7 @@ pub fn read_plan(path: &Path) -> Result<String, CommandFailure> {
     let bad = |error: &dyn std::fmt::Display| {
         CommandFailure::bad_input(format!("--inject {}: {error}", path.display()))
     };
-    let text = std::fs::read_to_string(path).map_err(|error| bad(&error))?;
+    let text = read_once(path, KEYS_LIMIT_BYTES).map_err(|error| bad(&error))?;
     dsa::inject::InjectionPlan::parse(&text).map_err(|error| bad(&error))?;
     Ok(text)
 }

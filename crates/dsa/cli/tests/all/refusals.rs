@@ -114,6 +114,12 @@ fn files_that_cannot_be_written_or_read() {
     }
     let errors = refused(&place, &["--inject", "nothing.toml"]);
     assert!(errors.contains("--inject nothing.toml: No such file"), "{errors}");
+    for option in ["--inject", "--config"] {
+        let errors = refused(&place, &[option, "/dev/zero"]);
+        assert!(errors.contains("/dev/zero: longer than 4 MiB"), "{errors}");
+    }
+    let endless = ended(&mut place.command(&["config", "check", "/dev/zero"])).refused();
+    assert!(endless.contains("/dev/zero: longer than 4 MiB"), "{endless}");
     assert_eq!(place.path().read_dir().expect("is a directory").count(), 0);
 }
 
