@@ -10,7 +10,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -23,6 +23,12 @@ _NO_TARGETS = {
     stat.S_IFSOCK: "a socket",
     stat.S_IFBLK: "a block device",
 }
+
+# Directories that are root's on every system.
+_OF_ROOT = (
+    *("/", "/dev", "/etc", "/home", "/proc", "/run", "/sys", "/tmp", "/usr", "/var", "/var/lib"),
+    "/var/tmp",
+)
 
 # As in the kernel: more are taken for a circle.
 _MOST_LINKS = 40
@@ -81,7 +87,9 @@ def _end_of_links(path: Path, opened: ExitStack) -> tuple[int, str]:
                 raise
             return passed[-1], name
         entry = _Entry(passed[-1], name, found)
-        if not _is_own(found.st_uid) and _others_write(passed[-1]):
+        # Another user can give a link of root a second name, if the kernel allows that.
+        has_second_name = stat.S_ISLNK(found.st_mode) and found.st_nlink > 1
+        if (has_second_name or not _is_own(found.st_uid)) and _others_write(passed[-1]):
             _check_foreign(path, entry)
         if stat.S_ISLNK(found.st_mode):
             links += 1
@@ -152,10 +160,24 @@ def _others_write(directory: int) -> bool:
     The group counts as other users unless it is root's or that of this process.
     """
     found = os.stat(directory)
-    if not _is_own(found.st_uid) and _is_mapped(found.st_uid):
+    if not _is_own(found.st_uid) and not _is_by_place_of_root(found):
         return True
     own_group = found.st_gid in (0, os.getegid())
     return bool(found.st_mode & (stat.S_IWOTH if own_group else stat.S_IWOTH | stat.S_IWGRP))
+
+
+def _is_by_place_of_root(found: os.stat_result) -> bool:
+    """Tell whether a directory is root's though its owner has no number in this user namespace.
+
+    One number stands for all such users: only the directory's place tells root from the others.
+    """
+    if _is_mapped(found.st_uid):
+        return False
+    for path in _OF_ROOT:
+        with suppress(OSError):
+            if os.path.samestat(Path(path).stat(), found):
+                return True
+    return False
 
 
 def _is_mapped(user: int) -> bool:

@@ -4,6 +4,8 @@ import errno
 import os
 import socket
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -162,6 +164,40 @@ def test_a_link_of_this_user_or_where_nobody_else_writes_is_followed(shared: Pat
     os.chown(shared, OTHER_USER, -1)
     with pytest.raises(InputError, match="is a link of user 4321"):
         atomic.write(shared / "other", "three")
+
+
+def test_a_second_name_of_a_link_of_root_is_not_followed(shared: Path) -> None:
+    own = _link(shared.parent / "own" / "link", shared.parent / "own" / "precious", 0)
+    os.link(own, shared / "second", follow_symlinks=False)
+    with pytest.raises(InputError, match="second is a link"):
+        atomic.write(shared / "second", "new")
+    assert own.read_text() == "precious"
+
+
+# A user namespace in which only root has a number: /tmp is root's by its place, FOLDER is not.
+IN_A_NAMESPACE = """
+import sys
+from pathlib import Path
+from skipline import atomic
+atomic.write(Path(sys.argv[1]), "new")
+"""
+
+
+@pytest.mark.parametrize("owner", [OTHER_USER, 0])
+def test_an_owner_without_a_number_is_not_taken_for_root(shared: Path, owner: int) -> None:
+    precious = shared.parent / "own" / "precious"
+    link = _link(shared / "link", precious, OTHER_USER)
+    shared.chmod(0o755)
+    os.chown(shared, owner, -1)
+    command = ["unshare", "--user", "--map-root-user", sys.executable]
+    done = subprocess.run(
+        [*command, "-c", IN_A_NAMESPACE, str(link)], capture_output=True, text=True, check=False
+    )
+    if "unshare" in done.stderr:
+        pytest.skip("no user namespaces here")
+    followed = owner == 0
+    assert (done.returncode == 0) == followed, done.stderr
+    assert precious.read_text() == ("new" if followed else "precious")
 
 
 def test_a_pipe_of_another_user_where_others_write_gets_nothing(shared: Path) -> None:
