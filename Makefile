@@ -62,8 +62,8 @@ run: setup ## Simulate the published experiments beside the measured server; wri
 	@skipline experiment run $(EXPERIMENTS)
 
 test: to-test ## Set everything up and run every test but the long ones
-	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) -- $(RUST_DOC_TESTS) -- \
-	  $(PYTEST_ALL) -- $(PYTEST) tests/dpdk
+	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) ++ $(PYTEST) tests/dpdk -- \
+	  $(RUST_DOC_TESTS) -- $(PYTEST_ALL)
 
 claim-tests: to-test ## Run the tests that show claims: skipline evidence judges by them
 	PROPTEST_RNG_SEED=1 python tests/claim_tests.py -- $(RUST_TESTS)

@@ -48,7 +48,7 @@ def main(words: Sequence[str]) -> int:
     rust = [test for test in wanted if test.partition("::")[0].endswith(".rs")]
     python = [test for test in wanted if test not in rust]
     said: dict[str, TestOutcome] = {}
-    binaries = [one for build in tally.suites_of(words) for one in _built(build, root)]
+    binaries = [one for (build, *_) in tally.groups_of(words) for one in _built(build, root)]
     for one in binaries:
         said |= _rust(one, [test for test in rust if one.has(test)], root)
     said |= _python([test for test in python if not test.startswith(_ALONE)], ("-n", "auto"))
@@ -85,8 +85,11 @@ def binaries_in(messages: Iterable[str], root: Path) -> Iterator[Binary]:
         if message.get("executable"):
             crate = Path(message["manifest_path"]).parent.relative_to(root).as_posix()
             source = Path(message["target"]["src_path"]).relative_to(root / crate)
-            # Tests of a program or library lie in its src; others in a file or folder of tests/.
-            target = "src" if source.parts[0] == "src" else f"tests/{message['target']['name']}"
+            # Tests of a program or library lie in its src; others in a file or folder of tests/,
+            # which may be a package itself.
+            target = message["target"]["name"]
+            if source.parts[0] in ("src", "tests"):
+                target = "src" if source.parts[0] == "src" else f"tests/{target}"
             yield Binary(crate, target, message["executable"])
 
 

@@ -1,7 +1,8 @@
 """Runs suites of tests one after the other and ends with the slowest tests of Rust and one count.
 
-    python tests/tally.py [--minutes N] [--for-minutes N] -- COMMAND ... -- COMMAND ...
+    python tests/tally.py [--minutes N] [--for-minutes N] -- COMMAND ... -- COMMAND ... ++ COMMAND
 
+A suite behind `++`, one that waits much, runs beside the one before it and is printed after it.
 Every suite runs, also after one that failed. With `--minutes` the suite that exceeds this budget is
 ended, and it and those after it are named. With `--for-minutes` the suites start over with another
 seed until the time is over. The exit code is 0 only if every suite ended well. Tests of Rust that
@@ -10,6 +11,7 @@ passed are not printed.
 
 import argparse
 import heapq
+import io
 import os
 import re
 import shlex
@@ -20,6 +22,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 from typing import IO
@@ -62,15 +65,17 @@ def closing_line(counts: Counter[str]) -> str:
     return ", ".join(f"{counts[kind]} {kind}" for kind in ("passed", "failed", "skipped"))
 
 
-def suites_of(words: Sequence[str]) -> list[list[str]]:
-    """Commands that stand between `--`."""
-    suites: list[list[str]] = [[]]
+def groups_of(words: Sequence[str]) -> list[list[list[str]]]:
+    """Commands that stand between `--`, each with those that run beside it."""
+    groups: list[list[list[str]]] = [[[]]]
     for word in words:
         if word == "--":
-            suites.append([])
+            groups.append([[]])
+        elif word == "++":
+            groups[-1].append([])
         else:
-            suites[-1].append(word)
-    return [suite for suite in suites if suite]
+            groups[-1][-1].append(word)
+    return [group for group in groups if group[0]]
 
 
 class RustTimes:
@@ -130,11 +135,37 @@ def _pass_on(lines: Iterable[str], out: IO[str], counts: Counter[str], times: Ru
         counts.update(counts_of(line.rstrip("\n")))
 
 
+def run_group(
+    group: Sequence[Sequence[str]], counts: Counter[str], times: RustTimes, seconds: float | None
+) -> list[int | None]:
+    """Run suites at once; return their exit codes, None where the time did not suffice."""
+    first, *others = group
+    outputs = [io.StringIO() for _ in others]
+    counted = [Counter[str]() for _ in others]
+    rust = RustTimes(os.cpu_count() or 1)
+    with ThreadPoolExecutor(max(1, len(others))) as beside:
+        codes = [
+            beside.submit(run, suite, out, counts, rust, seconds)
+            for suite, out, counts in zip(others, outputs, counted, strict=True)
+        ]
+        code = run(first, sys.stdout, counts, times, seconds)
+    for out, more in zip(outputs, counted, strict=True):
+        sys.stdout.write(out.getvalue())
+        counts.update(more)
+    sys.stdout.flush()
+    return [code, *(other.result() for other in codes)]
+
+
 def run(
-    suite: Sequence[str], counts: Counter[str], times: RustTimes, seconds: float | None
+    suite: Sequence[str],
+    out: IO[str],
+    counts: Counter[str],
+    times: RustTimes,
+    seconds: float | None,
 ) -> int | None:
     """Run a suite and count its tests; return its exit code, None if the time did not suffice."""
-    print(f"\n$ {shlex.join(suite)}", flush=True)
+    out.write(f"\n$ {shlex.join(suite)}\n")
+    out.flush()
     started = subprocess.Popen(
         suite,
         stdout=subprocess.PIPE,
@@ -144,7 +175,7 @@ def run(
         start_new_session=True,
     )
     assert started.stdout is not None
-    reader = threading.Thread(target=_pass_on, args=(started.stdout, sys.stdout, counts, times))
+    reader = threading.Thread(target=_pass_on, args=(started.stdout, out, counts, times))
     reader.start()
     try:
         return started.wait(seconds)
@@ -164,7 +195,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--for-minutes", type=float, help="start over until then")
     parser.add_argument("suites", nargs=argparse.REMAINDER)
     asked = parser.parse_args(arguments)
-    suites, counts = suites_of(asked.suites), Counter[str]()
+    groups, counts = groups_of(asked.suites), Counter[str]()
     times = RustTimes(os.cpu_count() or 1)
     begun = time.monotonic()
     failed: list[str] = []
@@ -175,19 +206,23 @@ def main(arguments: Sequence[str]) -> int:
     for again in count():
         if again:
             os.environ[SEED] = str(int(os.environ.get(SEED, "0")) + 1)
-        for number, suite in enumerate(suites):
-            code = run(suite, counts, times, left(asked.minutes))
-            if code is None:
-                failed += [f"no time for: {shlex.join(missed)}" for missed in suites[number:]]
+        for number, group in enumerate(groups):
+            codes = run_group(group, counts, times, left(asked.minutes))
+            for suite, code in zip(group, codes, strict=True):
+                if code is None:
+                    failed.append(f"no time for: {shlex.join(suite)}")
+                elif code:
+                    failed.append(f"exit code {code}: {shlex.join(suite)}")
+            if None in codes:
+                missed = [suite for group in groups[number + 1 :] for suite in group]
+                failed += [f"no time for: {shlex.join(suite)}" for suite in missed]
                 break
-            if code:
-                failed.append(f"exit code {code}: {shlex.join(suite)}")
         if failed or (left(asked.for_minutes) or 0.0) <= 0.0:
             break
     if slowest := times.slowest(_SLOWEST):
         print("\nslowest tests of Rust:", *slowest, sep="\n")
     minutes, seconds = divmod(round(time.monotonic() - begun), 60)
-    print(f"\n{len(suites)} suites in {minutes} min {seconds} s")
+    print(f"\n{sum(map(len, groups))} suites in {minutes} min {seconds} s")
     print("\n".join(failed), end="\n" if failed else "")
     print(closing_line(counts))
     return 1 if failed else 0

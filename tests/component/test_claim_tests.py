@@ -66,9 +66,11 @@ def test_programs_of_tests_are_told_from_others_that_cargo_builds() -> None:
         message("sim/model", "tests/all/main.rs", "all"),
         message("sim/model", "src/lib.rs", "model", test=False),
         message("sim/workload", "src/lib.rs", "workload"),
+        message("sim/scenario/tests", "all/main.rs", "all"),
     ]
-    model, workload = claim_tests.binaries_in(messages, Path("/here"))
+    model, workload, scenario = claim_tests.binaries_in(messages, Path("/here"))
     assert model == Binary("crates/sim/model", "tests/all", "/made/model-all")
+    assert scenario == Binary("crates/sim/scenario/tests", "all", "/made/tests-all")
     assert workload == Binary("crates/sim/workload", "src", "/made/workload-workload")
     of = {test: [one for one in (model, workload) if one.has(test)] for test in IN_RUST}
     assert [of[test] for test in IN_RUST] == [[model], [model], [model], [workload]]

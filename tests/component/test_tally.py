@@ -58,6 +58,19 @@ def test_a_suite_beyond_the_budget_is_ended_and_what_did_not_run_is_named() -> N
     assert done.out.splitlines()[-1] == "0 passed, 0 failed, 0 skipped"
 
 
+def test_suites_beside_each_other_run_at_once_and_are_all_counted(tmp_path: Path) -> None:
+    # Each ends once it has seen the other's file.
+    script = 'touch "$0"; while [ ! -e "$1" ]; do sleep 0.01; done; echo "$2 passed in 0.10s"'
+    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    beside = ("--", "sh", "-c", script, one, two, "3", "++", "sh", "-c", script, two, one, "4")
+    done = tallied("--minutes", "1", *beside, "++", "sh", "-c", "exit 5", "--", "echo")
+    assert done.code == 1
+    assert done.out.index("3 passed") < done.out.index("4 passed") < done.out.index("$ echo")
+    assert "4 suites" in done.out
+    assert "exit code 5: sh -c 'exit 5'" in done.out
+    assert done.out.splitlines()[-1] == "7 passed, 0 failed, 0 skipped"
+
+
 def test_suites_start_over_with_another_seed_until_the_time_is_over() -> None:
     seeds = tallied("--for-minutes", "0.002", "--", "sh", "-c", "echo seed $PROPTEST_RNG_SEED")
     assert seeds.code == 0

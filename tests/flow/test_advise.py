@@ -122,7 +122,15 @@ def test_atc_24_each_guideline_comes_with_the_numbers_of_the_scenario(
         assert (one["verdict"] == "confirmed here") == (one["better_percent"] >= 1)
     ways = of_study["more DDIO ways help what is bound by I/O"]
     assert ways["verdict"] == "confirmed here"
-    # Where packets fit into the ways and there is room on the link, none of that is so.
+
+
+@pytest.mark.soak
+def test_where_packets_fit_and_the_link_has_room_no_guideline_of_the_study_is_confirmed(
+    skipline: Skipline, tmp_path: Path
+) -> None:
+    (tmp_path / "busy.toml").write_text(BUSY)
+    asked = ("advise", "busy.toml", *BRIEF, "--goal", "memory-bandwidth", "--budget", "6")
+    knobs = ("--knobs", "ddio_ways,cores,traffic.flow_rules")
     idle = ("--set", "offered_gbps=5", "--set", "rx_descriptors=64", "--set", "rng_calls=0")
     found = skipline(*asked, *knobs, *idle, "--format", "json").json["guidelines"]
     verdicts = {one["text"]: one["verdict"] for one in found}

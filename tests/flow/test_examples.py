@@ -40,6 +40,9 @@ MOVED, REPLAY = "offload_gbytes_per_s", "replay_ns"
 ANSWERS, DIGESTS = "target_gbytes_per_s", "target_core_time.digests"
 GETS, FAR, COPYING = "store_gets_per_s", "latency_ns.p99.999", "switch_copying_percent"
 
+# Examples whose runs take long.
+LONG = ("bulk-copies",)
+
 # What comes out, of the runs of each example in their order. Directions, not digits.
 CLAIMS: dict[str, Callable[..., bool]] = {
     "bulk-copies": lambda copy, copied, zero, zeroed, move, moved: (
@@ -186,7 +189,10 @@ def test_every_example_has_a_claim() -> None:
     assert {example.name for example in examples.entries()} == set(CLAIMS)
 
 
-@pytest.mark.parametrize("name", CLAIMS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.soak] * (name in LONG)) for name in CLAIMS],
+)
 def test_what_an_example_says_comes_out(skipline: Skipline, name: str) -> None:
     example = examples.find(name)
     commands = [shlex.split(found) for found in COMMAND.findall(example.text)]

@@ -187,6 +187,7 @@ def test_points_of_a_file_that_changes_meanwhile_are_not_kept(
     assert (ran.reused, again.reused) == (0, 2)
 
 
+@pytest.mark.soak
 def test_the_complete_example_of_the_documentation_runs(skipline: Skipline, tmp_path: Path) -> None:
     text = (REPOSITORY / "docs" / "how-to" / "experiments.md").read_text()
     found = re.search(r"^A complete example.*?```toml\n(.*?)^```", text, flags=re.M | re.S)

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -167,13 +168,15 @@ def test_a_capture_of_two_tenants_is_refused_when_the_pipe_is_empty(
     assert "this pipe has been read already" in refused.stderr, refused.stderr
 
 
-@pytest.mark.parametrize("command", [["run"], ["report"], ["diff", L2FWD], ["trace"]])
-def test_a_fifo_without_a_writer_is_refused(run: Run, command: list[str], tmp_path: Path) -> None:
+def test_a_fifo_without_a_writer_is_refused(run: Run, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "silent")
-    machine = ["--machine", "skylake-gold-6140"] if command == ["trace"] else []
-    refused = run(*command, "silent", *machine)
-    assert refused.returncode == 2
-    assert "no program has opened this FIFO for writing within 10 s" in refused.stderr
+    trace = ["trace", "silent", "--machine", "skylake-gold-6140"]
+    commands = [["run", "silent"], ["report", "silent"], ["diff", L2FWD, "silent"], trace]
+    # Each waits for ten seconds.
+    with ThreadPoolExecutor(len(commands)) as at_once:
+        for refused in at_once.map(lambda command: run(*command), commands):
+            assert refused.returncode == 2
+            assert "no program has opened this FIFO for writing within 10 s" in refused.stderr
 
 
 def test_a_text_without_an_end_is_refused(run: Run) -> None:

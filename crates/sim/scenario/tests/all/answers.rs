@@ -27,7 +27,7 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/all/answers.toml");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/all/answers.toml");
     let text = fs::read_to_string(path).expect("it is beside this file");
     toml::from_str::<Table>(&text).expect("it is a table of cases").case
 }

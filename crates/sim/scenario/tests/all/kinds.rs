@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Source files of the crate, by their path below `src`, with their text before any test module.
 fn sources() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src");
     let mut files = Vec::new();
     collect(&root, &mut files);
     let read = |path: PathBuf| {

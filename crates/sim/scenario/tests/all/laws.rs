@@ -158,7 +158,7 @@ impl More {
 }
 
 proptest! {
-    #![proptest_config(cases(2, 7))]
+    #![proptest_config(cases(1, 7))]
 
     #[test]
     fn more_of_a_resource_gives_no_less_throughput(
@@ -430,7 +430,7 @@ pub fn stays_within_bounds(sketch: &Sketch, result: &RunResult) -> TestCaseResul
 }
 
 proptest! {
-    #![proptest_config(cases(6, 18))]
+    #![proptest_config(cases(3, 18))]
 
     #[test]
     fn every_run_ends_and_stays_within_bounds(sketch in any_scenario()) {

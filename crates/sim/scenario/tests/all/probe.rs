@@ -61,7 +61,7 @@ fn a_probe_needs_an_inclusive_llc_and_lines_for_every_set() {
         elsewhere.contains("co_runner.0.probe") && elsewhere.contains("inclusive"),
         "{elsewhere}"
     );
-    let mut file = std::fs::read_to_string(format!("../../../{WATCHED}")).expect("it is there");
+    let mut file = std::fs::read_to_string(format!("../../../../{WATCHED}")).expect("it is there");
     file = file.replace("134217728", "1048576");
     let path = std::env::temp_dir().join(format!("small-probe-{}.toml", std::process::id()));
     std::fs::write(&path, file).expect("there is room");

@@ -224,7 +224,8 @@ fn is(key: &Value, kind: &str) -> bool {
 #[test]
 fn a_run_keeps_to_the_ranges_of_the_schema() {
     let (mut turned_keys, mut wrong) = (0, Vec::new());
-    for (name, key) in keys() {
+    let step = soak::amount(2, 1);
+    for (name, key) in keys().into_iter().step_by(step) {
         let (key, listed) = if is(&key, "array") { (&key["items"], true) } else { (&key, false) };
         if !is(key, "integer") && !is(key, "number") {
             continue;
@@ -238,7 +239,7 @@ fn a_run_keeps_to_the_ranges_of_the_schema() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(turned_keys > 75, "{turned_keys} keys are numbers");
+    assert!(turned_keys > 75 / step, "{turned_keys} keys are numbers");
 }
 
 /// The names that a schema lists.
