@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 use model::traffic::{Arrival, Departure, PacketSource};
 use units::Picos;
 use workload::traffic::{
-    CaptureReplay, FixedRate, Initiators, Mix, PingPongClient, Trains, VaryingLoad,
+    CaptureReplay, FixedRate, Initiators, Mix, PacketLists, PingPongClient, Trains, VaryingLoad,
 };
 
 /// A batch ends after this much simulated time even if it has not sent its packets.
@@ -17,6 +17,8 @@ pub enum Traffic {
     Fixed(FixedRate),
     /// Trains of flows.
     Trains(Trains),
+    /// Lists of packets that are replayed.
+    Lists(Box<PacketLists>),
     /// Sizes, arrivals and flows at random.
     Random(Box<Mix>),
     /// A source of another kind, at a load that changes.
@@ -62,6 +64,7 @@ impl PacketSource for Traffic {
         match self {
             Self::Fixed(source) => source.next_arrival(),
             Self::Trains(source) => source.next_arrival(),
+            Self::Lists(source) => source.next_arrival(),
             Self::Random(source) => source.next_arrival(),
             Self::Varying(source) => stretched(source),
             Self::Replay(source) => source.next_arrival(),
@@ -75,6 +78,7 @@ impl PacketSource for Traffic {
         match self {
             Self::Fixed(source) => source.awaits_answers(),
             Self::Trains(source) => source.awaits_answers(),
+            Self::Lists(source) => source.awaits_answers(),
             Self::Random(source) => source.awaits_answers(),
             Self::Varying(source) => source.awaits_answers(),
             Self::Replay(source) => source.awaits_answers(),
@@ -88,6 +92,7 @@ impl PacketSource for Traffic {
         match self {
             Self::Fixed(source) => source.answered(departure),
             Self::Trains(source) => source.answered(departure),
+            Self::Lists(source) => source.answered(departure),
             Self::Random(source) => source.answered(departure),
             Self::Varying(source) => source.answered(departure),
             Self::Replay(source) => source.answered(departure),

@@ -30,7 +30,8 @@ pub fn random_udp_flows(count: usize, seed: u64) -> Vec<FlowTuple> {
     flows
 }
 
-fn random_flow(random: &mut ChaCha8Rng) -> FlowTuple {
+/// A UDP flow in the block of addresses for benchmarks.
+pub(super) fn random_flow(random: &mut ChaCha8Rng) -> FlowTuple {
     let [source_high, source_low, destination_high, destination_low] =
         random.next_u32().to_be_bytes();
     let ports = u64::from(random.next_u32());

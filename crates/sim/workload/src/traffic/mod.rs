@@ -4,7 +4,7 @@
 //! Source: IEEE 802.3 for the wire, Microsoft's RSS specification for the hash.
 //! Simplifies: a frame is its size, its flow's hash and its arrival; it has no payload.
 //!
-//! [`FixedRate`], [`Trains`] and [`Mix`] generate frames, [`CaptureReplay`] replays a [`Capture`],
+//! [`FixedRate`], [`Trains`], [`PacketLists`] and [`Mix`] generate frames, [`CaptureReplay`] replays a [`Capture`],
 //! [`VaryingLoad`] stretches time, [`PingPongClient`] and [`Initiators`] wait for answers. All are
 //! deterministic, and their times have fractions of a picosecond, so that no rate drifts.
 
@@ -15,6 +15,7 @@ mod flows;
 mod initiators;
 mod load_profile;
 mod mix;
+mod packet_list;
 mod ping_pong;
 mod rss;
 mod sizes;
@@ -29,6 +30,7 @@ pub use flows::random_udp_flows;
 pub use initiators::{Initiators, InitiatorsConfig};
 pub use load_profile::{LoadProfile, VaryingLoad};
 pub use mix::{ArrivalTimes, Mix, MixConfig};
+pub use packet_list::{PacketLists, PacketListsConfig};
 pub use ping_pong::{Delay, PingPongClient, PingPongClientConfig};
 pub use rss::Toeplitz;
 pub use sizes::Sizes;

@@ -59,8 +59,8 @@ pub(crate) fn inert_keys(keys: &NicKeys, packets: Packets, arrivals: Arrivals) -
 }
 
 fn inert_traffic_keys(traffic: &TrafficKeys) -> Vec<Inert> {
-    const TRAINS: [&str; 3] =
-        ["traffic.generator_threads", "traffic.train_packets", "traffic.turn_packets"];
+    const THREADS: [&str; 2] = ["traffic.generator_threads", "traffic.turn_packets"];
+    const TRAINS: [&str; 1] = ["traffic.train_packets"];
     if traffic.pcap.is_some() {
         let by_capture = [
             "offered_gbps",
@@ -70,13 +70,20 @@ fn inert_traffic_keys(traffic: &TrafficKeys) -> Vec<Inert> {
             "traffic.load_step_us",
             "traffic.pattern",
         ];
-        let by_capture = by_capture.into_iter().chain(TRAINS);
+        let by_capture = by_capture.into_iter().chain(THREADS).chain(TRAINS);
         return Inert::all(by_capture, "traffic.pcap states what arrives when").collect();
     }
     let mut inert = Vec::new();
+    if !matches!(traffic.pattern, Pattern::Trains | Pattern::List) {
+        let because = "only traffic.pattern = \"trains\" or \"list\" has threads";
+        inert.extend(Inert::all(THREADS, because));
+    }
     if traffic.pattern != Pattern::Trains {
-        inert
-            .extend(Inert::all(TRAINS, "only traffic.pattern = \"trains\" has threads and trains"));
+        inert.extend(Inert::all(TRAINS, "only traffic.pattern = \"trains\" has trains"));
+    }
+    if traffic.shared_list == Some(true) {
+        let because = "threads that share a list send each packet one after another";
+        inert.extend(Inert::all(["traffic.turn_packets"], because));
     }
     if matches!(traffic.sizes, Some(SizeMix::Imix | SizeMix::Campus)) {
         inert.extend(Inert::all(["packet_bytes"], "traffic.sizes states the sizes"));

@@ -1,15 +1,15 @@
 //! Builds the arrivals at a NIC from a tenant's traffic keys.
 
 use super::capture::CapturePlan;
-use super::traffic::LEAST_GBPS;
+use super::traffic::{DEFAULT_FLOW_PACKETS, DEFAULT_LIST_PACKETS, LEAST_GBPS};
 use super::{ArrivalProcess, Card, NicKeys, Pattern, SizeMix};
 use crate::contract::input::TenantInput;
 use crate::contract::traffic::Traffic;
 use crate::text::error::InputError;
 use workload::traffic::{
     ArrivalTimes, CaptureReplay, FixedRate, FixedRateConfig, Initiators, InitiatorsConfig,
-    LoadProfile, Mix, MixConfig, PingPongClient, PingPongClientConfig, Sizes, Toeplitz, Trains,
-    TrainsConfig, VaryingLoad,
+    LoadProfile, Mix, MixConfig, PacketLists, PacketListsConfig, PingPongClient,
+    PingPongClientConfig, Sizes, Toeplitz, Trains, TrainsConfig, VaryingLoad,
 };
 
 /// A source of arrivals, fully resolved.
@@ -19,6 +19,8 @@ pub(crate) enum SourcePlan {
     Fixed(FixedRateConfig),
     /// Trains of flows.
     Trains(TrainsConfig),
+    /// Lists of packets that are replayed.
+    Lists(PacketListsConfig),
     /// Sizes, arrivals and flows at random.
     Random(MixConfig),
     /// One of the sources above, at a load that changes.
@@ -64,6 +66,17 @@ impl SourcePlan {
                 turn_packets: u64::from(traffic.turn_packets),
                 seed,
             }),
+            Pattern::List => Self::Lists(PacketListsConfig {
+                packet_bytes,
+                offered_gbps,
+                threads: traffic.generator_threads as usize,
+                slots: flows,
+                list_packets: traffic.list_packets.unwrap_or(DEFAULT_LIST_PACKETS),
+                flow_packets: traffic.flow_packets.unwrap_or(DEFAULT_FLOW_PACKETS),
+                turn_packets: u64::from(traffic.turn_packets),
+                is_shared: traffic.shared_list.unwrap_or(false),
+                seed,
+            }),
             Pattern::Random => {
                 let mix = mix(keys, line_rate_gbps, seed);
                 check_fits(&mix, input, card)?;
@@ -82,6 +95,7 @@ impl SourcePlan {
         match self {
             Self::Fixed(config) => Traffic::Fixed(FixedRate::new(config, &rss)),
             Self::Trains(config) => Traffic::Trains(Trains::new(config, &rss)),
+            Self::Lists(config) => Traffic::Lists(Box::new(PacketLists::new(config, &rss))),
             Self::Random(config) => Traffic::Random(Box::new(Mix::new(config, &rss))),
             Self::Varying(source, load) => {
                 Traffic::Varying(Box::new(VaryingLoad::new(source.build(), load.clone())))

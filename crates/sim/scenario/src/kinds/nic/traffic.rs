@@ -17,6 +17,10 @@ const FLOW_RULES: (u32, u32) = (0, 1 << 20);
 /// Packets of a train, a turn or a burst.
 const PACKETS: (u32, u32) = (1, 1 << 20);
 const ZIPF: (f64, f64) = (0.0, 4.0);
+/// Packets of a list, or of a flow in it.
+const LIST_PACKETS: (u64, u64) = (1, 1 << 24);
+pub(super) const DEFAULT_LIST_PACKETS: u64 = 524_288;
+pub(super) const DEFAULT_FLOW_PACKETS: u64 = 128;
 /// From a microsecond to a day.
 const LONGEST_GAP_S: (f64, f64) = (1e-6, 86_400.0);
 const LOOPS: (u64, u64) = (1, 1_000_000);
@@ -31,10 +35,10 @@ const DEFAULT_STEP_US: f64 = 100.0;
 pub(crate) struct TrafficKeys {
     /// Order of synthetic packets.
     pub pattern: Pattern,
-    /// Trains: threads of the generator.
+    /// Trains and lists: threads of the generator.
     #[schemars(range(min = THREADS.0, max = THREADS.1))]
     pub generator_threads: u32,
-    /// Flows, per thread for trains.
+    /// Flows, per thread for trains; of a list at a time.
     #[schemars(range(min = FLOWS.0, max = FLOWS.1))]
     pub flows: u32,
     /// Exact-match rules in the NIC: this number of flows, from the first on, go to the queues in turn;
@@ -44,9 +48,21 @@ pub(crate) struct TrafficKeys {
     /// Trains: packets of a flow one after another.
     #[schemars(range(min = PACKETS.0, max = PACKETS.1))]
     pub train_packets: u32,
-    /// Trains: packets that a thread sends before the next thread's turn.
+    /// Trains and lists: packets that a thread sends before the next thread's turn.
     #[schemars(range(min = PACKETS.0, max = PACKETS.1))]
     pub turn_packets: u32,
+    /// Lists: packets that a thread draws once and replays. 524288 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = LIST_PACKETS.0, max = LIST_PACKETS.1))]
+    pub list_packets: Option<u64>,
+    /// Lists: packets of a flow, after which another takes its place in the list. 128 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = LIST_PACKETS.0, max = LIST_PACKETS.1))]
+    pub flow_packets: Option<u64>,
+    /// Lists: whether all threads replay one list in step, so that packets come in groups of one flow. False by
+    /// default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared_list: Option<bool>,
     /// Random: sizes of packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<SizeMix>,
@@ -97,6 +113,9 @@ impl Default for TrafficKeys {
             flow_rules: 0,
             train_packets: 128,
             turn_packets: 1,
+            list_packets: None,
+            flow_packets: None,
+            shared_list: None,
             sizes: None,
             arrivals: None,
             burst_packets: None,
@@ -121,6 +140,8 @@ pub(crate) enum Pattern {
     Trains,
     /// One packet of each flow in turn.
     Fixed,
+    /// Lists of packets that several threads each draw once, flow by flow at random, and replay.
+    List,
     /// Packets of flows drawn at random, with random sizes and arrivals.
     Random,
 }
@@ -161,6 +182,7 @@ impl TrafficKeys {
         check.whole("traffic.flow_rules", self.flow_rules, FLOW_RULES, "rules")?;
         check.whole("traffic.train_packets", self.train_packets, PACKETS, "packets")?;
         check.whole("traffic.turn_packets", self.turn_packets, PACKETS, "packets")?;
+        self.check_lists(check)?;
         self.check_random(check)?;
         self.check_load(check)?;
         if let Some(gbps) = self.scale_to_gbps {
@@ -225,6 +247,27 @@ impl TrafficKeys {
             return Err(check.refuse("traffic.load", &shown, allowed));
         }
         Ok(())
+    }
+
+    /// Checks the keys of lists.
+    fn check_lists(&self, check: &Check<'_>) -> Result<(), InputError> {
+        let stated = [
+            ("traffic.list_packets", self.list_packets.as_ref().map(as_toml)),
+            ("traffic.flow_packets", self.flow_packets.as_ref().map(as_toml)),
+            ("traffic.shared_list", self.shared_list.as_ref().map(as_toml)),
+        ];
+        for (key, value) in stated {
+            if let Some(value) = value
+                && self.pattern != Pattern::List
+            {
+                let allowed = "only with traffic.pattern = \"list\"";
+                return Err(check.refuse(key, &value, allowed.into()));
+            }
+        }
+        let packets = self.list_packets.unwrap_or(DEFAULT_LIST_PACKETS);
+        check.whole("traffic.list_packets", packets, LIST_PACKETS, "packets")?;
+        let packets = self.flow_packets.unwrap_or(DEFAULT_FLOW_PACKETS);
+        check.whole("traffic.flow_packets", packets, LIST_PACKETS, "packets")
     }
 
     /// Checks the keys of random traffic.

@@ -5,6 +5,7 @@
 pub type Change = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 const RANDOM: (&str, &str) = ("traffic.pattern", "\"random\"");
+const LIST: (&str, &str) = ("traffic.pattern", "\"list\"");
 const ON_OFF: (&str, &str) = ("traffic.arrivals", "\"on-off\"");
 const DDIO_OFF: (&str, &str) = ("ddio_ways", "0");
 const DYNAMIC: (&str, &str) = ("dynamic_ways.period_us", "2.0");
@@ -190,10 +191,12 @@ pub const CHANGES: &[Change] = &[
     ("traffic.arrivals", &[RANDOM], &["\"poisson\""]),
     ("traffic.burst_packets", &[RANDOM, ON_OFF], &["8"]),
     ("traffic.cut_short", &[("traffic.pcap", "\"CUT\"")], &["true"]),
+    ("traffic.flow_packets", &[LIST, ("cores", "3")], &["3"]),
     ("traffic.flow_rules", &[("cores", "3")], &["64"]),
     ("traffic.flow_zipf", &[RANDOM, ("cores", "3")], &["1.1"]),
     ("traffic.flows", &[("cores", "3")], &["7"]),
     ("traffic.generator_threads", &[("cores", "3")], &["1"]),
+    ("traffic.list_packets", &[LIST, ("cores", "3")], &["7"]),
     ("traffic.load", &[], &["[1.0, 0.25]"]),
     ("traffic.load_step_us", &[("traffic.load", "[1.0, 0.25]")], &["7.0"]),
     ("traffic.longest_gap_s", &[("traffic.pcap", "\"IDLE\"")], &["0.0001"]),
@@ -201,6 +204,7 @@ pub const CHANGES: &[Change] = &[
     ("traffic.pattern", &[("cores", "3")], &["\"random\""]),
     ("traffic.pcap", &[], &["\"PCAP\""]),
     ("traffic.scale_to_gbps", &[PCAP], &["10.0"]),
+    ("traffic.shared_list", &[LIST, ("cores", "3")], &["true"]),
     ("traffic.sizes", &[RANDOM], &["\"imix\""]),
     ("traffic.train_packets", &[("cores", "3")], &["3"]),
     ("traffic.turn_packets", &[("cores", "3"), ("traffic.train_packets", "3")], &["2"]),
