@@ -16,11 +16,13 @@ from kept_results import REPOSITORY, Kept, write
 sys.path.insert(0, str(REPOSITORY / "docs/site"))
 
 import accuracy
+import calibrations
 import dsa_figures
 import key_reference
 import page_blocks
 import performance
 
+_FIDELITY = "docs/evidence/fidelity.md"
 _FIGURES = "docs/evidence/dsa-bench-figures.md"
 # Programs of benches/, each with a table of its own in one page.
 _BENCHES = ("start", "scaling", "peers")
@@ -38,6 +40,7 @@ class Table:
 # All that is measured, by the name of its file in docs/evidence/kept.
 MEASUREMENTS: dict[str, Callable[[], Kept]] = {
     "fidelity": accuracy.measure,
+    "facts": calibrations.measure,
     "dsa-figures": dsa_figures.measure,
     "dsa-thresholds": dsa_figures.measure_thresholds,
     "durations": partial(performance.measure, "durations"),
@@ -46,7 +49,9 @@ MEASUREMENTS: dict[str, Callable[[], Kept]] = {
 # All tables, by the name in the comment before them.
 TABLES: dict[str, Table] = {
     "accuracy": Table("README.md", accuracy.accuracy, ("fidelity",)),
-    "fidelity": Table("docs/evidence/fidelity.md", accuracy.where_it_stands, ("fidelity",)),
+    "fidelity": Table(_FIDELITY, accuracy.where_it_stands, ("fidelity",)),
+    "facts": Table(_FIDELITY, calibrations.answers, ("facts",)),
+    "facts-left-out": Table(_FIDELITY, calibrations.folds, ("facts",)),
     "dsa-figures": Table(_FIGURES, dsa_figures.figures, ("dsa-figures",)),
     "dsa-thresholds": Table(_FIGURES, dsa_figures.thresholds, ("dsa-thresholds",)),
     "durations": Table("docs/README.md", partial(performance.written, "durations"), ("durations",)),

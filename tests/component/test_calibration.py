@@ -115,6 +115,24 @@ def test_each_fold_is_chosen_without_its_own_numbers(calibration: Calibration) -
     assert [fold.error_left_out for fold in folds] == [4.5, 0.0, 0.0]
 
 
+def test_a_kind_of_point_is_left_out_whole(calibration: Calibration) -> None:
+    choices = {"colour": "red", "shape": "round"}
+    kinds = [("cores = 1",), ("cores = 1",), ("cores = 2",), ("cores = 2",), ("cores = 2",), ()]
+    of_kind = [replace(n, kinds=kind) for n, kind in zip(NUMBERS, kinds, strict=True)]
+    # Good on one core and bad on two, which an eighth of the points at random would hide.
+    one = {n: 0.0 if n.kinds == ("cores = 1",) else 9.0 for n in of_kind}
+    even = dict.fromkeys(of_kind, 4.0)
+    tried = [
+        Tried(Candidate(choices, {"size": 1}), one),
+        Tried(Candidate(choices, {"size": 2}), even),
+    ]
+    by_cores = calibration.model_copy(update={"leave_out": ["cores"]})
+    folds = validation.folds(by_cores, tried)
+    assert [(fold.left_out, fold.numbers) for fold in folds] == [("cores = 1", 2), ("cores = 2", 3)]
+    assert [fold.chosen for fold in folds] == ["red, round, 2", "red, round, 1"]
+    assert [fold.error_left_out for fold in folds] == [4.0, 9.0]
+
+
 def test_a_rejected_answer_names_the_numbers_that_reject_it() -> None:
     best, other = ({"colour": c, "shape": "round"} for c in ("blue", "red"))
     right = dict.fromkeys(NUMBERS, 1.0)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import accuracy
+import calibrations
 import dsa_figures
 import durations
 import kept_results
@@ -20,9 +21,11 @@ import scaling
 import start
 import write_tables
 from command_line import REPOSITORY
+from skipline.calibrate.definition import Calibration
 from skipline.experiment import catalogue
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.points import points
+from skipline.text import toml_model
 from skipline.traces.replay import STANDARD_TRACES
 
 PAGE = f"Before\n\n{page_blocks.block('mine', '| a |')}\n\nAfter {page_blocks.block('b', 'c')}\n"
@@ -50,6 +53,17 @@ def test_kept_results_are_those_of_the_listed_measurements() -> None:
     files = {path.stem for path in kept_results.FOLDER.iterdir()}
     assert files == set(write_tables.MEASUREMENTS)
     assert files == {name for table in write_tables.TABLES.values() for name in table.results}
+
+
+def test_answers_are_those_of_the_calibration_that_is_asked_now() -> None:
+    asked = toml_model.load(
+        Calibration, (REPOSITORY / calibrations.CALIBRATION).read_text(), calibrations.CALIBRATION
+    )
+    kept = kept_results.read("facts")
+    choices = [choice.name for hypothesis in asked.hypothesis for choice in hypothesis.choice]
+    assert [answer["choice"] for answer in kept["answers"]] == choices
+    left_out = {fold["left_out"] for fold in kept["folds"]}
+    assert {f"experiment = {name}" for name in asked.experiments} <= left_out
 
 
 def test_errors_are_of_the_experiments_and_numbers_that_are_compared_now(

@@ -68,7 +68,9 @@ class Calibration(Table):
     """The questions of a calibration, and the data that answer them.
 
     The `fit_points` of the experiments choose; all their other points only judge. Every point runs
-    with `repeats` consecutive seeds, for all candidates alike.
+    with `repeats` consecutive seeds, for all candidates alike. Cross-validation leaves out one of
+    `folds` parts of the points in turn, or with `leave_out` each kind of point: all points of an
+    experiment (`experiment`), or all with one value of a scenario key, as `cores`.
     """
 
     title: str
@@ -78,6 +80,7 @@ class Calibration(Table):
     repeats: int = Field(default=1, ge=1, le=100)
     trials: int = Field(default=20, ge=0, le=10_000)
     folds: int = Field(default=5, ge=2, le=100)
+    leave_out: list[str] = Field(default=[])
     judged: list[Judged] = Field(min_length=1)
     hypothesis: list[Hypothesis] = Field(default=[])
     parameter: list[Parameter] = Field(default=[])

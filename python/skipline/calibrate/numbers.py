@@ -10,16 +10,23 @@ from skipline.experiment.points import Point, points
 from skipline.experiment.runner import Finished
 from skipline.store.kept_results import KeptResult
 
+# What a calibration may leave out beside the values of scenario keys.
+EXPERIMENT = "experiment"
+
 
 @dataclass(frozen=True)
 class Measurement:
-    """One measured number: its point, its metric, and whether it may choose."""
+    """One measured number: its point, its metric, and whether it may choose.
+
+    `kinds` names what a calibration leaves out together with it, as `cores = 2`.
+    """
 
     experiment: str
     point_name: str
     judged: Judged
     fits: bool
     measured: float
+    kinds: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -71,7 +78,15 @@ def _measurements(
         entry = point.measured.get(judged.metric)
         if entry is None or (judged.below is not None and entry.mean >= judged.below):
             continue
-        yield Measurement(experiment, name, judged, point.basis == "fitted", entry.mean)
+        fits = point.basis == "fitted"
+        kinds = tuple(_kind(key, experiment, point) for key in calibration.leave_out)
+        yield Measurement(experiment, name, judged, fits, entry.mean, kinds)
+
+
+def _kind(key: str, experiment: str, point: Point) -> str:
+    """Name the points that a calibration leaves out together with a point, by a key."""
+    value = experiment if key == EXPERIMENT else point.settings.get(key, "as in the scenario")
+    return f"{key} = {value}"
 
 
 Errors = dict[Measurement, float]

@@ -14,6 +14,8 @@ class Fold(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
+    left_out: str
+    numbers: int
     chosen: str
     choices: dict[str, str]
     error_on_others: float
@@ -50,23 +52,50 @@ _TELLING = 3
 
 
 def folds(calibration: Calibration, tried: Sequence[Tried]) -> list[Fold]:
-    """Leave out every k-th point in turn: all numbers of a point stay together."""
+    """Leave out each kind of point, or every k-th point, in turn.
+
+    All numbers of a point stay together. A kind that has all points cannot be left out.
+    """
     numbers = list(tried[0].errors)
+    parts = _kinds(numbers) if calibration.leave_out else _slices(numbers, calibration.folds)
+    return [
+        _fold(tried, numbers, name, part)
+        for name, part in parts.items()
+        if 0 < len(part) < len(numbers)
+    ]
+
+
+def _kinds(numbers: Sequence[Measurement]) -> dict[str, set[Measurement]]:
+    parts: dict[str, set[Measurement]] = {}
+    for number in numbers:
+        for kind in number.kinds:
+            parts.setdefault(kind, set()).add(number)
+    return dict(sorted(parts.items()))
+
+
+def _slices(numbers: Sequence[Measurement], folds: int) -> dict[str, set[Measurement]]:
     points = list(dict.fromkeys((n.experiment, n.point_name) for n in numbers))
-    count = min(calibration.folds, len(points))
-    parts = [set(points[first::count]) for first in range(count)] if count > 1 else []
-    return [_fold(tried, numbers, part) for part in parts]
+    count = min(folds, len(points))
+    return {
+        f"part {first + 1} of {count}": {
+            n for n in numbers if (n.experiment, n.point_name) in points[first::count]
+        }
+        for first in range(count)
+    }
 
 
-def _fold(tried: Sequence[Tried], numbers: list[Measurement], part: set[tuple[str, str]]) -> Fold:
-    left_out = [n for n in numbers if (n.experiment, n.point_name) in part]
-    others = [n for n in numbers if (n.experiment, n.point_name) not in part]
+def _fold(
+    tried: Sequence[Tried], numbers: list[Measurement], name: str, part: set[Measurement]
+) -> Fold:
+    others = [n for n in numbers if n not in part]
     best = min(tried, key=lambda entry: score(entry.errors, among=others))
     return Fold(
+        left_out=name,
+        numbers=len(part),
         chosen=best.candidate.label,
         choices=best.candidate.choices,
         error_on_others=score(best.errors, among=others),
-        error_left_out=score(best.errors, among=left_out),
+        error_left_out=score(best.errors, among=part),
     )
 
 

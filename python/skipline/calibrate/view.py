@@ -63,14 +63,16 @@ def _parameters(result: CalibrationResult) -> TextTable:
 
 def _folds(result: CalibrationResult) -> TextTable:
     columns = (
-        *texts("left out", "chosen by the others"),
+        Column("left out"),
+        Column("numbers", form="d"),
+        Column("chosen by the others"),
         Column("error on others", form=".2f"),
-        Column("left out", form=".2f"),
+        Column("error left out", form=".2f"),
     )
     table = TextTable(columns, has_edges=True)
-    for number, fold in enumerate(result.folds, 1):
-        part = f"part {number} of {len(result.folds)}"
-        table.add(part, fold.chosen, fold.error_on_others, fold.error_left_out)
+    for fold in result.folds:
+        errors = fold.error_on_others, fold.error_left_out
+        table.add(fold.left_out, fold.numbers, fold.chosen, *errors)
     return table
 
 
