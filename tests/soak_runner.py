@@ -18,7 +18,8 @@ _HASH = re.compile(r"-[0-9a-f]{16}$")
 
 def modules(package: Path, target: str) -> list[str]:
     """Return the first modules of a test target that ask how much they are to do."""
-    directory = package / "tests" / target
+    # The tests of a crate may be a package of their own.
+    directory = package / target if package.name == "tests" else package / "tests" / target
     asking = (path for path in directory.rglob("*.rs") if _ASKS.search(path.read_text("utf-8")))
     return sorted({path.relative_to(directory).with_suffix("").parts[0] for path in asking})
 
