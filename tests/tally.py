@@ -1,4 +1,4 @@
-"""Runs suites of tests one after the other and ends with the slowest tests of Rust and one count.
+"""Runs suites of tests, one after another or beside each other; then the slowest tests and a count.
 
     python tests/tally.py [--minutes N] [--for-minutes N] -- COMMAND ... -- COMMAND ... ++ COMMAND
 
@@ -75,7 +75,9 @@ def groups_of(words: Sequence[str]) -> list[list[list[str]]]:
             groups[-1].append([])
         else:
             groups[-1][-1].append(word)
-    return [group for group in groups if group[0]]
+    if any(not suite for group in groups[1:] for suite in group):
+        raise ValueError("an empty suite: a command stands behind each -- and ++")
+    return groups[1:]
 
 
 class RustTimes:
@@ -116,6 +118,11 @@ class RustTimes:
         return [f"{seconds:.1f} s {test}" for test, seconds in ranked]
 
 
+def _at_a_time() -> int:
+    """How many tests of Rust run at a time."""
+    return int(os.environ.get("RUST_TEST_THREADS") or os.cpu_count() or 1)
+
+
 def _sources(program: Path) -> str:
     """Folder of a test program's sources, by what cargo writes beside it; else its name."""
     try:
@@ -142,18 +149,33 @@ def run_group(
     first, *others = group
     outputs = [io.StringIO() for _ in others]
     counted = [Counter[str]() for _ in others]
-    rust = RustTimes(os.cpu_count() or 1)
-    with ThreadPoolExecutor(max(1, len(others))) as beside:
-        codes = [
-            beside.submit(run, suite, out, counts, rust, seconds)
-            for suite, out, counts in zip(others, outputs, counted, strict=True)
-        ]
-        code = run(first, sys.stdout, counts, times, seconds)
-    for out, more in zip(outputs, counted, strict=True):
-        sys.stdout.write(out.getvalue())
-        counts.update(more)
-    sys.stdout.flush()
+    rust = RustTimes(_at_a_time())
+    running: list[subprocess.Popen[str]] = []
+    try:
+        with ThreadPoolExecutor(max(1, len(others))) as beside:
+            codes = [
+                beside.submit(run, suite, out, counts, rust, seconds, running)
+                for suite, out, counts in zip(others, outputs, counted, strict=True)
+            ]
+            try:
+                code = run(first, sys.stdout, counts, times, seconds, running)
+            except BaseException:
+                # Ctrl-C reaches this process alone, and the others would go on to their end.
+                for started in running:
+                    _end(started)
+                raise
+    finally:
+        for out, more in zip(outputs, counted, strict=True):
+            sys.stdout.write(out.getvalue())
+            counts.update(more)
+        sys.stdout.flush()
     return [code, *(other.result() for other in codes)]
+
+
+def _end(started: "subprocess.Popen[str]") -> None:
+    """Kill a suite and all that it has started."""
+    if started.poll() is None:
+        os.killpg(started.pid, signal.SIGKILL)
 
 
 def run(
@@ -162,6 +184,7 @@ def run(
     counts: Counter[str],
     times: RustTimes,
     seconds: float | None,
+    running: list["subprocess.Popen[str]"],
 ) -> int | None:
     """Run a suite and count its tests; return its exit code, None if the time did not suffice."""
     out.write(f"\n$ {shlex.join(suite)}\n")
@@ -174,6 +197,7 @@ def run(
         errors="replace",
         start_new_session=True,
     )
+    running.append(started)
     assert started.stdout is not None
     reader = threading.Thread(target=_pass_on, args=(started.stdout, out, counts, times))
     reader.start()
@@ -182,9 +206,8 @@ def run(
     except subprocess.TimeoutExpired:
         return None
     finally:
-        if started.returncode is None:
-            os.killpg(started.pid, signal.SIGKILL)
-            started.wait()
+        _end(started)
+        started.wait()
         reader.join()
 
 
@@ -196,7 +219,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("suites", nargs=argparse.REMAINDER)
     asked = parser.parse_args(arguments)
     groups, counts = groups_of(asked.suites), Counter[str]()
-    times = RustTimes(os.cpu_count() or 1)
+    times = RustTimes(_at_a_time())
     begun = time.monotonic()
     failed: list[str] = []
 

@@ -174,7 +174,7 @@ def test_a_second_name_of_a_link_of_root_is_not_followed(shared: Path) -> None:
     assert own.read_text() == "precious"
 
 
-# A user namespace in which only root has a number: /tmp is root's by its place, FOLDER is not.
+# For a user namespace in which root alone has a number.
 IN_A_NAMESPACE = """
 import sys
 from pathlib import Path

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import REPOSITORY
 from skipline import InputError
-from skipline.calibrate import numbers, search, validation
+from skipline.calibrate import bench, numbers, search, validation
 from skipline.calibrate.definition import Calibration, Judged
 from skipline.calibrate.numbers import Errors, Measurement, Target
 from skipline.calibrate.search import Candidate, Tried
@@ -131,6 +132,22 @@ def test_a_kind_of_point_is_left_out_whole(calibration: Calibration) -> None:
     assert [(fold.left_out, fold.numbers) for fold in folds] == [("cores = 1", 2), ("cores = 2", 3)]
     assert [fold.chosen for fold in folds] == ["red, round, 2", "red, round, 1"]
     assert [fold.error_left_out for fold in folds] == [4.0, 9.0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ('leave_out = ["croes"]', "leave_out = 'croes': all points that choose are alike in it"),
+        ('leave_out = ["cores", "cores"]', "'cores' is stated twice"),
+        ('leave_out = ["cores"]\nfolds = 4', "exclude each other"),
+    ],
+)
+def test_a_kind_that_leaves_nothing_out_is_refused(wrong: str, words: str) -> None:
+    text = (REPOSITORY / "experiments/calibration/gold-6140-facts.toml").read_text()
+    text = text.replace('leave_out = ["experiment", "cores"]', wrong)
+    with pytest.raises(InputError, match=words):
+        asked = toml_model.load(Calibration, text, "a.toml")
+        bench.check(asked, numbers.targets(asked), "a.toml")
 
 
 def test_a_rejected_answer_names_the_numbers_that_reject_it() -> None:

@@ -1,5 +1,6 @@
 """The count over all suites: what it reads, and that a suite that fails or hangs is told."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,35 @@ def test_suites_beside_each_other_run_at_once_and_are_all_counted(tmp_path: Path
     assert "4 suites" in done.out
     assert "exit code 5: sh -c 'exit 5'" in done.out
     assert done.out.splitlines()[-1] == "7 passed, 0 failed, 0 skipped"
+
+
+def test_ctrl_c_ends_the_suites_beside_each_other_too(tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    beside = [
+        "--",
+        "sh",
+        "-c",
+        f"touch {here}; sleep 1000",
+        "++",
+        "sh",
+        "-c",
+        "echo told; sleep 1000",
+    ]
+    command = [sys.executable, str(REPOSITORY / "tests" / "tally.py"), *beside]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as it:
+        while not here.exists():
+            assert it.poll() is None
+        it.send_signal(signal.SIGINT)
+        out, _ = it.communicate()
+    assert it.returncode != 0
+    assert "$ sh -c 'echo told; sleep 1000'" in out
+
+
+@pytest.mark.parametrize("words", [["--"], ["--", "++", "true"], ["--", "true", "++"]])
+def test_an_empty_suite_is_refused(words: list[str]) -> None:
+    done = tallied(*words)
+    assert done.code != 0
+    assert "an empty suite" in done.err
 
 
 def test_suites_start_over_with_another_seed_until_the_time_is_over() -> None:

@@ -95,6 +95,9 @@ def _flow_rules(resolved: dict[str, Any]) -> Iterator[Knob]:
     flows = traffic.get("flows")
     if resolved.get("offered_gbps") is None or flows is None or traffic.get("pcap"):
         return
+    # Flows of a list come and go.
+    if traffic.get("pattern") == "list":
+        return
     if traffic.get("pattern") == "trains":
         flows *= traffic["generator_threads"]
     yield _knob("traffic.flow_rules", (0, flows), traffic["flow_rules"])

@@ -18,7 +18,8 @@ CANDIDATES_FILE = "candidates.duckdb"
 
 
 def check(calibration: Calibration, targets: list[Target], path: str) -> None:
-    """Refuse settings that the core does not take before anything runs."""
+    """Refuse settings that the core does not take, and keys that leave nothing out."""
+    _check_left_out(calibration, targets, path)
     first = search.start(calibration)
     wanted = {parameter.key: parameter for parameter in calibration.parameter}
     ends = [
@@ -32,6 +33,16 @@ def check(calibration: Calibration, targets: list[Target], path: str) -> None:
             _core.check_scenario(point.scenario, point.overrides)
         except InputError as error:
             raise InputError(f"{path}: candidate '{candidate.label}': {error}") from error
+
+
+def _check_left_out(calibration: Calibration, targets: list[Target], path: str) -> None:
+    kinds = [one.kinds for target in targets if target.fits for one in target.measurements]
+    for at, key in enumerate(calibration.leave_out):
+        if all(kind[at] == kinds[0][at] for kind in kinds):
+            raise InputError(
+                f"{path}: leave_out = '{key}': all points that choose are alike in it; allowed are "
+                f"'{numbers.EXPERIMENT}' and scenario keys that axes or [fixed] tables state"
+            )
 
 
 def _with(target: Target, candidate: Candidate, calibration: Calibration) -> Target:

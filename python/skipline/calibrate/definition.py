@@ -86,6 +86,15 @@ class Calibration(Table):
     parameter: list[Parameter] = Field(default=[])
 
     @model_validator(mode="after")
+    def _leaves_out_in_one_way(self) -> Self:
+        if self.leave_out and "folds" in self.model_fields_set:
+            raise ValueError("folds and leave_out exclude each other: state one")
+        for key in self.leave_out:
+            if self.leave_out.count(key) > 1:
+                raise ValueError(f"leave_out: '{key}' is stated twice")
+        return self
+
+    @model_validator(mode="after")
     def _has_something_to_choose(self) -> Self:
         if not self.hypothesis and not self.parameter:
             raise ValueError("neither [[hypothesis]] nor [[parameter]]: nothing can be chosen")

@@ -65,27 +65,33 @@ def folds(calibration: Calibration, tried: Sequence[Tried]) -> list[Fold]:
     ]
 
 
-def _kinds(numbers: Sequence[Measurement]) -> dict[str, set[Measurement]]:
-    parts: dict[str, set[Measurement]] = {}
+def _kinds(numbers: Sequence[Measurement]) -> dict[str, list[Measurement]]:
+    parts: dict[str, list[Measurement]] = {}
     for number in numbers:
         for kind in number.kinds:
-            parts.setdefault(kind, set()).add(number)
-    return dict(sorted(parts.items()))
+            parts.setdefault(kind, []).append(number)
+    return dict(sorted(parts.items(), key=lambda part: _order(part[0])))
 
 
-def _slices(numbers: Sequence[Measurement], folds: int) -> dict[str, set[Measurement]]:
+def _order(kind: str) -> tuple[str, float, str]:
+    """Order kinds by key, then by value: 2 is before 18."""
+    key, _, value = kind.partition(" = ")
+    return (key, float(value), "") if value.replace(".", "", 1).isdigit() else (key, 0.0, value)
+
+
+def _slices(numbers: Sequence[Measurement], folds: int) -> dict[str, list[Measurement]]:
     points = list(dict.fromkeys((n.experiment, n.point_name) for n in numbers))
     count = min(folds, len(points))
     return {
-        f"part {first + 1} of {count}": {
+        f"part {first + 1} of {count}": [
             n for n in numbers if (n.experiment, n.point_name) in points[first::count]
-        }
+        ]
         for first in range(count)
     }
 
 
 def _fold(
-    tried: Sequence[Tried], numbers: list[Measurement], name: str, part: set[Measurement]
+    tried: Sequence[Tried], numbers: list[Measurement], name: str, part: list[Measurement]
 ) -> Fold:
     others = [n for n in numbers if n not in part]
     best = min(tried, key=lambda entry: score(entry.errors, among=others))

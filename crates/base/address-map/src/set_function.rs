@@ -25,9 +25,7 @@ impl SetFunction {
         match self {
             Self::Plain => None,
             Self::Hashed => Some("hashed set index (a hypothesis)"),
-            Self::Ranked => Some(
-                "ranked set index (a hypothesis, fitted on the Gold 6140: the part's own is not public)",
-            ),
+            Self::Ranked => Some("ranked set index (a hypothesis, fitted on the Gold 6140)"),
         }
     }
 }

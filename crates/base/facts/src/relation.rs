@@ -1,5 +1,5 @@
-//! Meaning of an inherited fact: it holds for every subject that contains the component, or is assumed
-//! from another machine.
+//! Meaning of an inherited fact: it holds for every subject that contains the component, for another
+//! description of the same machine, or is assumed from another machine.
 
 use crate::file::FactFile;
 use std::collections::BTreeMap;
@@ -29,8 +29,12 @@ impl Fact {
         heir: &FactFile,
         because: Option<&str>,
     ) -> Self {
+        // Another description of the same machine: what was measured on it still was.
+        let is_same = heir.name.is_some() && heir.name == parent.name;
         if parent.is_part {
             self.inherited_from_component(heir)
+        } else if is_same {
+            self
         } else {
             self.assumed_as_on(parent.called(), because)
         }

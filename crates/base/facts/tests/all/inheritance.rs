@@ -70,6 +70,16 @@ fn facts_of_another_subject_are_guesses_that_say_of_which_they_are() {
 }
 
 #[test]
+fn facts_of_the_same_subject_stay_what_they_are() {
+    let again = family().card("title = 'New, otherwise'\nname = 'the New'\nextends = 'new'");
+    assert_eq!(told(&again, "a"), (1, "assumed as on the Old", "memory"));
+    assert_eq!(told(&again, "c"), (3, "a guide", "seen"));
+    let again = family().card("title = 'Old, otherwise'\nname = 'the Old'\nextends = 'old'");
+    assert_eq!(told(&again, "b"), (2, "chosen", "fitted"));
+    assert_eq!(text(&again.document, "nic", "b", "fitted_on"), Some("a curve"));
+}
+
+#[test]
 fn a_fact_of_the_file_itself_stands_before_inherited_ones_and_has_no_origin() {
     let a = fact(7, "measured", "seen");
     let heir = family().card(&format!("title = 'Heir'\nextends = 'new'\n[nic]\na = {a}"));

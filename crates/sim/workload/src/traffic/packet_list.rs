@@ -31,7 +31,7 @@ pub struct PacketListsConfig {
     /// Number of packets of a list.
     pub list_packets: u64,
     /// Number of packets of a slot after which it gets another flow.
-    pub flow_packets: u64,
+    pub flow_packets: u32,
     /// Number of frames that a thread sends before the next thread's turn.
     pub turn_packets: u64,
     /// Whether all threads replay one list, each frame by all of them in turn.
@@ -61,8 +61,9 @@ impl Default for PacketListsConfig {
 struct Slot {
     rss_hash: u32,
     flow: u32,
-    /// Packets until it gets another flow.
-    left: u64,
+    /// Packets until it gets another flow, in the pass in which it got this one.
+    left: u32,
+    pass: u32,
 }
 
 /// A list and the position in it.
@@ -73,30 +74,35 @@ struct PacketList {
     first_flow: u32,
     random: ChaCha8Rng,
     slots: Vec<Slot>,
+    /// Flows of this pass, and packets sent of it.
     flows: u32,
     sent: u64,
+    pass: u32,
 }
 
 impl PacketList {
     fn new(seed: u64, first_flow: u32, slots: usize) -> Self {
-        let unused = Slot { rss_hash: 0, flow: 0, left: 0 };
+        let unused = Slot { rss_hash: 0, flow: 0, left: 0, pass: 0 };
         let random = ChaCha8Rng::seed_from_u64(seed);
-        Self { seed, first_flow, random, slots: vec![unused; slots], flows: 0, sent: 0 }
+        Self { seed, first_flow, random, slots: vec![unused; slots], flows: 0, sent: 0, pass: 0 }
     }
 
     /// RSS hash and number of the next frame's flow.
     fn next_flow(&mut self, config: &PacketListsConfig, rss: &Toeplitz) -> (u32, u32) {
         if self.sent == config.list_packets {
-            *self = Self::new(self.seed, self.first_flow, self.slots.len());
+            // Slots with flows of the former pass are as good as unused ones.
+            self.random = ChaCha8Rng::seed_from_u64(self.seed);
+            (self.flows, self.sent, self.pass) = (0, 0, self.pass.wrapping_add(1));
         }
         self.sent += 1;
         let slots = self.slots.len() as u64;
         // The upper half of a product of 32 bits each: all slots are equally probable.
         let drawn: u32 = fit(u64::from(self.random.next_u32()) * slots >> 32);
         let slot = &mut self.slots[drawn as usize];
-        if slot.left == 0 {
+        if slot.left == 0 || slot.pass != self.pass {
             let rss_hash = rss.hash_flow(&random_flow(&mut self.random));
-            *slot = Slot { rss_hash, flow: self.flows, left: config.flow_packets };
+            let (flow, left, pass) = (self.flows, config.flow_packets, self.pass);
+            *slot = Slot { rss_hash, flow, left, pass };
             self.flows += 1;
         }
         slot.left -= 1;
@@ -132,7 +138,8 @@ impl PacketLists {
         assert!(config.flow_packets > 0, "a flow needs at least one frame");
         assert!(config.turn_packets > 0, "a turn needs at least one frame");
         // A slot gets a flow at its first packet and after each flow_packets of the list.
-        let most_flows = config.slots as u64 + config.list_packets / config.flow_packets;
+        let renewed = config.list_packets / u64::from(config.flow_packets);
+        let most_flows = (config.slots as u64 + renewed).min(config.list_packets);
         let lists = if config.is_shared { 1 } else { config.threads as u64 };
         let lists = (0..lists)
             .map(|list| {
@@ -263,6 +270,29 @@ mod tests {
             // 1538 B at 100 Gbit/s.
             assert_eq!(arrival.time, Picos((k as u64 + 1) * 123_040));
         }
+    }
+
+    #[test]
+    fn a_list_of_one_packet_is_replayed_whatever_its_slots() {
+        let config =
+            PacketListsConfig { list_packets: 1, slots: 1 << 20, ..PacketListsConfig::default() };
+        let flows: BTreeSet<_> =
+            start(&config).take(100_000).map(|a| (a.rss_hash, a.flow)).collect();
+        assert_eq!(flows.len(), 4, "one packet of each thread");
+    }
+
+    #[test]
+    fn flows_of_the_longest_lists_of_all_threads_have_numbers_of_their_own() {
+        let config = PacketListsConfig {
+            threads: 256,
+            slots: 16,
+            list_packets: 1 << 24,
+            flow_packets: 1,
+            turn_packets: 1,
+            ..PacketListsConfig::default()
+        };
+        let flows: BTreeSet<_> = start(&config).take(4 * 256).map(|a| a.flow.unwrap()).collect();
+        assert_eq!(flows.len(), 4 * 256);
     }
 
     #[test]

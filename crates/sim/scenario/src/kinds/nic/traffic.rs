@@ -17,10 +17,12 @@ const FLOW_RULES: (u32, u32) = (0, 1 << 20);
 /// Packets of a train, a turn or a burst.
 const PACKETS: (u32, u32) = (1, 1 << 20);
 const ZIPF: (f64, f64) = (0.0, 4.0);
-/// Packets of a list, or of a flow in it.
+/// Packets of a list.
 const LIST_PACKETS: (u64, u64) = (1, 1 << 24);
 pub(super) const DEFAULT_LIST_PACKETS: u64 = 524_288;
-pub(super) const DEFAULT_FLOW_PACKETS: u64 = 128;
+pub(super) const DEFAULT_FLOW_PACKETS: u32 = 128;
+/// Slots of all lists: what they take in memory is bounded.
+const MOST_SLOTS: u64 = 1 << 22;
 /// From a microsecond to a day.
 const LONGEST_GAP_S: (f64, f64) = (1e-6, 86_400.0);
 const LOOPS: (u64, u64) = (1, 1_000_000);
@@ -57,8 +59,8 @@ pub(crate) struct TrafficKeys {
     pub list_packets: Option<u64>,
     /// Lists: packets of a flow, after which another takes its place in the list. 128 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = LIST_PACKETS.0, max = LIST_PACKETS.1))]
-    pub flow_packets: Option<u64>,
+    #[schemars(range(min = PACKETS.0, max = PACKETS.1))]
+    pub flow_packets: Option<u32>,
     /// Lists: whether all threads replay one list in step, so that packets come in groups of one flow. False by
     /// default.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -267,7 +269,15 @@ impl TrafficKeys {
         let packets = self.list_packets.unwrap_or(DEFAULT_LIST_PACKETS);
         check.whole("traffic.list_packets", packets, LIST_PACKETS, "packets")?;
         let packets = self.flow_packets.unwrap_or(DEFAULT_FLOW_PACKETS);
-        check.whole("traffic.flow_packets", packets, LIST_PACKETS, "packets")
+        check.whole("traffic.flow_packets", packets, PACKETS, "packets")?;
+        let slots = u64::from(self.flows) * u64::from(self.generator_threads);
+        if self.pattern == Pattern::List && slots > MOST_SLOTS {
+            let allowed = format!(
+                "allowed with traffic.pattern = \"list\": at most {MOST_SLOTS} in all threads"
+            );
+            return Err(check.refuse("traffic.flows", &self.flows, allowed));
+        }
+        Ok(())
     }
 
     /// Checks the keys of random traffic.
