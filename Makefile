@@ -38,12 +38,10 @@ WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
 TESTED := --workspace --exclude benches --exclude skipline-python --locked
 # Programs, libraries and their tests, not their examples, which `make lint` compiles.
 TESTED_BUILD := $(TESTED) --quiet --lib --bins --tests
-# One test more than processors at a time: some always wait.
-AT_ONCE := $(shell echo $$(($$(nproc) + 1)))
 RUST_TESTS := cargo test --no-fail-fast $(TESTED) --tests
 RUST_DOC_TESTS := cargo test --no-fail-fast $(TESTED) --doc
 PYTEST := pytest --durations=10
-PYTEST_ALL := $(PYTEST) --numprocesses $(AT_ONCE) --dist loadgroup --ignore=tests/dpdk
+PYTEST_ALL := $(PYTEST) --numprocesses auto --dist loadgroup --ignore=tests/dpdk
 SYSTEM_PACKAGES := browser cachegrind dpdk dsa packaging redis
 SOAK_MINUTES := 25
 SOAK_LONG_MINUTES := 60
@@ -64,8 +62,8 @@ run: setup ## Simulate the published experiments beside the measured server; wri
 	@skipline experiment run $(EXPERIMENTS)
 
 test: to-test ## Set everything up and run every test but the long ones
-	PROPTEST_RNG_SEED=1 RUST_TEST_THREADS=$(AT_ONCE) python tests/tally.py -- $(RUST_TESTS) ++ $(PYTEST) tests/dpdk -- \
-	  $(RUST_DOC_TESTS) -- $(PYTEST_ALL)
+	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) -- $(RUST_DOC_TESTS) -- \
+	  $(PYTEST_ALL) ++ $(PYTEST) tests/dpdk
 
 claim-tests: to-test ## Run the tests that show claims: skipline evidence judges by them
 	PROPTEST_RNG_SEED=1 python tests/claim_tests.py -- $(RUST_TESTS)
