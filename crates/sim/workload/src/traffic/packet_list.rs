@@ -97,7 +97,7 @@ impl PacketList {
         self.sent += 1;
         let slots = self.slots.len() as u64;
         // The upper half of a product of 32 bits each: all slots are equally probable.
-        let drawn: u32 = fit(u64::from(self.random.next_u32()) * slots >> 32);
+        let drawn: u32 = fit((u64::from(self.random.next_u32()) * slots) >> 32);
         let slot = &mut self.slots[drawn as usize];
         if slot.left == 0 || slot.pass != self.pass {
             let rss_hash = rss.hash_flow(&random_flow(&mut self.random));
