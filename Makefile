@@ -43,7 +43,7 @@ RUST_DOC_TESTS := cargo test --no-fail-fast $(TESTED) --doc
 PYTEST := pytest --durations=10
 PYTEST_ALL := $(PYTEST) --numprocesses auto --dist loadgroup --ignore=tests/dpdk
 SYSTEM_PACKAGES := browser cachegrind dpdk dsa packaging redis
-SOAK_MINUTES := 25
+SOAK_MINUTES := 40
 SOAK_LONG_MINUTES := 60
 # A run of the tests under AddressSanitizer that has not ended by then hangs.
 SOAK_ASAN_MINUTES := 60

@@ -24,7 +24,7 @@ pub fn platform(application: &str) -> &'static str {
 }
 
 /// Keys that act in other scenarios than the short ones of this test, and why not in these.
-const EXEMPT: [(&str, &str, &str); 11] = [
+const EXEMPT: [(&str, &str, &str); 13] = [
     ("message-passing", "core_way_mask", "messages of 8 KiB and their buffers stay in L2"),
     ("message-passing", "initial_content", "ranks write every buffer before the first batch"),
     ("descriptor-replay", "core_way_mask", "the lines of its descriptors stay in L2"),
@@ -38,6 +38,12 @@ const EXEMPT: [(&str, &str, &str); 11] = [
         "dynamic_ways.",
         "its writes hit from the start, so that a controller has nothing to do",
     ),
+    (
+        "vhost-switch",
+        "placement.replace_read_first",
+        "its writes hit from the start, so that nothing is replaced",
+    ),
+    ("nvme-tcp-target", "placement.io_priority", "no line of its short run is chosen by it"),
     ("offload", "core_way_mask", "the lines of its descriptors stay in L2"),
     ("offload", "dynamic_ways.", "its few writes hit, so that a controller has nothing to do"),
     (
