@@ -171,8 +171,7 @@ def first_line(error: object) -> str:
 
 def _message(text: str) -> str:
     """Return the message of an error, which may arrive as the JSON that DuckDB keeps it as."""
-    # The translators of exceptions are common to all modules that pybind11 built: once another of
-    # them is loaded, theirs may be asked before DuckDB's, and knows no more than the raw text.
+    # Seen once, in a process of many tests; why an error arrives so is not known.
     try:
         kept = json.loads(text)
         return f"{kept['exception_type']} Error: {kept['exception_message']}"

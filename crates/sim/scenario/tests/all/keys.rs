@@ -38,11 +38,7 @@ const EXEMPT: [(&str, &str, &str); 13] = [
         "dynamic_ways.",
         "its writes hit from the start, so that a controller has nothing to do",
     ),
-    (
-        "vhost-switch",
-        "placement.replace_read_first",
-        "its writes hit from the start, so that nothing is replaced",
-    ),
+    ("vhost-switch", "placement.replace_read_first", "no line of its short run is chosen by it"),
     ("nvme-tcp-target", "placement.io_priority", "no line of its short run is chosen by it"),
     ("offload", "core_way_mask", "the lines of its descriptors stay in L2"),
     ("offload", "dynamic_ways.", "its few writes hit, so that a controller has nothing to do"),
