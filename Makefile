@@ -68,7 +68,7 @@ test: to-test ## Set everything up and run every test but the long ones
 claim-tests: to-test ## Run the tests that show claims: skipline evidence judges by them
 	PROPTEST_RNG_SEED=1 python tests/claim_tests.py -- $(RUST_TESTS)
 
-mutations: setup ## Change the model a little, twenty times: which claims notice?
+mutations: setup ## Change the model a little, in many ways: which claims notice?
 	python tests/mutations.py
 
 # A budget that does not suffice is a failure: something hangs, or a test has to become shorter.

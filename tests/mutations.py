@@ -1,4 +1,4 @@
-"""Changes the model a little, twenty times, and tells which claims notice.
+"""Changes the model a little, and tells which claims notice.
 
     python tests/mutations.py [FILE] [NAME...]
 
@@ -39,9 +39,10 @@ Checks = dict[tuple[str, str], bool]
 
 
 class Mutation(Table):
-    """A change of the model: settings, and factors of what points have."""
+    """A change of the model: settings, and factors of what points have; of one platform if named."""
 
     name: str
+    platform: str | None = None
     set: dict[str, Setting] = Field(default={})
     times: dict[str, float] = Field(default={})
 
@@ -71,6 +72,8 @@ class Noticed(NamedTuple):
 def mutated(point: Point, mutation: Mutation) -> Point:
     """Return a point with a change, or as it is if its machine or application lacks the key."""
     resolved = json.loads(_core.check_scenario(point.scenario, point.overrides))
+    if mutation.platform not in {None, resolved["platform"]}:
+        return point
     changed: dict[str, Setting] = dict(point.settings) | {
         key: value
         for key, value in mutation.set.items()

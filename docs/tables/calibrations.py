@@ -10,7 +10,7 @@ from typing import Any
 from kept_results import REPOSITORY, Kept, read
 from page_blocks import table
 
-CALIBRATION = "experiments/calibration/gold-6140-facts.toml"
+CALIBRATION = "experiments/calibration/gold-6140.toml"
 COMMAND = f"skipline calibrate {CALIBRATION}"
 _ANSWER = ("choice", "is_chosen", "fit_error", "held_out_error")
 _FOLD = ("left_out", "numbers", "chosen", "error_on_others", "error_left_out")

@@ -143,7 +143,7 @@ def test_a_kind_of_point_is_left_out_whole(calibration: Calibration) -> None:
     ],
 )
 def test_a_kind_that_leaves_nothing_out_is_refused(wrong: str, words: str) -> None:
-    text = (REPOSITORY / "experiments/calibration/gold-6140-facts.toml").read_text()
+    text = (REPOSITORY / "experiments/calibration/gold-6140.toml").read_text()
     text = text.replace('leave_out = ["experiment", "cores"]', wrong)
     with pytest.raises(InputError, match=words):
         asked = toml_model.load(Calibration, text, "a.toml")

@@ -45,14 +45,11 @@ def completed(
         (["run", "x.toml", "--set", "hardware.dram.pa"], ["hardware.dram.path_ns="]),
         (["experiment", "show", "pktsize"], ["pktsize-desc"]),
         (["experiment", "run", "pktsize-desc", "ddio-"], ["ddio-tune", "ddio-tune-events"]),
-        (["platforms", "show", "skylake-gold-613"], ["skylake-gold-6134"]),
+        (["platforms", "show", "skylake-gold-614"], ["skylake-gold-6140"]),
         (["trace", "--machine", "three"], ["three-level-lru"]),
         (["trace", "--standard", "4mib-r"], ["4mib-random"]),
         (["evidence", "--source", "at"], ["atc20"]),
-        (
-            ["calibrate", "experiments/calibration/gold-6140-"],
-            ["experiments/calibration/gold-6140-facts.toml"],
-        ),
+        (["calibrate", "experiments/c"], ["experiments/calibration/gold-6140.toml"]),
         (["schema", "s"], ["scenario"]),
     ],
 )
@@ -146,7 +143,7 @@ def test_a_tab_in_bash_completes_a_platform_and_a_key(skipline: Skipline, tmp_pa
         type_and_await(terminal, f"alias skipline='{program}'\n", "\nready> ")
         script = 'eval "$(skipline completion bash)"; echo lo""aded\n'
         type_and_await(terminal, script, "loaded\r\n")
-        type_and_await(terminal, "skipline budget skylake-gold-613\t", "skylake-gold-6134 ")
+        type_and_await(terminal, "skipline budget skylake-gold-614\t", "skylake-gold-6140 ")
         # Control-U empties the line; what Control-C shows depends on what bash does at that moment.
         call = "skipline run x.toml --set traffic.patt\t"
         type_and_await(terminal, f"\x15{call}", "traffic.pattern=")

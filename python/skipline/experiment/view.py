@@ -225,7 +225,8 @@ def _fitted_table(summaries: list[Summary]) -> RenderableType:
     for name in ("Fitted parameter", "value", "fitted on"):
         table.add_column(name, justify="right" if name == "value" else "left")
     for parameter in fitted.values():
-        table.add_row(parameter.key, parameter.value_text, parameter.fitted_on)
+        elsewhere = " (another machine)" if parameter.is_elsewhere else ""
+        table.add_row(parameter.key, parameter.value_text, f"{parameter.fitted_on}{elsewhere}")
     return table
 
 

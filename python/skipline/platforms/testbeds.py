@@ -9,13 +9,17 @@ from skipline import _core
 
 
 class FittedParameter(BaseModel):
-    """A parameter of platform or testbed that was fitted, and the data that it was fitted on."""
+    """A parameter of platform or testbed that was fitted, and the data that it was fitted on.
+
+    `is_elsewhere`: these are of another machine, so that the value is a guess for this one.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     key: str
     value: Any
     fitted_on: str
+    is_elsewhere: bool = False
 
     @property
     def value_text(self) -> str:
@@ -56,6 +60,8 @@ class Testbed(BaseModel):
 
     def tuned(self, parameter: FittedParameter) -> bool:
         """Return whether measurements of this testbed were among those that chose a parameter."""
+        if parameter.is_elsewhere:
+            return False
         chosen_on = parameter.fitted_on.split("; ")
         return any(one.startswith(own) for one in chosen_on for own in self.measurements)
 

@@ -12,7 +12,8 @@ def fitted_table(
 ) -> str:
     """Return the fitted parameters with the data that each was fitted on.
 
-    Where there are testbeds a column says whether measurements of them chose it, or other ones.
+    Where there are testbeds a column says whether measurements of them chose it, those of another
+    machine, or other ones.
     """
     if not parameters:
         return "<p>No parameter was fitted.</p>"
@@ -28,6 +29,8 @@ def fitted_table(
 def _own(parameter: FittedParameter, testbeds: Sequence[Testbed]) -> list[str]:
     if not testbeds:
         return []
+    if parameter.is_elsewhere:
+        return ["another machine"]
     chosen = any(testbed.tuned(parameter) for testbed in testbeds)
     return ["its own" if chosen else "other"]
 

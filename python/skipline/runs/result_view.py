@@ -172,7 +172,7 @@ def run_facts(result: Result) -> list[str]:
         f"Platform {result.platform}, seed {result.seed}, version {result.version}. "
         f"{_slices_in_short(result, facts)}",
         *_testbed_facts(result),
-        f"Fitted: {fitted_names(result) or 'none'}.{_guessed(result.platform, facts)}",
+        f"Fitted: {fitted_names(result)}.{_guessed(result.platform, facts)}",
     ]
 
 
@@ -230,8 +230,14 @@ def _testbed_facts(result: Result) -> list[str]:
 
 
 def fitted_names(result: Result) -> str:
-    """Name the fitted parameters; platforms and testbeds say which data they were fitted on."""
-    return ", ".join(parameter.key for parameter in result.fitted_parameters)
+    """Name the fitted parameters, and count those of other machines.
+
+    Platforms and testbeds say which data they were fitted on.
+    """
+    own = [parameter.key for parameter in result.fitted_parameters if not parameter.is_elsewhere]
+    elsewhere = len(result.fitted_parameters) - len(own)
+    beside = f"; on other machines, and assumed for this one: {elsewhere}" if elsewhere else ""
+    return f"{', '.join(own) or 'none'}{beside}"
 
 
 def evictions(result: Result) -> list[tuple[str, str, Number, Number]]:

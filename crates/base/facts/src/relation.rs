@@ -61,11 +61,16 @@ impl Fact {
         let because = because.map(|because| format!("; {because}")).unwrap_or_default();
         let source = format!("assumed as on {name}{fitted}{because}");
         let text = |text: &str| Value::String(text.into());
-        self.entry = Value::Table(Table::from_iter([
+        let mut entry = Table::from_iter([
             ("value".to_string(), value),
             ("source".to_string(), text(&source)),
             ("confidence".to_string(), text("memory")),
-        ]));
+        ]);
+        // A guess, but one that measurements of another machine chose: readers are told of them.
+        if let Some(fitted_on) = self.entry.get("fitted_on").filter(|_| is_fitted) {
+            entry.insert("fitted_on".into(), fitted_on.clone());
+        }
+        self.entry = Value::Table(entry);
         self.is_assumed = true;
         self
     }

@@ -60,6 +60,9 @@ pub enum Found {
     OtherCore(CoreId),
     /// Missed every cache: allocated in this LLC way.
     LlcAllocated(u32),
+    /// A device's write of a line that the LLC lacks and a core of the socket holds: a hit, moved to this way
+    /// of the LLC.
+    MovedToLlc(u32),
     /// Missed every cache: served by or written to DRAM of the same socket.
     Dram,
     /// Missed every cache: served by or written to DRAM of another socket.

@@ -25,7 +25,7 @@ use machine::{nodes, tenant_seed};
 use model::machine::Goal;
 use std::rc::Rc;
 use units::narrow::usize_from;
-use units::{Bytes, CoreId, Id, RootPortId};
+use units::{Bytes, CoreId, Id, Picos, RootPortId};
 use workload::control::schedule::PolicyChange;
 
 /// A scenario with every default filled in, and its plan.
@@ -139,6 +139,12 @@ impl Plan {
     /// Notes on the input of its devices for the reader of a result.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.devices.iter().filter_map(|device| device.note()).collect()
+    }
+
+    /// How long a packet of a tenant waits in its generator, behind the time stamp from which that measures.
+    pub(crate) fn generator_wait(&self, tenant: usize) -> Option<Picos> {
+        let mut devices = self.layout.devices_of(tenant);
+        devices.find_map(|id| self.devices[id.index()].generator_wait())
     }
 
     /// Packets or other work after which the run ends, if the main tenant's source has such a number.

@@ -162,5 +162,5 @@ fn every_packet_server_has_the_costs_of_every_software_file() {
             assert!(is_own || text(fact, "origin") == software, "{path}: {table}.{key}");
         }
     }
-    assert_eq!(servers, 10);
+    assert_eq!(servers, 9);
 }

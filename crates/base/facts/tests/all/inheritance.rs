@@ -62,7 +62,7 @@ fn facts_of_another_subject_are_guesses_that_say_of_which_they_are() {
     assert_eq!(told(&heir, "a"), (1, "assumed as on the Old", "memory"));
     assert_eq!(told(&heir, "b"), (2, "assumed as on the Old, fitted there", "memory"));
     assert_eq!(told(&heir, "c"), (3, "assumed as on the New", "memory"));
-    assert_eq!(text(&heir.document, "nic", "b", "fitted_on"), None);
+    assert_eq!(text(&heir.document, "nic", "b", "fitted_on"), Some("a curve"));
     let origin = |key| text(&heir.document, "nic", key, "origin");
     let (old, new) = (Some("devices/nic/old.toml"), Some("devices/nic/new.toml"));
     assert_eq!((origin("a"), origin("b"), origin("c")), (old, old, new));

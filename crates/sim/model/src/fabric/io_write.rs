@@ -150,7 +150,7 @@ impl<T: Tracer> Fabric<T> {
         };
         let within = if empty.0 == 0 || empty.0 & mask.0 != 0 { mask } else { empty };
         let way = llc.choose(set, within);
-        self.allocate_for_device(request, set, line, full, way)
+        self.allocate_for_device(request, set, line, full, Found::LlcAllocated(way), way)
     }
 
     /// Allocates a line that the LLC lacks and a core holds in one of the inclusive ways.
@@ -164,13 +164,13 @@ impl<T: Tracer> Fabric<T> {
     ) -> WriteOutcome {
         let llc = &mut self.sockets[request.socket].llc;
         let way = llc.choose(set, llc.tracked_mask());
-        match self.allocate_for_device(request, set, line, full, way) {
+        match self.allocate_for_device(request, set, line, full, Found::MovedToLlc(way), way) {
             WriteOutcome::Allocated { room, .. } => WriteOutcome::Moved { room },
             other => other,
         }
     }
 
-    /// Allocates a line that misses the LLC in one of its ways.
+    /// Allocates a line that misses the LLC in one of its ways; a trace has it as `found`.
     #[inline]
     pub(super) fn allocate_for_device(
         &mut self,
@@ -178,6 +178,7 @@ impl<T: Tracer> Fabric<T> {
         set: SetIndex,
         line: LineAddr,
         full: bool,
+        found: Found,
         way: u32,
     ) -> WriteOutcome {
         let DmaRequest { port, agent, socket, now, .. } = request;
@@ -187,7 +188,7 @@ impl<T: Tracer> Fabric<T> {
         let info = LineInfo { owner: part.device(port), dirty: true, consumed: false };
         let evicted = part.llc.allocate_at(set, way, line, info);
         self.counters.llc_io_allocations += 1;
-        self.trace_allocation(request, write_operation(full), line, way, evicted.as_ref());
+        self.trace_allocation(request, write_operation(full), line, found, evicted.as_ref());
         let room = match evicted {
             Some(evicted) => self.evict(socket, agent, set, evicted, now),
             None => now,
@@ -239,7 +240,8 @@ impl<T: Tracer> Fabric<T> {
         let (way, evicted) = part.llc.allocate(set, line, info, mask);
         self.counters.llc_io_allocations += u64::from(!was_here);
         self.note_copy(socket, line);
-        self.trace_allocation(request, LineOperation::LlcFill, line, way, evicted.as_ref());
+        let found = Found::LlcAllocated(way);
+        self.trace_allocation(request, LineOperation::LlcFill, line, found, evicted.as_ref());
         if let Some(evicted) = evicted {
             self.evict(socket, agent, set, evicted, now);
         }
@@ -251,11 +253,10 @@ impl<T: Tracer> Fabric<T> {
         request: DmaRequest,
         operation: LineOperation,
         line: LineAddr,
-        way: u32,
+        found: Found,
         evicted: Option<&Evicted>,
     ) {
         let pushed_out = evicted.map(|evicted| (request.socket, evicted));
-        let found = Found::LlcAllocated(way);
         self.trace(request.now, request.agent, operation, line, found, pushed_out);
     }
 

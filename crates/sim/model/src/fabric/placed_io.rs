@@ -104,7 +104,7 @@ impl<T: Tracer> Fabric<T> {
         if pushes_out_unread && placement.on_unread == OnUnread::Bypass {
             return self.write_to_memory(request, set, line, full);
         }
-        self.allocate_for_device(request, set, line, full, way)
+        self.allocate_for_device(request, set, line, full, Found::LlcAllocated(way), way)
     }
 
     /// Invalidates every other copy; the core's L2 then has the line modified, as if the core had

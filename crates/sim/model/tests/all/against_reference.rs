@@ -79,7 +79,9 @@ fn latency(config: &FabricConfig, found: Found) -> RangeInclusive<Picos> {
         Found::Dram => at_least(small_fabric::DRAM_IDLE),
         Found::RemoteDram => at_least(small_fabric::DRAM_IDLE + over_upi),
         Found::Cxl => at_least(small_fabric::card().read_latency),
-        Found::LlcAllocated(_) | Found::Nowhere => panic!("a core is not served by {found:?}"),
+        Found::LlcAllocated(_) | Found::MovedToLlc(_) | Found::Nowhere => {
+            panic!("a core is not served by {found:?}")
+        }
     }
 }
 

@@ -83,6 +83,11 @@ pub(crate) trait DeviceModule: ListedDevice + Clone + Debug + 'static {
         None
     }
 
+    /// How long a packet waits in its generator, behind the time stamp from which the generator measures.
+    fn generator_wait(&self) -> Option<Picos> {
+        None
+    }
+
     /// Packets that have arrived at a device, if it has a wire.
     fn packets_offered(_device: &Self::Device) -> Option<u64> {
         None

@@ -115,7 +115,9 @@ impl<'p> Hardware<'p> {
             prefetcher: PrefetcherConfig {
                 adjacent_line: platform.cpu.adjacent_line_prefetch.value,
                 stream_lines: platform.cpu.stream_prefetch_lines.value,
-                stream_sees_hits: stated(&platform.cpu.stream_prefetch_sees_hits, false),
+                // A streamer that fetches nothing sees nothing: such levels are independent.
+                stream_sees_hits: platform.cpu.stream_prefetch_lines.value > 0
+                    && stated(&platform.cpu.stream_prefetch_sees_hits, false),
                 stream_delay: stream_delay.map(|cycles| Cycles(cycles.value).at(self.core)),
             },
         }

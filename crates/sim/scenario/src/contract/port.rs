@@ -58,6 +58,9 @@ pub(crate) trait DevicePlan: Debug {
 
     /// Packets after which the run ends, if its source has such a number.
     fn packets_to_replay(&self) -> Option<u64>;
+
+    /// How long a packet waits in its generator, behind the time stamp from which the generator measures.
+    fn generator_wait(&self) -> Option<Picos>;
 }
 
 impl<M: DeviceModule> DevicePlan for M
@@ -82,5 +85,9 @@ where
 
     fn packets_to_replay(&self) -> Option<u64> {
         DeviceModule::packets_to_replay(self)
+    }
+
+    fn generator_wait(&self) -> Option<Picos> {
+        DeviceModule::generator_wait(self)
     }
 }

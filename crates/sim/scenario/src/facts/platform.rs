@@ -136,6 +136,9 @@ pub struct FittedParameter {
     pub value: serde_json::Value,
     /// The measurements that chose it.
     pub fitted_on: String,
+    /// Whether these are of another machine, so that the value is a guess for this one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_elsewhere: bool,
 }
 
 /// Other kinds of file, by a key that only they have among files without caches.
@@ -212,7 +215,7 @@ impl Platform {
         stated.or(self.pcie.as_ref().map(|own| &own.gtransfers_per_s))
     }
 
-    /// All parameters that were chosen by fitting, in the order of their keys.
+    /// All parameters that were chosen by fitting, on this machine or another, in the order of their keys.
     #[must_use]
     pub fn fitted(&self) -> Vec<FittedParameter> {
         let mut found = Vec::new();
@@ -254,12 +257,13 @@ impl Platform {
 
 fn collect_fitted(path: &str, value: &serde_json::Value, found: &mut Vec<FittedParameter>) {
     let Some(table) = value.as_object() else { return };
-    if table.get("confidence") == Some(&serde_json::json!(Confidence::Fitted)) {
-        let fitted_on = table.get("fitted_on").and_then(|on| on.as_str()).unwrap_or("not stated");
+    let is_own = table.get("confidence") == Some(&serde_json::json!(Confidence::Fitted));
+    if let Some(fitted_on) = table.get("fitted_on").and_then(|on| on.as_str()) {
         found.push(FittedParameter {
             key: path.into(),
             value: table["value"].clone(),
             fitted_on: fitted_on.into(),
+            is_elsewhere: !is_own,
         });
         return;
     }

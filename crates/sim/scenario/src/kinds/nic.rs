@@ -46,8 +46,8 @@ use serde::{Deserialize, Serialize};
 use source::SourcePlan;
 use std::borrow::Cow;
 use traffic::LEAST_GBPS;
-use units::Picos;
 use units::narrow::fit;
+use units::{Picos, WIRE_OVERHEAD_BYTES};
 
 /// Key of the offered load. The line rate bounds its default.
 const OFFERED_GBPS: &str = "offered_gbps";
@@ -192,6 +192,7 @@ pub(crate) struct NicPlan {
     /// Receive and send queues.
     queues: u32,
     flow_rules: u32,
+    generator_wait: Option<Picos>,
 }
 
 /// Plans the root port of `card`, at which the packets of `source` arrive.
@@ -207,8 +208,16 @@ pub(crate) fn plan(
     let mut config = card.nic.config(nic.flow_control);
     config.bypass_backlog = port.placement.bypass_when_backlogged;
     let (queues, flow_rules) = (input.tenant.keys.cores, nic.traffic.flow_rules);
-    let nic = NicPlan { config, source, queues, flow_rules };
+    let generator_wait = generator_wait(nic);
+    let nic = NicPlan { config, source, queues, flow_rules, generator_wait };
     root_port::plan(input, AttachmentConfig::Pcie(card.link()), vec![nic])
+}
+
+/// How long a packet waits in its generator's own queue, which is full: until those before it have left.
+fn generator_wait(keys: &NicKeys) -> Option<Picos> {
+    let packets = keys.traffic.generator_queue_packets.filter(|_| keys.traffic.is_even())?;
+    let bytes = u64::from(packets) * (keys.packet_bytes + WIRE_OVERHEAD_BYTES);
+    Some(Picos::from_ns(bytes as f64 * 8.0 / keys.offered_gbps))
 }
 
 impl DeviceModule for NicPlan {
@@ -267,6 +276,10 @@ impl DeviceModule for NicPlan {
 
     fn packets_to_replay(&self) -> Option<u64> {
         self.source.packets_to_replay()
+    }
+
+    fn generator_wait(&self) -> Option<Picos> {
+        self.generator_wait
     }
 
     fn packets_offered(nic: &Nic<Traffic>) -> Option<u64> {

@@ -7,6 +7,7 @@ use crate::run::statistics::{half_width, half_width_95};
 use hdrhistogram::Histogram;
 use model::latency_histogram::latency_histogram;
 use std::collections::BTreeMap;
+use units::Picos;
 
 /// A named figure of a latency distribution.
 type Figure = (&'static str, fn(&Histogram<u64>) -> f64);
@@ -42,6 +43,19 @@ pub(crate) fn metric_with_far_tail(
     batches: &[&Histogram<u64>],
 ) -> MetricResult {
     figures(declared, batches, &[FIGURES.as_slice(), &[FAR_TAIL]].concat())
+}
+
+/// The figures of [`metric`], each later by `wait`: what passes before the time that the histograms count from.
+pub(crate) fn metric_after(
+    declared: &Declaration,
+    batches: &[&Histogram<u64>],
+    wait: Picos,
+) -> MetricResult {
+    let mut metric = metric(declared, batches);
+    if let Numbers::Parts(values) = &mut metric.value {
+        values.values_mut().for_each(|value| *value += wait.as_ns());
+    }
+    metric
 }
 
 /// The figures of [`metric`] and those of a client's report: the farthest tail, the standard deviation, and
@@ -88,7 +102,7 @@ fn figures(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::metrics::latency::{LATENCY, ONE_WAY};
+    use crate::run::metrics::latency::{GENERATOR, LATENCY, ONE_WAY};
     use crate::run::statistics::mean;
 
     fn batch(values: &[u64]) -> Histogram<u64> {
@@ -110,6 +124,18 @@ mod tests {
         let metric = metric(&LATENCY, &batches.iter().collect::<Vec<_>>());
         assert_eq!(part(&metric, "p50"), 40.0);
         assert_eq!((part(&metric, "min"), part(&metric, "max")), (10.0, 70.0));
+    }
+
+    #[test]
+    fn what_passes_before_moves_every_figure_and_no_interval() {
+        let batches = [batch(&[10, 20, 30]), batch(&[40, 50, 60, 70])];
+        let batches: Vec<_> = batches.iter().collect();
+        let (own, later) = (metric(&LATENCY, &batches), Picos::from_ns(628_000.0));
+        let later = metric_after(&GENERATOR, &batches, later);
+        for name in ["min", "p50", "p99", "mean"] {
+            assert_eq!(part(&later, name), part(&own, name) + 628_000.0, "{name}");
+        }
+        assert_eq!(later.ci95, own.ci95);
     }
 
     #[test]

@@ -126,6 +126,7 @@ fn outcome_name(found: Found) -> String {
         Found::LlcHit(way) => format!("LLC hit, way {way}"),
         Found::OtherCore(core) => format!("held by core{core}"),
         Found::LlcAllocated(way) => format!("LLC allocated, way {way}"),
+        Found::MovedToLlc(way) => format!("moved to LLC, way {way}"),
         Found::OtherSocket(socket) => format!("held by socket{socket}"),
         Found::RootComplexBuffer => "root complex buffer".into(),
         Found::Dram => "DRAM".into(),

@@ -7,7 +7,7 @@ use crate::contract::hardware::placement_of_lines;
 use crate::contract::sample::Sample;
 use crate::facts::platform::FittedParameter;
 use crate::run::assemble::ScenarioMachine;
-use crate::run::metrics::latency::{LATENCY, ONE_WAY};
+use crate::run::metrics::latency::{GENERATOR, LATENCY, ONE_WAY};
 use crate::run::metrics::{self, Declaration};
 use crate::run::result::{MetricResult, MissKindCounts, RunResult, StoppedBy, TimelinePoint};
 use crate::scenario::Testbed;
@@ -147,6 +147,9 @@ impl Simulation {
                 false => latency::metric,
             };
             results.insert(name(&LATENCY), metric(&LATENCY, &own));
+            if let Some(wait) = self.plan.generator_wait(number) {
+                results.insert(name(&GENERATOR), latency::metric_after(&GENERATOR, &own, wait));
+            }
             for (phase, declared) in metrics::latency::PHASES.iter().enumerate() {
                 let own: Option<Vec<_>> = batches
                     .iter()

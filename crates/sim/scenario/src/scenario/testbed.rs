@@ -145,7 +145,8 @@ impl Testbed {
     pub(crate) fn fitted(&self) -> impl Iterator<Item = FittedParameter> + '_ {
         self.settings.iter().filter_map(|setting| {
             let (key, value) = (setting.key.clone(), setting.value.clone());
-            Some(FittedParameter { key, value, fitted_on: setting.fitted_on.clone()? })
+            let fitted_on = setting.fitted_on.clone()?;
+            Some(FittedParameter { key, value, fitted_on, is_elsewhere: false })
         })
     }
 }
@@ -161,7 +162,7 @@ pub(super) fn scenario(
     };
     let named = named.as_str().ok_or_else(|| wrong(file, KEY, "expected a name or a path"))?;
     let mut testbed = testbeds.read(file, named)?;
-    let mut left_out = BTreeSet::new();
+    let mut left_out = placed_otherwise(&table);
     loop {
         let (whole, taken) = testbed.under(&table, &left_out);
         let mut scenario = split::scenario(file, whole)?;
@@ -177,6 +178,25 @@ pub(super) fn scenario(
             return Ok(scenario);
         }
         left_out.extend(inert);
+    }
+}
+
+/// Settings that say where in its pages a testbed's memory lies, if the scenario states other pages.
+fn placed_otherwise(table: &Table) -> BTreeSet<String> {
+    const PAGES: [&str; 2] = ["page_size", "hardware.software.pages"];
+    const PLACE: [&str; 2] = [PAGES[1], "hardware.software.memory_start_bytes"];
+    let is_other = PAGES.iter().any(|key| states(table, key));
+    PLACE.into_iter().filter(|_| is_other).map(String::from).collect()
+}
+
+/// Whether a table has a value at a dotted key.
+fn states(table: &Table, key: &str) -> bool {
+    match key.split_once('.') {
+        None => table.contains_key(key),
+        Some((first, rest)) => {
+            let inner = table.get(first).and_then(Value::as_table);
+            inner.is_some_and(|inner| states(inner, rest))
+        }
     }
 }
 

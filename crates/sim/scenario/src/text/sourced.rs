@@ -26,7 +26,7 @@ pub struct Sourced<V> {
     pub source: String,
     /// How much the value can be trusted.
     pub confidence: Confidence,
-    /// The measurements that chose a fitted value.
+    /// The measurements that chose a fitted value; of a guess, those of another machine that chose it there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fitted_on: Option<String>,
     /// The file that states it, if it is inherited; set when files are read, never stated.

@@ -21,7 +21,7 @@ impl Tracer for Traced {
     const WATCHING: bool = true;
 
     fn record(&mut self, event: Event) {
-        let in_llc = matches!(event.found, Found::LlcHit(_));
+        let in_llc = matches!(event.found, Found::LlcHit(_) | Found::MovedToLlc(_));
         *match event.operation {
             LineOperation::DmaWriteFull if in_llc => &mut self.itom_hits,
             LineOperation::DmaWriteFull => &mut self.itom_misses,

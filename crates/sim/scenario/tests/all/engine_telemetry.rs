@@ -19,7 +19,7 @@ impl Tracer for TracedByAgent {
     const WATCHING: bool = true;
 
     fn record(&mut self, event: Event) {
-        let in_llc = matches!(event.found, Found::LlcHit(_));
+        let in_llc = matches!(event.found, Found::LlcHit(_) | Found::MovedToLlc(_));
         let kind = match event.operation {
             LineOperation::DmaWriteFull if in_llc => "write_hits",
             LineOperation::DmaWriteFull => "write_misses",

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use units::{LINE_BYTES, LineAddr};
 
 /// Lines of a buffer before its data: header, mbuf, private area, headroom.
-const LINES_BEFORE_DATA: u64 = 1 + 2 + 3 + 2;
+const LINES_BEFORE_DATA: u64 = 1 + 2 + 2;
 const SHORT: &str = "[run]\nbatch_packets = 512\nmin_batches = 10\nmax_batches = 10\n";
 
 /// Machines whose fills are long enough to be kept. Some differ only in what does not matter before time

@@ -112,7 +112,8 @@ fn without_ddio_nothing_is_allocated_and_all_goes_through_dram() {
 
 #[test]
 fn more_ways_never_lower_the_hit_rate_beyond_its_interval() {
-    let results: Vec<RunResult> = ["1", "2", "3", "5", "8", "11"]
+    // Up to all but the inclusive ways: in those a device meets the lines of cores.
+    let results: Vec<RunResult> = ["1", "2", "3", "5", "8", "9"]
         .iter()
         .map(|ways| run(&[("ddio_ways", ways), ("packet_bytes", "1024")]))
         .collect();
@@ -184,33 +185,32 @@ fn story(packet: u64) -> Vec<String> {
 #[test]
 fn a_packet_s_story_is_the_one_the_rules_tell() {
     let expected = [
-        "nic0 DMA write (ItoM) 0: LLC hit",
-        "nic0 DMA write (ItoM) 1: LLC hit",
-        "nic0 DMA write (ItoM) 2: LLC hit",
-        "nic0 DMA write (ItoM) 3: LLC hit",
-        "nic0 DMA write, partial (RFO) 4: LLC hit",
+        "nic0 DMA write (ItoM) 0: moved to LLC",
+        "nic0 DMA write (ItoM) 1: moved to LLC",
+        "nic0 DMA write (ItoM) 2: moved to LLC",
+        "nic0 DMA write (ItoM) 3: moved to LLC",
+        "nic0 DMA write, partial (RFO) 4: moved to LLC",
         "core0 prefetch 0: LLC hit",
         "core0 load 0: L1D",
         "core0 store 0: L1D",
         "nic0 DMA read (PCIRdCur) 0: held by core0",
-        "nic0 DMA read (PCIRdCur) 1: LLC hit",
-        "nic0 DMA read (PCIRdCur) 2: LLC hit",
-        "nic0 DMA read (PCIRdCur) 3: LLC hit",
-        "nic0 DMA read (PCIRdCur) 4: LLC hit",
+        "nic0 DMA read (PCIRdCur) 1: held by core0",
+        "nic0 DMA read (PCIRdCur) 2: held by core0",
+        "nic0 DMA read (PCIRdCur) 3: held by core0",
+        "nic0 DMA read (PCIRdCur) 4: held by core0",
     ];
-    // The L2 prefetchers may bring the header's neighbour (if it is the packet's second line:
-    // buffers lie an odd number of lines apart) and up to two lines ahead (if the last miss in the
-    // page was below).
-    let by_prefetcher = ["core0 prefetch 1: LLC hit", "core0 prefetch 2: LLC hit"];
+    // The L2 prefetchers bring the four lines behind the header; all five stay in L2 until the card writes them
+    // again.
+    let by_prefetcher = [1, 2, 3, 4].map(|line| format!("core0 prefetch {line}: LLC hit"));
     let mut prefetched = 0;
-    for packet in 20_000..20_006 {
+    for packet in 20_000..20_004 {
         let (extra, told): (Vec<String>, Vec<String>) =
-            story(packet).into_iter().partition(|event| by_prefetcher.contains(&event.as_str()));
+            story(packet).into_iter().partition(|event| by_prefetcher.contains(event));
         assert_eq!(told, expected, "packet {packet}");
-        assert!(extra.len() <= 2, "packet {packet}: {extra:?}");
+        assert!(extra.len() <= 4, "packet {packet}: {extra:?}");
         prefetched += extra.len();
     }
-    assert!((1..=10).contains(&prefetched), "{prefetched} lines were prefetched");
+    assert_eq!(prefetched, 16, "four lines of each");
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn a_rate_without_events_is_null() {
 
 #[test]
 fn a_run_goes_on_until_its_queues_have_stopped_filling() {
-    let large = [("rx_descriptors", "32768")];
+    let large = [("rx_descriptors", "32768"), ("run.max_batches", "120")];
     let result = run(&large);
     let (received, sent) = (value(&result, "received_gbps"), value(&result, "throughput_gbps"));
     assert!(result.settled && (received / sent - 1.0).abs() < 0.01, "{received} and {sent} Gbit/s");
@@ -299,7 +299,8 @@ fn first_touches_of_buffers_are_no_steady_state() {
     let slow = |batches| [("offered_gbps", "0.02"), ("run.max_batches", batches)];
     // Batches of 200 ms have 330 packets each; the ring takes 4096.
     let cut_off = run(&slow("12"));
-    assert!(!cut_off.settled && value(&cut_off, "pcie_write_hit_rate") < 1.0);
+    // Prefetchers have brought a line or two of each buffer while the pool was built.
+    assert!(!cut_off.settled && value(&cut_off, "pcie_write_hit_rate") < 10.0);
     let result = run(&slow("60"));
     assert!(result.settled && value(&result, "pcie_write_hit_rate") > 40.0);
 }

@@ -23,8 +23,24 @@ struct Misses {
     co_runner: f64,
 }
 
+/// The Gold 6140 by the rule of A4 (ISCA'25), a rival of the measured one: a core's access moves a device's line to
+/// the inclusive ways. With random victims, which tell how full a way is, where the least recently used one of a
+/// few thousand packets does not.
 fn platform() -> Platform {
-    builtin::platform("tests", "skylake-gold-6140").expect("is built in")
+    let rules = [
+        ("hardware.llc.inclusive_move", "core-access"),
+        ("hardware.llc.replacement", "random"),
+        ("hardware.llc.set_function", "ranked"),
+        ("hardware.directory.ways", "10"),
+        ("hardware.cpu.stream_prefetch_lines", "2"),
+        ("hardware.cpu.stream_prefetch_sees_hits", "false"),
+        ("hardware.software.private_lines", "3"),
+        ("hardware.software.annotation_lines", "1"),
+    ];
+    let rules = rules.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let text = builtin::read(SCENARIO).expect("is built in");
+    let facts = Scenario::read(SCENARIO, &text, &rules).expect("is valid").platform_facts();
+    builtin::platform_with("tests", "skylake-gold-6140", &facts).expect("is built in")
 }
 
 fn misses(platform: &Platform, ddio_ways: u32, co_runner_mask: u32) -> Misses {

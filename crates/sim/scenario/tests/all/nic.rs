@@ -140,22 +140,19 @@ fn larger_buffers_take_jumbo_frames_and_lie_further_apart() {
 #[test]
 fn each_rival_fact_of_a_cache_changes_what_a_run_measures() {
     // Rings that two ways do not hold, replaced by age so that every use matters.
-    let base = [("rx_descriptors", "2048"), ("hardware.llc.replacement", "\"lru\"")];
-    let of_base = metrics(&base);
+    let base = ("rx_descriptors", "2048");
+    let of_base = metrics(&[base]);
     for fact in [
-        ("hardware.llc.inclusive_move", "\"device-write\""),
-        ("hardware.llc.device_reads_refresh", "false"),
-        ("hardware.cpu.stream_prefetch_sees_hits", "true"),
-        ("hardware.software.pages", "\"together\""),
+        ("hardware.llc.inclusive_move", "\"core-access\""),
+        ("hardware.llc.device_reads_refresh", "true"),
+        ("hardware.cpu.stream_prefetch_sees_hits", "false"),
+        ("hardware.llc.replacement", "\"random\""),
+        ("hardware.llc.set_function", "\"ranked\""),
+        ("hardware.software.pages", "\"scattered\""),
+        ("hardware.software.memory_start_bytes", "0"),
     ] {
-        let page = ("page_size", "\"1G\"");
-        let (with, without) = match fact.0 {
-            "hardware.software.pages" => {
-                (metrics(&[base[0], base[1], page, fact]), metrics(&[base[0], base[1], page]))
-            }
-            _ => (metrics(&[base[0], base[1], fact]), of_base.clone()),
-        };
-        assert!(with.is_ok() && with != without, "{fact:?}: {with:?}");
+        let with = metrics(&[base, fact]);
+        assert!(with.is_ok() && with != of_base, "{fact:?}: {with:?}");
     }
 }
 
@@ -166,6 +163,7 @@ fn packets_and_pools_that_buffers_are_too_small_or_too_large_for_are_refused() {
     let twice = [("buffer_bytes", "2048"), ("hardware.software.buffer_data_bytes", "4096")];
     let pool = [("buffer_bytes", "9216"), ("pool_buffers", "1048576")];
     let beyond = [
+        ("page_size", "\"2M\""),
         ("hardware.software.pages", "\"together\""),
         ("hardware.software.memory_start_bytes", "2097152"),
     ];

@@ -161,7 +161,7 @@ fn the_wire_limits_many_cores_and_the_core_one() {
         nvme_tcp_target.depth = 6\n";
     let rate = |cores: u32| {
         let keys = format!("cores = {cores}\n{large}");
-        let text = text(&keys).replace("batch_packets = 2400", "batch_packets = 12000");
+        let text = text(&keys).replace("batch_packets = 2400", "batch_packets = 24000");
         value(&run_on(PLATFORM, &text, 3), "target_gbytes_per_s")
     };
     let (one, four) = (rate(1), rate(4));

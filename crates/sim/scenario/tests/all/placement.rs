@@ -135,7 +135,7 @@ fn policies_that_do_not_go_together_are_refused_with_the_key_and_the_reason() {
 
 #[test]
 fn all_lines_of_a_warm_buffer_are_in_the_caches_at_time_zero() {
-    let settings = [("warm_buffers", "64"), ("packet_bytes", "1500")];
+    let settings = [("warm_buffers", "128"), ("packet_bytes", "1500")];
     let owned = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let mut machine = job(L2FWD, &owned, 1).expect("the scenario is valid").machine(NoTrace);
     // The card has fetched the first descriptors, of buffers that are warm too.

@@ -53,7 +53,9 @@ fn what_a_scenario_or_a_command_states_wins() {
 fn what_would_not_act_is_left_out_and_what_acts_for_a_neighbour_is_not() {
     let kernel = "testbed = 'atc20-skylake'\napplication = 'memory-kernel'\n\
                   memory_kernel.working_set_bytes = 65536\n";
-    assert_eq!(taken(&read(kernel, &[])), ["initial_content", "page_size"]);
+    let place = ["hardware.software.memory_start_bytes", "hardware.software.pages"];
+    let taken_by_kernel = [place.as_slice(), &["initial_content", "page_size"]].concat();
+    assert_eq!(taken(&read(kernel, &[])), taken_by_kernel);
     let beside = format!("{kernel}[[tenant]]\nname = 'b'\napplication = 'l2-forward'\n");
     assert!(taken(&read(&beside, &[])).contains(&"traffic.turn_packets"));
     // Stated in the scenario itself, the same key is refused.
@@ -67,6 +69,17 @@ fn what_would_not_act_is_left_out_and_what_acts_for_a_neighbour_is_not() {
     // Random packets come in no trains.
     let random = read(FORWARDER, &[("traffic.pattern", "random")]);
     assert!(!taken(&random).contains(&"traffic.turn_packets"));
+}
+
+#[test]
+fn the_place_of_a_testbed_s_memory_goes_with_its_pages() {
+    let place = "hardware.software.memory_start_bytes";
+    assert!(taken(&read(FORWARDER, &[])).contains(&place));
+    for other in [("page_size", "2M"), ("hardware.software.pages", "scattered")] {
+        assert!(!taken(&read(FORWARDER, &[other])).contains(&place), "{other:?}");
+    }
+    let elsewhere = read(FORWARDER, &[(place, "4096")]);
+    assert!(taken(&elsewhere).contains(&"hardware.software.pages"));
 }
 
 #[test]
@@ -88,9 +101,10 @@ fn a_result_lists_what_the_testbed_gave_and_what_of_it_was_fitted() {
         (testbed.name.as_str(), testbed.measurements),
         ("atc20-skylake", vec!["ddio-bench".into()])
     );
-    let fitted = result.fitted_parameters.iter().find(|it| it.key == "traffic.turn_packets");
+    let place = "hardware.software.memory_start_bytes";
+    let fitted = result.fitted_parameters.iter().find(|it| it.key == place);
     let fitted = fitted.expect("it was fitted");
-    assert_eq!(fitted.value, json!(32));
+    assert_eq!(fitted.value, json!(22_478_848));
     assert!(fitted.fitted_on.starts_with("ddio-bench"), "{}", fitted.fitted_on);
 }
 

@@ -164,7 +164,9 @@ impl Reference {
             (false, false) => ways,
         };
         let way = self.place(socket, line, placed, ways, owner);
-        self.see(owner, operation, line, Found::LlcAllocated(way as u32));
+        let way = way as u32;
+        let found = if is_moved { Found::MovedToLlc(way) } else { Found::LlcAllocated(way) };
+        self.see(owner, operation, line, found);
         is_moved
     }
 

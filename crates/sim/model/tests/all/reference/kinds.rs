@@ -29,7 +29,7 @@ impl Kind {
             Found::LlcHit(_) => Self::OtherWay,
             Found::OtherCore(_) => Self::OtherCore,
             Found::OtherSocket(_) => Self::OtherSocket,
-            Found::LlcAllocated(_) => Self::Allocated,
+            Found::LlcAllocated(_) | Found::MovedToLlc(_) => Self::Allocated,
             Found::Dram => Self::Memory,
             Found::RemoteDram => Self::RemoteMemory,
             Found::Cxl => Self::CxlMemory,

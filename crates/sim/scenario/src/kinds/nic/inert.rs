@@ -66,6 +66,7 @@ fn inert_traffic_keys(traffic: &TrafficKeys) -> Vec<Inert> {
             "offered_gbps",
             "packet_bytes",
             "traffic.flows",
+            "traffic.generator_queue_packets",
             "traffic.load",
             "traffic.load_step_us",
             "traffic.pattern",
@@ -74,6 +75,11 @@ fn inert_traffic_keys(traffic: &TrafficKeys) -> Vec<Inert> {
         return Inert::all(by_capture, "traffic.pcap states what arrives when").collect();
     }
     let mut inert = Vec::new();
+    if !traffic.is_even() {
+        let because =
+            "what waits in the generator takes one time only if packets of one size come evenly";
+        inert.extend(Inert::all(["traffic.generator_queue_packets"], because));
+    }
     if !matches!(traffic.pattern, Pattern::Trains | Pattern::List) {
         let because = "only traffic.pattern = \"trains\" or \"list\" has threads";
         inert.extend(Inert::all(THREADS, because));

@@ -65,6 +65,11 @@ pub(crate) struct TrafficKeys {
     /// default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared_list: Option<bool>,
+    /// Packets that wait in the generator's own queue, before which it stamps the time of each: results have
+    /// generator_latency_ns too. Only for packets of one size that come evenly. No queue by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = PACKETS.0, max = PACKETS.1))]
+    pub generator_queue_packets: Option<u32>,
     /// Random: sizes of packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<SizeMix>,
@@ -118,6 +123,7 @@ impl Default for TrafficKeys {
             list_packets: None,
             flow_packets: None,
             shared_list: None,
+            generator_queue_packets: None,
             sizes: None,
             arrivals: None,
             burst_packets: None,
@@ -185,6 +191,9 @@ impl TrafficKeys {
         check.whole("traffic.train_packets", self.train_packets, PACKETS, "packets")?;
         check.whole("traffic.turn_packets", self.turn_packets, PACKETS, "packets")?;
         self.check_lists(check)?;
+        if let Some(packets) = self.generator_queue_packets {
+            check.whole("traffic.generator_queue_packets", packets, PACKETS, "packets")?;
+        }
         self.check_random(check)?;
         self.check_load(check)?;
         if let Some(gbps) = self.scale_to_gbps {
@@ -249,6 +258,14 @@ impl TrafficKeys {
             return Err(check.refuse("traffic.load", &shown, allowed));
         }
         Ok(())
+    }
+
+    /// Whether packets of one size come evenly: only then what waits in the generator takes one time.
+    pub(super) fn is_even(&self) -> bool {
+        self.pcap.is_none()
+            && self.load.is_empty()
+            && self.sizes.unwrap_or_default() == SizeMix::Fixed
+            && self.arrivals.unwrap_or_default() == ArrivalProcess::Even
     }
 
     /// Checks the keys of lists.

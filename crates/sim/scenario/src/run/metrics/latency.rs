@@ -12,8 +12,13 @@ pub(crate) const ONE_WAY: Declaration =
     named(Latency, "one_way_latency_ns", "ns", "One-way latency")
         .about("Half of the round trips that a client on the other end of the wire measures.");
 
+/// Latency that a tenant's generator of packets measures.
+pub(crate) const GENERATOR: Declaration =
+    named(Latency, "generator_latency_ns", "ns", "Latency as the generator measures it")
+        .about("From a packet's time stamp, before the generator's own queue, to its departure.");
+
 /// All latencies but those of the phases of descriptors.
-pub const METRICS: [&Declaration; 2] = [&LATENCY, &ONE_WAY];
+pub const METRICS: [&Declaration; 3] = [&LATENCY, &ONE_WAY, &GENERATOR];
 
 /// Latencies of the phases of descriptors, in the order of the phases.
 pub const PHASES: [Declaration; DESCRIPTOR_PHASES] = [

@@ -195,6 +195,7 @@ pub const CHANGES: &[Change] = &[
     ("traffic.flow_rules", &[("cores", "3")], &["64"]),
     ("traffic.flow_zipf", &[RANDOM, ("cores", "3")], &["1.1"]),
     ("traffic.flows", &[("cores", "3")], &["7"]),
+    ("traffic.generator_queue_packets", &[], &["9"]),
     ("traffic.generator_threads", &[("cores", "3")], &["1"]),
     ("traffic.list_packets", &[LIST, ("cores", "3")], &["7"]),
     ("traffic.load", &[], &["[1.0, 0.25]"]),
