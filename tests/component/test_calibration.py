@@ -230,5 +230,5 @@ def test_an_answer_that_the_core_refuses_is_named(tmp_path: Path) -> None:
     path = "experiments/calibration/gold-6140.toml"
     text = resources.read_text(path).replace('"hardware.llc.replacement" = "nru"', '"coers" = 1')
     calibration = toml_model.load(Calibration, text, str(tmp_path / "a.toml"))
-    with pytest.raises(InputError, match=r"candidate 'nru.*unknown key `coers`"):
+    with pytest.raises(InputError, match=r"candidate 'NRU'.*unknown key `coers`"):
         bench.check(calibration, numbers.targets(calibration), "a.toml")

@@ -35,7 +35,7 @@ def test_a_user_s_platform_inherits_from_a_built_in_one(mine: str) -> None:
     facts = _facts(mine)
     own = facts["cpu.core_ghz"]
     assert (own.value, own.confidence, own.origin) == (2.6, "seen", None)
-    fitted = facts["llc.replacement"]
+    fitted = facts["cpu.stream_prefetch_lines"]
     assert fitted.source == "assumed as on the Gold 6140, fitted there"
     assert (fitted.confidence, fitted.origin) == ("memory", "platforms/skylake-gold-6140.toml")
     assert facts["nic.line_rate_gbps"].origin == "devices/nic/xl710.toml"
@@ -53,12 +53,12 @@ def test_a_platform_extends_files_beside_it(skipline: Skipline, mine: str) -> No
 
 def test_the_origin_of_each_fact_is_shown(skipline: Skipline, mine: str) -> None:
     shown = skipline("platforms", "show", mine).out
-    (line,) = (line for line in shown.splitlines() if "llc.replacement" in line)
+    (line,) = (line for line in shown.splitlines() if "cpu.stream_prefetch_lines" in line)
     assert "platforms/skylake-gold-6140 " in line
     (line,) = (line for line in shown.splitlines() if "cpu.core_ghz" in line)
     assert " own " in line
     told = skipline("platforms", "show", mine, "--format", "json").json
-    assert told["llc"]["replacement"]["origin"] == "platforms/skylake-gold-6140.toml"
+    assert told["cpu"]["stream_prefetch_lines"]["origin"] == "platforms/skylake-gold-6140.toml"
     assert "origin" not in told["cpu"]["core_ghz"]
     rows = csv.DictReader(io.StringIO(skipline("platforms", "show", mine, "--format", "csv").out))
     origins = {row["key"]: row["origin"] for row in rows}

@@ -64,7 +64,9 @@ def test_more_ways_never_lower_the_hit_rate_beyond_the_intervals(
 ) -> None:
     table = concluded("ddio-tune").table
     for metric in HIT_RATES:
-        rows = table.filter(pl.col("metric") == metric).sort("ddio_ways").to_dicts()
+        # Ten and eleven ways have the inclusive ones, where a device meets the lines of cores.
+        apart = (pl.col("metric") == metric) & (pl.col("ddio_ways") < 10)
+        rows = table.filter(apart).sort("ddio_ways").to_dicts()
         for fewer, more in itertools.pairwise(rows):
             slack = (fewer["ci95"] or 0.0) + (more["ci95"] or 0.0)
             assert more["predicted"] >= fewer["predicted"] - slack, (metric, more["ddio_ways"])

@@ -4,7 +4,7 @@
 //! Source: EuroSys'19 (XOR masks for 2^n slices), J. McCalpin's Intel_Address_Hash
 //! (base sequence with permutation masks for other counts).
 //! Simplifies: processors whose function is not published use a stand-in, which
-//! [`SliceFunction::describe`] names; the set index beside a base sequence is a hypothesis
+//! [`SliceFunction::describe`] names; the set index was measured on Skylake-SP and Cascade Lake alone
 //! (DEVIATIONS.md, 2).
 
 mod base_sequence;

@@ -14,7 +14,7 @@ pub enum SetFunction {
     Hashed,
     /// The rank of a line among the lines of its slice in the same 2 MiB page, XORed with a mix of the
     /// page's number. Ranks follow the positions in the base sequence, which such a map needs. A
-    /// hypothesis (DEVIATIONS.md, 2): each slice's lines of a page fill its sets evenly.
+    /// rival of the measured index: each slice's lines of a page fill its sets evenly.
     Ranked,
 }
 
@@ -25,7 +25,7 @@ impl SetFunction {
         match self {
             Self::Plain => None,
             Self::Hashed => Some("hashed set index (a hypothesis)"),
-            Self::Ranked => Some("ranked set index (a hypothesis, fitted on the Gold 6140)"),
+            Self::Ranked => Some("ranked set index (a hypothesis)"),
         }
     }
 }

@@ -56,8 +56,8 @@ impl Fact {
     fn assumed_as_on(mut self, name: &str, because: Option<&str>) -> Self {
         let value = self.entry.get("value").filter(|_| !self.is_assumed).cloned();
         let Some(value) = value else { return self };
-        let is_fitted = self.entry.get("confidence").and_then(Value::as_str) == Some("fitted");
-        let fitted = if is_fitted { ", fitted there" } else { "" };
+        let fitted_on = self.entry.get("fitted_on").cloned();
+        let fitted = if fitted_on.is_some() { ", fitted there" } else { "" };
         let because = because.map(|because| format!("; {because}")).unwrap_or_default();
         let source = format!("assumed as on {name}{fitted}{because}");
         let text = |text: &str| Value::String(text.into());
@@ -67,8 +67,8 @@ impl Fact {
             ("confidence".to_string(), text("memory")),
         ]);
         // A guess, but one that measurements of another machine chose: readers are told of them.
-        if let Some(fitted_on) = self.entry.get("fitted_on").filter(|_| is_fitted) {
-            entry.insert("fitted_on".into(), fitted_on.clone());
+        if let Some(fitted_on) = fitted_on {
+            entry.insert("fitted_on".into(), fitted_on);
         }
         self.entry = Value::Table(entry);
         self.is_assumed = true;

@@ -6,8 +6,8 @@
 //! only.
 //! Source: LRU, FIFO, NRU and random as in the textbooks; tree-PLRU, RRIP and QLRU in their files.
 //! Simplifies: an adaptive policy (set dueling) is one of its two policies in all sets. Of
-//! Intel's server LLC LRU was measured for lines of devices; random victims fit the measured rings of
-//! the Gold 6140 best (DEVIATIONS.md, 3).
+//! Intel's server LLC LRU was measured for lines of devices; of lines of cores nothing is published
+//! (DEVIATIONS.md, 3).
 
 mod ages;
 mod name;

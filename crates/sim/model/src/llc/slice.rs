@@ -3,7 +3,7 @@
 //! Models: lines are allocated within a way mask and found in every way. The inclusion policy relates
 //! them to copies in cores: tracked ways hold lines that cores may hold too, and carry a core bitmask.
 //! Source: Intel (slices, ways, inclusion by generation); "inclusive ways and migration" as published
-//! for A4 (ISCA'25).
+//! for A4 (ISCA'25), or as Double-Trouble measured them: at a device's next write.
 //! Simplifies: slices share one replacement state type; nothing else.
 
 use super::config::LlcConfig;

@@ -258,11 +258,12 @@ impl Platform {
 fn collect_fitted(path: &str, value: &serde_json::Value, found: &mut Vec<FittedParameter>) {
     let Some(table) = value.as_object() else { return };
     let is_own = table.get("confidence") == Some(&serde_json::json!(Confidence::Fitted));
-    if let Some(fitted_on) = table.get("fitted_on").and_then(|on| on.as_str()) {
+    let fitted_on = table.get("fitted_on").and_then(|on| on.as_str());
+    if is_own || fitted_on.is_some() {
         found.push(FittedParameter {
             key: path.into(),
             value: table["value"].clone(),
-            fitted_on: fitted_on.into(),
+            fitted_on: fitted_on.unwrap_or("not stated").into(),
             is_elsewhere: !is_own,
         });
         return;

@@ -213,9 +213,14 @@ pub(crate) fn plan(
     root_port::plan(input, AttachmentConfig::Pcie(card.link()), vec![nic])
 }
 
+/// Whether packets of one size come evenly: only then what waits in the generator takes one time.
+fn is_even(keys: &NicKeys) -> bool {
+    keys.traffic.is_even() && !keys.flow_control
+}
+
 /// How long a packet waits in its generator's own queue, which is full: until those before it have left.
 fn generator_wait(keys: &NicKeys) -> Option<Picos> {
-    let packets = keys.traffic.generator_queue_packets.filter(|_| keys.traffic.is_even())?;
+    let packets = keys.traffic.generator_queue_packets.filter(|_| is_even(keys))?;
     let bytes = u64::from(packets) * (keys.packet_bytes + WIRE_OVERHEAD_BYTES);
     Some(Picos::from_ns(bytes as f64 * 8.0 / keys.offered_gbps))
 }

@@ -162,7 +162,7 @@ pub(super) fn scenario(
     };
     let named = named.as_str().ok_or_else(|| wrong(file, KEY, "expected a name or a path"))?;
     let mut testbed = testbeds.read(file, named)?;
-    let mut left_out = placed_otherwise(&table);
+    let mut left_out = placed_otherwise(&table, &testbed);
     loop {
         let (whole, taken) = testbed.under(&table, &left_out);
         let mut scenario = split::scenario(file, whole)?;
@@ -181,22 +181,28 @@ pub(super) fn scenario(
     }
 }
 
-/// Settings that say where in its pages a testbed's memory lies, if the scenario states other pages.
-fn placed_otherwise(table: &Table) -> BTreeSet<String> {
+/// Settings that say where in its pages a testbed's memory lies, if the scenario states other pages or another
+/// machine: the place is one of that page, and was looked for on that machine.
+fn placed_otherwise(table: &Table, testbed: &Testbed) -> BTreeSet<String> {
     const PAGES: [&str; 2] = ["page_size", "hardware.software.pages"];
     const PLACE: [&str; 2] = [PAGES[1], "hardware.software.memory_start_bytes"];
-    let is_other = PAGES.iter().any(|key| states(table, key));
+    let given = |key: &str| match key {
+        PLATFORM => Some(serde_json::Value::from(testbed.platform.clone())),
+        _ => testbed.settings.iter().find(|setting| setting.key == key).map(|it| it.value.clone()),
+    };
+    let differs = |key: &&str| {
+        let own = stated(table, key).map(|own| serde_json::to_value(own).ok());
+        own.is_some_and(|own| own != given(key))
+    };
+    let is_other = PAGES.iter().chain(&[PLATFORM]).any(differs);
     PLACE.into_iter().filter(|_| is_other).map(String::from).collect()
 }
 
-/// Whether a table has a value at a dotted key.
-fn states(table: &Table, key: &str) -> bool {
+/// The value of a table at a dotted key.
+fn stated<'t>(table: &'t Table, key: &str) -> Option<&'t Value> {
     match key.split_once('.') {
-        None => table.contains_key(key),
-        Some((first, rest)) => {
-            let inner = table.get(first).and_then(Value::as_table);
-            inner.is_some_and(|inner| states(inner, rest))
-        }
+        None => table.get(key),
+        Some((first, rest)) => stated(table.get(first)?.as_table()?, rest),
     }
 }
 

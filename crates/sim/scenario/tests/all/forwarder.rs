@@ -203,14 +203,15 @@ fn a_packet_s_story_is_the_one_the_rules_tell() {
     // again.
     let by_prefetcher = [1, 2, 3, 4].map(|line| format!("core0 prefetch {line}: LLC hit"));
     let mut prefetched = 0;
-    for packet in 20_000..20_004 {
+    // In none of these buffers a page begins, where the streamer ends.
+    for packet in 20_000..20_003 {
         let (extra, told): (Vec<String>, Vec<String>) =
             story(packet).into_iter().partition(|event| by_prefetcher.contains(event));
         assert_eq!(told, expected, "packet {packet}");
         assert!(extra.len() <= 4, "packet {packet}: {extra:?}");
         prefetched += extra.len();
     }
-    assert_eq!(prefetched, 16, "four lines of each");
+    assert_eq!(prefetched, 12, "four lines of each");
 }
 
 #[test]

@@ -75,8 +75,16 @@ fn what_would_not_act_is_left_out_and_what_acts_for_a_neighbour_is_not() {
 fn the_place_of_a_testbed_s_memory_goes_with_its_pages() {
     let place = "hardware.software.memory_start_bytes";
     assert!(taken(&read(FORWARDER, &[])).contains(&place));
-    for other in [("page_size", "2M"), ("hardware.software.pages", "scattered")] {
+    let others = [
+        ("page_size", "2M"),
+        ("hardware.software.pages", "scattered"),
+        ("platform", "sapphire-rapids-56"),
+    ];
+    for other in others {
         assert!(!taken(&read(FORWARDER, &[other])).contains(&place), "{other:?}");
+    }
+    for same in [("page_size", "1G"), ("platform", "skylake-gold-6140")] {
+        assert!(taken(&read(FORWARDER, &[same])).contains(&place), "{same:?}");
     }
     let elsewhere = read(FORWARDER, &[(place, "4096")]);
     assert!(taken(&elsewhere).contains(&"hardware.software.pages"));

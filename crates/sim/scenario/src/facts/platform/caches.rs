@@ -275,7 +275,9 @@ impl LastLevel {
             }
             (_, None) => Ok(()),
         }?;
-        if let Some(by) = self.inclusive_move.as_ref().filter(|_| self.inclusive_ways.is_none()) {
+        // Inherited it does not matter: a file need not know what its parent has.
+        let own = self.inclusive_move.as_ref().filter(|by| by.origin.is_none());
+        if let Some(by) = own.filter(|_| self.inclusive_ways.is_none()) {
             let allowed = "only where llc.inclusion is non-inclusive".into();
             let name = match by.value {
                 InclusiveMoveName::CoreAccess => "core-access",

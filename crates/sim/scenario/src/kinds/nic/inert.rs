@@ -21,7 +21,7 @@ pub(crate) enum Arrivals {
 /// NIC keys without effect on a tenant that handles `packets`, each with the reason.
 pub(crate) fn inert_keys(keys: &NicKeys, packets: Packets, arrivals: Arrivals) -> Vec<Inert> {
     let mut inert = match arrivals {
-        Arrivals::Keys => inert_traffic_keys(&keys.traffic),
+        Arrivals::Keys => inert_traffic_keys(&keys.traffic, keys.flow_control),
         Arrivals::Client => {
             let of_client =
                 ["burst", "flow_control", "offered_gbps", "packet_bytes", "rng_calls", "traffic"];
@@ -58,7 +58,7 @@ pub(crate) fn inert_keys(keys: &NicKeys, packets: Packets, arrivals: Arrivals) -
     inert
 }
 
-fn inert_traffic_keys(traffic: &TrafficKeys) -> Vec<Inert> {
+fn inert_traffic_keys(traffic: &TrafficKeys, flow_control: bool) -> Vec<Inert> {
     const THREADS: [&str; 2] = ["traffic.generator_threads", "traffic.turn_packets"];
     const TRAINS: [&str; 1] = ["traffic.train_packets"];
     if traffic.pcap.is_some() {
@@ -75,7 +75,7 @@ fn inert_traffic_keys(traffic: &TrafficKeys) -> Vec<Inert> {
         return Inert::all(by_capture, "traffic.pcap states what arrives when").collect();
     }
     let mut inert = Vec::new();
-    if !traffic.is_even() {
+    if !traffic.is_even() || flow_control {
         let because =
             "what waits in the generator takes one time only if packets of one size come evenly";
         inert.extend(Inert::all(["traffic.generator_queue_packets"], because));
