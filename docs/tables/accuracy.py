@@ -113,7 +113,7 @@ def accuracy() -> str:
                 f"{hits['numbers']} hit rates that were measured below 99 % on a Gold 6140",
                 f"`{COMMAND}`",
                 f"{fitted['value']:.1f} pp for the {fitted['numbers']} of configurations that chose one "
-                f"of eight parameters, {predicted['value']:.1f} for the other {predicted['numbers']}: "
+                f"of nine parameters, {predicted['value']:.1f} for the other {predicted['numbers']}: "
                 f"two cores at line rate disagree. Of the {one_core['numbers']} of one core, a "
                 f"one-line formula misses by {formula:.1f} pp, Skipline by {one_core['value']:.1f}",
             ],

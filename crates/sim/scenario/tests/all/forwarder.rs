@@ -167,8 +167,9 @@ fn watching_a_packet_changes_nothing_but_the_trace() {
     assert!(traced.trace.is_some_and(|trace| !trace.is_empty()));
 }
 
-/// Events of a packet as "agent operation line: place".
-fn story(packet: u64) -> Vec<String> {
+/// Events of a packet as "agent operation line: place", if its five lines are in one page of 4 KiB: the streamer
+/// ends with a page.
+fn story(packet: u64) -> Option<Vec<String>> {
     let result = l2fwd(&[("packet_bytes", "300"), ("rx_descriptors", "256")])
         .run(RecordingRequest { packet: Some(packet), ..RecordingRequest::default() }, |_| {
             ControlFlow::Continue(())
@@ -178,7 +179,9 @@ fn story(packet: u64) -> Vec<String> {
         let place = event.found.split(',').next().unwrap_or_default();
         format!("{} {} {}: {place}", event.agent, event.operation, event.line)
     };
-    result.trace.expect("was asked for").iter().map(told).collect()
+    let in_page = result.trace_address.expect("a packet arrives") % 4096;
+    let is_whole = in_page + 5 * 64 <= 4096;
+    is_whole.then(|| result.trace.expect("was asked for").iter().map(told).collect())
 }
 
 /// 300 bytes are four full lines and a partial one. By packet 20,000 the small ring is warm.
@@ -203,10 +206,12 @@ fn a_packet_s_story_is_the_one_the_rules_tell() {
     // again.
     let by_prefetcher = [1, 2, 3, 4].map(|line| format!("core0 prefetch {line}: LLC hit"));
     let mut prefetched = 0;
-    // In none of these buffers a page begins, where the streamer ends.
-    for packet in 20_000..20_003 {
+    let whole = (20_000..20_010).filter_map(|packet| Some((packet, story(packet)?)));
+    for (packet, story) in whole.take(3) {
+        // A streamer that comes from the line before asks for what L2 has already.
+        let new = story.into_iter().filter(|event| event != "core0 prefetch 0: L2");
         let (extra, told): (Vec<String>, Vec<String>) =
-            story(packet).into_iter().partition(|event| by_prefetcher.contains(event));
+            new.partition(|event| by_prefetcher.contains(event));
         assert_eq!(told, expected, "packet {packet}");
         assert!(extra.len() <= 4, "packet {packet}: {extra:?}");
         prefetched += extra.len();
