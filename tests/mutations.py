@@ -39,7 +39,7 @@ Checks = dict[tuple[str, str], bool]
 
 
 class Mutation(Table):
-    """A change of the model: settings, and factors of what points have; of one platform if named."""
+    """A change of the model, or of one platform: settings, and factors of what points have."""
 
     name: str
     platform: str | None = None

@@ -112,9 +112,10 @@ def accuracy() -> str:
                 f"**{hits['value']:.1f} percentage points (pp)**: mean error of the "
                 f"{hits['numbers']} hit rates that were measured below 99 % on a Gold 6140",
                 f"`{COMMAND}`",
-                f"{fitted['value']:.1f} pp for the {fitted['numbers']} of configurations that chose one "
-                f"of nine parameters, {predicted['value']:.1f} for the other {predicted['numbers']}: "
-                f"two cores at line rate disagree. Of the {one_core['numbers']} of one core, a "
+                f"{fitted['value']:.1f} pp for the {fitted['numbers']} of configurations that "
+                f"chose one of nine parameters, {predicted['value']:.1f} for the other "
+                f"{predicted['numbers']}: two cores at line rate disagree. "
+                f"Of the {one_core['numbers']} of one core, a "
                 f"one-line formula misses by {formula:.1f} pp, Skipline by {one_core['value']:.1f}",
             ],
             [
