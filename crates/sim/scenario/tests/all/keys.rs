@@ -40,6 +40,10 @@ const EXEMPT: &[(&str, &str, &str)] = &[
     ),
     ("vhost-switch", "placement.replace_read_first", "no line of its short run is chosen by it"),
     ("nvme-tcp-target", "placement.io_priority", "no line of its short run is chosen by it"),
+    ("l2-forward", "placement.io_priority", "what it spares is not the least recently used"),
+    ("chain", "placement.io_priority", "what it spares is not the least recently used"),
+    ("block-io", "placement.io_priority", "what it spares is not the least recently used"),
+    ("key-value", "placement.replace_read_first", "what was read is the least recently used"),
     ("offload", "core_way_mask", "the lines of its descriptors stay in L2"),
     ("offload", "dynamic_ways.", "its few writes hit, so that a controller has nothing to do"),
     (
