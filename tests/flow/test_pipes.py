@@ -134,10 +134,11 @@ def test_diff_and_report_read_results_and_scenarios_from_pipes(run: Run, tmp_pat
 
 
 def test_a_platform_may_be_a_pipe(run: Run, skipline: Skipline) -> None:
-    platform = (Path(__file__).parents[2] / "platforms" / "skylake-gold-6140.toml").read_text()
+    file = Path(__file__).parents[2] / "platforms" / "skylake-gold-6140.toml"
+    platform = file.read_text()
     done = run("platforms", "show", "/dev/stdin", stdin=platform)
     assert done.returncode == 0, done.stderr
-    of_file = skipline("run", L2FWD, *SHORT, "--format", "csv")
+    of_file = skipline("run", L2FWD, *SHORT, "--format", "csv", "--set", f"platform={file}")
     with fifo(skipline.directory / "platform", platform.encode()) as path:
         piped = run("run", L2FWD, *SHORT, "--format", "csv", "--set", f"platform={path}")
     assert piped.returncode == 0, piped.stderr
@@ -186,7 +187,8 @@ def test_a_text_without_an_end_is_refused(run: Run) -> None:
 
 
 def test_workers_get_a_platform_that_came_through_a_pipe(run: Run) -> None:
-    platform = (Path(__file__).parents[2] / "platforms" / "skylake-gold-6140.toml").read_text()
+    file = Path(__file__).parents[2] / "platforms" / "skylake-gold-6140.toml"
+    platform = file.read_text()
     wanted = ["--set", "platform=/dev/fd/0", *SHORT, "--jobs", "2", *POINTS]
     done = run("sweep", L2FWD, *wanted, stdin=platform)
     assert "2 points: 2 simulated" in done.stdout, done
