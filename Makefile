@@ -39,6 +39,8 @@ TESTED := --workspace --exclude benches --exclude skipline-python --locked
 # Programs, libraries and their tests, not their examples, which `make lint` compiles.
 TESTED_BUILD := $(TESTED) --quiet --lib --bins --tests
 RUST_TESTS := cargo test --no-fail-fast $(TESTED) --tests
+# Only here: programs of examples, which tests of Python run by cargo, have no tests to choose from.
+RUST_SOAK_TESTS := env CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/tests/soak_runner.py $(RUST_TESTS)
 RUST_DOC_TESTS := cargo test --no-fail-fast $(TESTED) --doc
 PYTEST := pytest --durations=10
 PYTEST_ALL := $(PYTEST) --numprocesses auto --dist loadgroup --ignore=tests/dpdk
@@ -74,10 +76,9 @@ mutations: setup ## Change the model a little, in many ways: which claims notice
 # A budget that does not suffice is a failure: something hangs, or a test has to become shorter.
 soak: to-test ## Run long tests, within SOAK_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
-	export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/tests/soak_runner.py
 	echo "soaking with seed $(SOAK_SEED) at $$(git describe --always --dirty 2>/dev/null || echo no revision)"
 	echo "make soak SOAK_SEED=$(SOAK_SEED) repeats it"
-	python tests/tally.py --minutes $(SOAK_MINUTES) -- $(RUST_TESTS) -- \
+	python tests/tally.py --minutes $(SOAK_MINUTES) -- $(RUST_SOAK_TESTS) -- \
 	  $(PYTEST_ALL) -m soak -- $(PYTEST) -m soak tests/dpdk
 
 MINUTES := 60
@@ -91,9 +92,8 @@ soak-long: to-test ## Run what takes a soak too long, then random tests of Rust 
 	env -u SKIPLINE_SOAK python tests/tally.py --minutes $(SOAK_ASAN_MINUTES) -- \
 	  $(MAKE) --no-print-directory soak-asan || passed=
 	python tests/tally.py -- $(PYTEST_ALL) -m soak_long -- $(PYTEST) -m soak_long tests/dpdk || passed=
-	export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/tests/soak_runner.py
 	echo "soaking with seed $(SOAK_SEED) and those after it; make soak-long SOAK_SEED=$(SOAK_SEED) repeats it"
-	python tests/tally.py --for-minutes $(SOAK_LONG_MINUTES) -- $(RUST_TESTS) || passed=
+	python tests/tally.py --for-minutes $(SOAK_LONG_MINUTES) -- $(RUST_SOAK_TESTS) || passed=
 	[ "$$passed" ]
 
 # The compiler's checks of memory accesses are unstable options, which a stable compiler has behind a
