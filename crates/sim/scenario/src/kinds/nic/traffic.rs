@@ -16,6 +16,8 @@ const FLOWS: (u32, u32) = (1, 1 << 20);
 const FLOW_RULES: (u32, u32) = (0, 1 << 20);
 /// Packets of a train, a turn or a burst.
 const PACKETS: (u32, u32) = (1, 1 << 20);
+/// Smallest and largest traffic.generator_queue_packets.
+const QUEUE_PACKETS: (u32, u32) = (0, PACKETS.1);
 const ZIPF: (f64, f64) = (0.0, 4.0);
 /// Packets of a list.
 const LIST_PACKETS: (u64, u64) = (1, 1 << 24);
@@ -66,9 +68,9 @@ pub(crate) struct TrafficKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared_list: Option<bool>,
     /// Packets that wait in the generator's own queue, before which it stamps the time of each: results have
-    /// generator_latency_ns too. Only for packets of one size that come evenly. No queue by default.
+    /// generator_latency_ns too. Only for packets of one size that come evenly. No such latency by default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = PACKETS.0, max = PACKETS.1))]
+    #[schemars(range(min = QUEUE_PACKETS.0, max = QUEUE_PACKETS.1))]
     pub generator_queue_packets: Option<u32>,
     /// Random: sizes of packets.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -192,7 +194,7 @@ impl TrafficKeys {
         check.whole("traffic.turn_packets", self.turn_packets, PACKETS, "packets")?;
         self.check_lists(check)?;
         if let Some(packets) = self.generator_queue_packets {
-            check.whole("traffic.generator_queue_packets", packets, PACKETS, "packets")?;
+            check.whole("traffic.generator_queue_packets", packets, QUEUE_PACKETS, "packets")?;
         }
         self.check_random(check)?;
         self.check_load(check)?;
