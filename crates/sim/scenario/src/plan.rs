@@ -8,6 +8,7 @@ mod steering;
 
 pub(crate) use steering::SteeringPlan;
 
+use crate::contract::generator::GeneratorWait;
 use crate::contract::build::TenantResources;
 use crate::contract::input::TenantInput;
 use crate::contract::machine::MachinePlan;
@@ -25,7 +26,7 @@ use machine::{nodes, tenant_seed};
 use model::machine::Goal;
 use std::rc::Rc;
 use units::narrow::usize_from;
-use units::{Bytes, CoreId, Id, Picos, RootPortId};
+use units::{Bytes, CoreId, Id, RootPortId};
 use workload::control::schedule::PolicyChange;
 
 /// A scenario with every default filled in, and its plan.
@@ -141,8 +142,8 @@ impl Plan {
         self.devices.iter().filter_map(|device| device.note()).collect()
     }
 
-    /// How long a packet of a tenant waits in its generator, behind the time stamp from which that measures.
-    pub(crate) fn generator_wait(&self, tenant: usize) -> Option<Picos> {
+    /// What passes in the generator of a tenant's packets, behind the time stamp from which that measures.
+    pub(crate) fn generator_wait(&self, tenant: usize) -> Option<GeneratorWait> {
         let mut devices = self.layout.devices_of(tenant);
         devices.find_map(|id| self.devices[id.index()].generator_wait())
     }

@@ -1,5 +1,6 @@
 //! The interface between the rooms of devices and all that is above them.
 
+use crate::contract::generator::GeneratorWait;
 use crate::contract::input::{Defaults, TenantInput};
 use crate::contract::limit::Limit;
 use crate::contract::metric::{Metric, Subject};
@@ -83,8 +84,8 @@ pub(crate) trait DeviceModule: ListedDevice + Clone + Debug + 'static {
         None
     }
 
-    /// How long a packet waits in its generator, behind the time stamp from which the generator measures.
-    fn generator_wait(&self) -> Option<Picos> {
+    /// What passes in a packet's generator, behind the time stamp from which the generator measures.
+    fn generator_wait(&self) -> Option<GeneratorWait> {
         None
     }
 

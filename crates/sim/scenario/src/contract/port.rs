@@ -1,5 +1,6 @@
 //! Root ports with the devices behind them, before the layout numbers them.
 
+use crate::contract::generator::GeneratorWait;
 use crate::contract::device::DeviceModule;
 use crate::contract::limit::Limit;
 use crate::contract::sample::DeviceSample;
@@ -59,8 +60,8 @@ pub(crate) trait DevicePlan: Debug {
     /// Packets after which the run ends, if its source has such a number.
     fn packets_to_replay(&self) -> Option<u64>;
 
-    /// How long a packet waits in its generator, behind the time stamp from which the generator measures.
-    fn generator_wait(&self) -> Option<Picos>;
+    /// What passes in a packet's generator, behind the time stamp from which the generator measures.
+    fn generator_wait(&self) -> Option<GeneratorWait>;
 }
 
 impl<M: DeviceModule> DevicePlan for M
@@ -87,7 +88,7 @@ where
         DeviceModule::packets_to_replay(self)
     }
 
-    fn generator_wait(&self) -> Option<Picos> {
+    fn generator_wait(&self) -> Option<GeneratorWait> {
         DeviceModule::generator_wait(self)
     }
 }

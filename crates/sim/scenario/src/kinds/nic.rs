@@ -6,6 +6,7 @@
 mod capture;
 mod check;
 pub(crate) mod driver;
+mod generator;
 mod inert;
 mod limits;
 mod metrics;
@@ -17,6 +18,7 @@ pub(crate) use inert::{Arrivals, inert_keys};
 pub(crate) use traffic::{ArrivalProcess, Pattern, SizeMix, TrafficKeys};
 
 use crate::contract::device::DeviceModule;
+use crate::contract::generator::GeneratorWait;
 use crate::contract::input::{Defaults, TenantInput};
 use crate::contract::limit::Limit;
 use crate::contract::metric::Metric;
@@ -47,7 +49,7 @@ use source::SourcePlan;
 use std::borrow::Cow;
 use traffic::LEAST_GBPS;
 use units::narrow::fit;
-use units::{Picos, WIRE_OVERHEAD_BYTES};
+use units::Picos;
 
 /// Key of the offered load. The line rate bounds its default.
 const OFFERED_GBPS: &str = "offered_gbps";
@@ -192,7 +194,7 @@ pub(crate) struct NicPlan {
     /// Receive and send queues.
     queues: u32,
     flow_rules: u32,
-    generator_wait: Option<Picos>,
+    generator_wait: Option<GeneratorWait>,
 }
 
 /// Plans the root port of `card`, at which the packets of `source` arrive.
@@ -208,21 +210,9 @@ pub(crate) fn plan(
     let mut config = card.nic.config(nic.flow_control);
     config.bypass_backlog = port.placement.bypass_when_backlogged;
     let (queues, flow_rules) = (input.tenant.keys.cores, nic.traffic.flow_rules);
-    let generator_wait = generator_wait(nic);
+    let generator_wait = generator::wait(nic);
     let nic = NicPlan { config, source, queues, flow_rules, generator_wait };
     root_port::plan(input, AttachmentConfig::Pcie(card.link()), vec![nic])
-}
-
-/// Whether packets of one size come evenly: only then what waits in the generator takes one time.
-fn is_even(keys: &NicKeys) -> bool {
-    keys.traffic.is_even() && !keys.flow_control
-}
-
-/// How long a packet waits in its generator's own queue, which is full: until those before it have left.
-fn generator_wait(keys: &NicKeys) -> Option<Picos> {
-    let packets = keys.traffic.generator_queue_packets.filter(|_| is_even(keys))?;
-    let bytes = u64::from(packets) * (keys.packet_bytes + WIRE_OVERHEAD_BYTES);
-    Some(Picos::from_ns(bytes as f64 * 8.0 / keys.offered_gbps))
 }
 
 impl DeviceModule for NicPlan {
@@ -276,14 +266,14 @@ impl DeviceModule for NicPlan {
     }
 
     fn note(&self) -> Option<String> {
-        self.source.note()
+        self.source.note().or_else(|| self.generator_wait.map(generator::note))
     }
 
     fn packets_to_replay(&self) -> Option<u64> {
         self.source.packets_to_replay()
     }
 
-    fn generator_wait(&self) -> Option<Picos> {
+    fn generator_wait(&self) -> Option<GeneratorWait> {
         self.generator_wait
     }
 

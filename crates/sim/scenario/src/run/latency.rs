@@ -1,6 +1,7 @@
 //! Figures of latency distributions, each with its interval over the batches of a run.
 
 use crate::contract::metric::Numbers;
+use crate::contract::generator::GeneratorWait;
 use crate::run::metrics::Declaration;
 use crate::run::result::{Intervals, MetricResult};
 use crate::run::statistics::{half_width, half_width_95};
@@ -45,17 +46,33 @@ pub(crate) fn metric_with_far_tail(
     figures(declared, batches, &[FIGURES.as_slice(), &[FAR_TAIL]].concat())
 }
 
-/// The figures of [`metric`], each later by `wait`: what passes before the time that the histograms count from.
-pub(crate) fn metric_after(
+/// The figures of [`metric`] as the generator measures them, whose packets have waited in it too.
+pub(crate) fn metric_of_generator(
     declared: &Declaration,
     batches: &[&Histogram<u64>],
-    wait: Picos,
+    wait: GeneratorWait,
 ) -> MetricResult {
-    let mut metric = metric(declared, batches);
+    let spread: Vec<_> = batches.iter().map(|batch| spread_evenly(batch, wait.batch)).collect();
+    let mut metric = metric(declared, &spread.iter().collect::<Vec<_>>());
     if let Numbers::Parts(values) = &mut metric.value {
-        values.values_mut().for_each(|value| *value += wait.as_ns());
+        values.values_mut().for_each(|value| *value += wait.always.as_ns());
     }
     metric
+}
+
+/// The distribution of sums of a latency and a wait that has any value up to `most`, each as often.
+fn spread_evenly(histogram: &Histogram<u64>, most: Picos) -> Histogram<u64> {
+    /// Steps that stand for all waits: percentiles are off by a two-hundredth of the longest wait.
+    const STEPS: u64 = 100;
+    let mut spread = latency_histogram();
+    for value in histogram.iter_recorded() {
+        for step in 0..STEPS {
+            let wait_ns = most.as_ns() * (step as f64 + 0.5) / STEPS as f64;
+            let later = value.value_iterated_to() + wait_ns.round() as u64;
+            spread.saturating_record_n(later, value.count_at_value());
+        }
+    }
+    spread
 }
 
 /// The figures of [`metric`] and those of a client's report: the farthest tail, the standard deviation, and
@@ -126,16 +143,33 @@ mod tests {
         assert_eq!((part(&metric, "min"), part(&metric, "max")), (10.0, 70.0));
     }
 
+    fn as_generator_measures(batches: &[&Histogram<u64>], always_ns: f64, batch_ns: f64) -> MetricResult {
+        let wait =
+            GeneratorWait { always: Picos::from_ns(always_ns), batch: Picos::from_ns(batch_ns) };
+        metric_of_generator(&GENERATOR, batches, wait)
+    }
+
     #[test]
-    fn what_passes_before_moves_every_figure_and_no_interval() {
+    fn what_always_passes_moves_every_figure_and_no_interval() {
         let batches = [batch(&[10, 20, 30]), batch(&[40, 50, 60, 70])];
         let batches: Vec<_> = batches.iter().collect();
-        let (own, later) = (metric(&LATENCY, &batches), Picos::from_ns(628_000.0));
-        let later = metric_after(&GENERATOR, &batches, later);
+        let own = metric(&LATENCY, &batches);
+        let later = as_generator_measures(&batches, 628_000.0, 0.0);
         for name in ["min", "p50", "p99", "mean"] {
             assert_eq!(part(&later, name), part(&own, name) + 628_000.0, "{name}");
         }
         assert_eq!(later.ci95, own.ci95);
+    }
+
+    #[test]
+    fn packets_of_a_batch_wait_for_one_another() {
+        let batches = [batch(&[400; 100])];
+        let spread = as_generator_measures(&batches.iter().collect::<Vec<_>>(), 0.0, 1000.0);
+        // Evenly between 400 and 1,400.
+        for (name, expected) in [("min", 405.0), ("p25", 650.0), ("p50", 900.0), ("p99", 1390.0)] {
+            assert!((part(&spread, name) - expected).abs() <= 10.0, "{name}: {spread:?}");
+        }
+        assert!((part(&spread, "mean") - 900.0).abs() < 2.0);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Keys of a NIC that have no effect on a tenant: other keys, or its application, decide instead.
 
+use super::generator;
 use super::traffic::{ArrivalProcess, Pattern, SizeMix};
 use super::{NicKeys, TrafficKeys};
 use crate::contract::application::Packets;
@@ -66,20 +67,14 @@ fn inert_traffic_keys(traffic: &TrafficKeys, flow_control: bool) -> Vec<Inert> {
             "offered_gbps",
             "packet_bytes",
             "traffic.flows",
-            "traffic.generator_queue_packets",
             "traffic.load",
             "traffic.load_step_us",
             "traffic.pattern",
         ];
-        let by_capture = by_capture.into_iter().chain(THREADS).chain(TRAINS);
+        let by_capture = by_capture.into_iter().chain(generator::KEYS).chain(THREADS).chain(TRAINS);
         return Inert::all(by_capture, "traffic.pcap states what arrives when").collect();
     }
-    let mut inert = Vec::new();
-    if !traffic.is_even() || flow_control {
-        let because =
-            "what waits in the generator takes one time only if packets of one size come evenly";
-        inert.extend(Inert::all(["traffic.generator_queue_packets"], because));
-    }
+    let mut inert = generator::inert(traffic, flow_control);
     if !matches!(traffic.pattern, Pattern::Trains | Pattern::List) {
         let because = "only traffic.pattern = \"trains\" or \"list\" has threads";
         inert.extend(Inert::all(THREADS, because));

@@ -1,5 +1,6 @@
 //! Keys of the packets that arrive at a NIC.
 
+use super::generator::{self, PATH_US};
 use crate::facts::platform::MOST_LINE_RATE_GBPS;
 use crate::text::check::Check;
 use crate::text::error::InputError;
@@ -16,8 +17,8 @@ const FLOWS: (u32, u32) = (1, 1 << 20);
 const FLOW_RULES: (u32, u32) = (0, 1 << 20);
 /// Packets of a train, a turn or a burst.
 const PACKETS: (u32, u32) = (1, 1 << 20);
-/// Smallest and largest traffic.generator_queue_packets.
-const QUEUE_PACKETS: (u32, u32) = (0, PACKETS.1);
+/// Packets of the generator's own queue, and of its batch.
+pub(super) const QUEUE_PACKETS: (u32, u32) = (0, PACKETS.1);
 const ZIPF: (f64, f64) = (0.0, 4.0);
 /// Packets of a list.
 const LIST_PACKETS: (u64, u64) = (1, 1 << 24);
@@ -72,6 +73,16 @@ pub(crate) struct TrafficKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = QUEUE_PACKETS.0, max = QUEUE_PACKETS.1))]
     pub generator_queue_packets: Option<u32>,
+    /// Packets that each of the generator's threads stamps together: they wait for one another, and for those of
+    /// the other threads. 0 is one by one, the default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = QUEUE_PACKETS.0, max = QUEUE_PACKETS.1))]
+    pub generator_batch_packets: Option<u32>,
+    /// What else passes from a packet's stamp to its receipt by the generator outside of this server: cards,
+    /// cables, the generator's software. None by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = PATH_US.0, max = PATH_US.1))]
+    pub generator_path_us: Option<f64>,
     /// Random: sizes of packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<SizeMix>,
@@ -126,6 +137,8 @@ impl Default for TrafficKeys {
             flow_packets: None,
             shared_list: None,
             generator_queue_packets: None,
+            generator_batch_packets: None,
+            generator_path_us: None,
             sizes: None,
             arrivals: None,
             burst_packets: None,
@@ -193,9 +206,7 @@ impl TrafficKeys {
         check.whole("traffic.train_packets", self.train_packets, PACKETS, "packets")?;
         check.whole("traffic.turn_packets", self.turn_packets, PACKETS, "packets")?;
         self.check_lists(check)?;
-        if let Some(packets) = self.generator_queue_packets {
-            check.whole("traffic.generator_queue_packets", packets, QUEUE_PACKETS, "packets")?;
-        }
+        generator::check(self, check)?;
         self.check_random(check)?;
         self.check_load(check)?;
         if let Some(gbps) = self.scale_to_gbps {

@@ -6,6 +6,7 @@ pub type Change = (&'static str, &'static [(&'static str, &'static str)], &'stat
 
 const RANDOM: (&str, &str) = ("traffic.pattern", "\"random\"");
 const LIST: (&str, &str) = ("traffic.pattern", "\"list\"");
+const GENERATOR: (&str, &str) = ("traffic.generator_queue_packets", "9");
 const ON_OFF: (&str, &str) = ("traffic.arrivals", "\"on-off\"");
 const DDIO_OFF: (&str, &str) = ("ddio_ways", "0");
 const DYNAMIC: (&str, &str) = ("dynamic_ways.period_us", "2.0");
@@ -195,6 +196,8 @@ pub const CHANGES: &[Change] = &[
     ("traffic.flow_rules", &[("cores", "3")], &["64"]),
     ("traffic.flow_zipf", &[RANDOM, ("cores", "3")], &["1.1"]),
     ("traffic.flows", &[("cores", "3")], &["7"]),
+    ("traffic.generator_batch_packets", &[GENERATOR], &["9"]),
+    ("traffic.generator_path_us", &[GENERATOR], &["3.5"]),
     ("traffic.generator_queue_packets", &[], &["9"]),
     ("traffic.generator_threads", &[("cores", "3")], &["1"]),
     ("traffic.list_packets", &[LIST, ("cores", "3")], &["7"]),
