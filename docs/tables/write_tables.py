@@ -19,10 +19,12 @@ import accuracy
 import calibrations
 import dsa_figures
 import key_reference
+import model_errors
 import page_blocks
 import performance
 
 _FIDELITY = "docs/evidence/fidelity.md"
+_ERRORS = "docs/evidence/model-error.md"
 _FIGURES = "docs/evidence/dsa-bench-figures.md"
 # Programs of benches/, each with a table of its own in one page.
 _BENCHES = ("start", "scaling", "peers")
@@ -41,6 +43,7 @@ class Table:
 MEASUREMENTS: dict[str, Callable[[], Kept]] = {
     "fidelity": accuracy.measure,
     "facts": calibrations.measure,
+    "model-errors": model_errors.measure,
     "dsa-figures": dsa_figures.measure,
     "dsa-thresholds": dsa_figures.measure_thresholds,
     "durations": partial(performance.measure, "durations"),
@@ -52,6 +55,8 @@ TABLES: dict[str, Table] = {
     "fidelity": Table(_FIDELITY, accuracy.where_it_stands, ("fidelity",)),
     "facts": Table(_FIDELITY, calibrations.answers, ("facts",)),
     "facts-left-out": Table(_FIDELITY, calibrations.folds, ("facts",)),
+    "latencies": Table(_ERRORS, model_errors.latencies, ("model-errors",)),
+    "model-errors": Table(_ERRORS, model_errors.by_kind, ("model-errors",)),
     "dsa-figures": Table(_FIGURES, dsa_figures.figures, ("dsa-figures",)),
     "dsa-thresholds": Table(_FIGURES, dsa_figures.thresholds, ("dsa-thresholds",)),
     "durations": Table("docs/README.md", partial(performance.written, "durations"), ("durations",)),

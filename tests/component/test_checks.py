@@ -8,7 +8,9 @@ from skipline.experiment.definition import Basis, Check
 from skipline.experiment.table import Comparison
 
 
-def compared(pairs: list[tuple[float, float]], basis: Basis = "predicted") -> list[Comparison]:
+def compared(
+    pairs: list[tuple[float, float]], basis: Basis = "predicted", *, is_input: bool = False
+) -> list[Comparison]:
     """Build the numbers of one metric from (predicted, measured) pairs."""
     return [
         Comparison(
@@ -30,6 +32,7 @@ def compared(pairs: list[tuple[float, float]], basis: Basis = "predicted") -> li
             measured_runs=3,
             error=predicted - measured,
             relative_error=100 * (predicted - measured) / measured,
+            is_input=is_input,
         )
         for ring, (predicted, measured) in enumerate(pairs)
     ]

@@ -8,6 +8,7 @@ from rich.text import Text
 from skipline.advise import commands
 from skipline.advise.advice import Advice
 from skipline.diff.change import Change
+from skipline.model_error import view as model_error_view
 from skipline.text.table import Column, TextTable, texts
 
 
@@ -43,7 +44,14 @@ def overview(advice: Advice) -> list[RenderableType]:
     kept = ", ".join(bound.text for bound in advice.target.bounds)
     if kept:
         parts += ["", Text(f"Bounds that hold with their whole 95 % interval: {kept}.")]
+    if known := model_error(advice):
+        parts += ["", Text(known)]
     return parts
+
+
+def model_error(advice: Advice) -> str:
+    """Return what is known of the model's own error, of what the main tenant gets then."""
+    return model_error_view.of_numbers((change.name, change.now) for _, change in advice.tenants)
 
 
 def parts_table(advice: Advice) -> TextTable:
@@ -125,6 +133,7 @@ def as_json(advice: Advice) -> dict[str, Any]:
         "settings": dict(advice.candidate),
         "cost": None if advice.gain is None else advice.gain._asdict(),
         "bounds": [bound.text for bound in advice.target.bounds],
+        "model_error": model_error(advice),
         "parts": [
             {"key": part.key, "now": part.now, "then": part.value, **part.gain._asdict()}
             for part in advice.parts

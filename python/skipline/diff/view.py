@@ -7,6 +7,7 @@ from rich.text import Text
 
 from skipline.diff.change import Change
 from skipline.diff.comparison import Broken, Comparison, Found
+from skipline.model_error import view as model_error_view
 from skipline.scenarios import metrics
 from skipline.text import quantity
 from skipline.text.table import Column, Styled, TextTable, texts
@@ -28,9 +29,22 @@ def overview(compared: Comparison, *, everything: bool) -> list[RenderableType]:
         parts += ["", _changes(shown[:_MOST_ROWS] if not everything else shown)]
         if len(shown) > _MOST_ROWS and not everything:
             parts.append(Text(f"{len(shown) - _MOST_ROWS:,} more: --all"))
+    if known := model_error(compared):
+        parts += ["", Text(known)]
     if compared.broken:
         parts += ["", _bounds(compared.broken)]
     return parts
+
+
+def model_error(compared: Comparison) -> str:
+    """Return what is known of the model's own error, of side B if it is one point."""
+    if compared.is_measured:
+        return ""
+    if compared.before.is_store:
+        return model_error_view.general()
+    return model_error_view.of_numbers(
+        (one.change.name, one.change.now) for one in compared.found
+    ).replace("Model error (90 %)", "Model error of B (90 %)", 1)
 
 
 def numbers_table(compared: Comparison) -> TextTable:

@@ -48,9 +48,23 @@ class ErrorVerdict(BaseModel):
 
 
 def select(check: Check, rows: Sequence[Comparison]) -> list[Comparison]:
-    """Return the numbers that a check is about."""
+    """Return the numbers that a check is about: none that has been put in."""
     below = float("inf") if check.measured_below is None else check.measured_below
-    return [row for row in rows if row.metric in check.metrics and row.measured < below]
+    return [
+        row
+        for row in rows
+        if row.metric in check.metrics and row.measured < below and not row.is_input
+    ]
+
+
+def error_verdicts(checks: Sequence[Check], rows: Sequence[Comparison]) -> list[ErrorVerdict]:
+    """Apply checks, but those all of whose numbers have been put in: nothing is left to judge."""
+    return [error_verdict(check, rows) for check in checks if not _is_put_in(check, rows)]
+
+
+def _is_put_in(check: Check, rows: Sequence[Comparison]) -> bool:
+    own = [row for row in rows if row.metric in check.metrics]
+    return bool(own) and all(row.is_input for row in own)
 
 
 def error_verdict(check: Check, rows: Sequence[Comparison]) -> ErrorVerdict:
@@ -94,6 +108,11 @@ def _error(check: Check, row: Comparison) -> float:
 
 def _statistic(check: Check, errors: Sequence[float]) -> float:
     sizes = [abs(error) for error in errors]
-    if check.statistic == "mean_absolute_error":
-        return sum(sizes) / len(sizes)
-    return max(sizes)
+    match check.statistic:
+        case "mean_absolute_error":
+            return sum(sizes) / len(sizes)
+        case "worst_relative_error":
+            return max(sizes)
+        case "share_beyond":
+            beyond = sum(size > (check.within_percent or 0.0) for size in sizes)
+            return 100 * beyond / len(sizes)

@@ -43,7 +43,8 @@ class ComparedMetric(Table):
     """A number of the result, and the metric of the reference that it is compared with.
 
     `name` is metric, metric.component, or TENANT:metric.component. The simulated number is
-    multiplied by `times` and then has `unit`.
+    multiplied by `times` and then has `unit`. `bounded_by` is a scenario key which each point takes
+    from its measurement: where the measured number is as large, it has been put in.
     """
 
     name: str
@@ -52,6 +53,7 @@ class ComparedMetric(Table):
     short_label: str = ""
     times: float = 1.0
     unit: str | None = None
+    bounded_by: str | None = None
 
     @property
     def heading(self) -> str:
@@ -60,15 +62,27 @@ class ComparedMetric(Table):
 
 
 class Check(Table):
-    """A bound on the distance between predicted and measured."""
+    """A bound on the distance between predicted and measured.
+
+    The share is that of numbers whose relative error is beyond `within_percent`.
+    """
 
     name: str
     text: str
     metrics: list[str] = Field(min_length=1)
-    statistic: Literal["mean_absolute_error", "worst_relative_error"]
+    statistic: Literal["mean_absolute_error", "worst_relative_error", "share_beyond"]
     measured_below: float | None = None
+    within_percent: float | None = Field(default=None, gt=0)
     at_most: float
     unit: str
+
+    @model_validator(mode="after")
+    def _has_what_its_statistic_needs(self) -> Self:
+        if (self.statistic == "share_beyond") != (self.within_percent is not None):
+            raise ValueError(
+                f"check '{self.name}': within_percent goes with statistic = \"share_beyond\""
+            )
+        return self
 
 
 class Trivial(Table):
@@ -121,6 +135,10 @@ class Experiment(Table):
         self._check_trivial()
         if sum(axis.role == "x" for axis in self.axis) != 1:
             raise ValueError('exactly one [[axis]] must have role = "x"')
+        inputs = self.reference.inputs if self.reference else {}
+        for metric in self.metric:
+            if metric.bounded_by is not None:
+                _require(metric.bounded_by, list(inputs), f"metric '{metric.name}' bounded_by")
         if self.reference is None:
             for metric in self.metric:
                 if metric.reference is not None:

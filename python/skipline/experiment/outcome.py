@@ -125,7 +125,7 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
         + (f" --seed {seed_given}" if seed_given is not None else ""),
         testbeds=_testbeds([result.testbed for result in results if result.testbed]),
         fitted_parameters=_union([result.fitted_parameters for result in results]),
-        verdicts=[checks.error_verdict(check, rows) for check in experiment.check],
+        verdicts=checks.error_verdicts(experiment.check, rows),
         claims=claim_verdicts.of_experiment(entry, everything, rows),
         way_bytes=way_bytes,
         trivial=trivial.scores(aims, backlogs),

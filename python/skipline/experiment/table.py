@@ -26,7 +26,10 @@ NUMBERS = {
     "measured_runs": pl.Int64,
     "error": pl.Float64,
     "relative_error": pl.Float64,
+    "is_input": pl.Boolean,
 }
+# A measured number of at least so much of its bound has been put in: nothing was left to predict.
+_INPUT_SHARE = 0.99
 _SIMULATED = ("predicted", "ci95", "predicted_min", "predicted_max", "predicted_runs")
 _MEASURED = ("measured", "measured_sd", "measured_min", "measured_max", "measured_runs")
 
@@ -38,7 +41,8 @@ def build(identifier: str, experiment: Experiment, finished: list[Finished]) -> 
     NUMBERS. `predicted` is the mean of the repeats and `ci95` the half width of its interval: over
     the repeats if there are five or more, else the one within the first run. `error` is
     predicted - measured in the metric's unit, `relative_error` in percent of the measured mean;
-    both null where nothing was measured. Metrics that the experiment multiplies are multiplied.
+    both null where nothing was measured. `is_input` is whether the measured number is what the
+    experiment puts in. Metrics that the experiment multiplies are multiplied.
     """
     metrics = {metric.name: metric for metric in experiment.metric}
     rows = []
@@ -76,6 +80,7 @@ def _rows(metrics: dict[str, ComparedMetric], done: Finished) -> list[dict[str, 
             **_simulated(repeats, metrics.get(name)),
         }
         row |= _compared(row["predicted"], point.measured.get(name))
+        row["is_input"] = _is_input(metrics.get(name), done)
         rows.append(row)
     return rows
 
@@ -125,6 +130,15 @@ def _compared(predicted: object, measured: Measured | None) -> dict[str, object]
     }
 
 
+def _is_input(metric: ComparedMetric | None, done: Finished) -> bool:
+    """Return whether a point's measured number is the one that bounds it in the point's settings."""
+    if metric is None or metric.bounded_by is None or metric.name not in done.point.measured:
+        return False
+    bound = done.point.settings[metric.bounded_by]
+    measured = done.point.measured[metric.name].mean
+    return isinstance(bound, int | float) and measured >= _INPUT_SHARE * bound
+
+
 def address(metric: str, component: str | None) -> str:
     """Name a number of a result as experiments do: metric or metric.component."""
     return metric if component is None else f"{metric}.{component}"
@@ -166,6 +180,7 @@ class Comparison(Simulated):
     measured_runs: int
     error: float
     relative_error: float | None
+    is_input: bool
 
 
 def simulated(experiment: Experiment, table: pl.DataFrame) -> list[Simulated]:
@@ -198,5 +213,5 @@ def _simulated_row(experiment: Experiment, row: dict[str, Any], name: str, label
     }
     if row["measured"] is None:
         return Simulated(**facts)
-    columns = (*_MEASURED, "error", "relative_error")
+    columns = (*_MEASURED, "error", "relative_error", "is_input")
     return Comparison(**facts, **{column: row[column] for column in columns})

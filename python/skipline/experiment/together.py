@@ -39,7 +39,7 @@ def combine(outcomes: Sequence[Outcome]) -> Together:
     return Together(
         identifiers=[outcome.summary.identifier for outcome in outcomes],
         points=sum(outcome.summary.points for outcome in outcomes),
-        verdicts=[checks.error_verdict(check, rows) for check in shared],
+        verdicts=checks.error_verdicts(shared, rows),
         trivial_check=yardstick.check if yardstick else None,
         trivial=trivial.scores(aims, yardstick.backlog_buffers) if yardstick else [],
         line_ops=sum(outcome.summary.line_ops for outcome in outcomes),

@@ -7,6 +7,7 @@ from skipline.evidence.evidence import Evidence, ExperimentRun
 from skipline.evidence.failing_claims import FILE, Section
 from skipline.evidence.verdicts import JudgedCheck, Judgement
 from skipline.experiment.claim import got_text
+from skipline.model_error import view as model_error_view
 from skipline.report import answers, evidence_figures
 from skipline.report.document import Attributes, Document, Markup, card, cards, details, escape
 from skipline.report.experiment_page import (
@@ -51,6 +52,7 @@ def page(evidence: Evidence) -> str:
     for run in evidence.experiments:
         _add_experiment(document, run)
     document.heading("Where this comes from", anchor="provenance")
+    document.add(f"<p>{escape(model_error_view.general())}</p>")
     document.add("<p>The same command gives the same numbers:</p>")
     document.add(f"<pre>{escape(evidence.command)}</pre>")
     return document.render()

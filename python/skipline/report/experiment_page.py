@@ -10,6 +10,7 @@ from skipline.experiment.claim import ClaimCheckVerdict, ClaimVerdict, got_text
 from skipline.experiment.outcome import Outcome
 from skipline.experiment.table import Comparison, Simulated
 from skipline.experiment.trivial import TrivialScore
+from skipline.model_error import view as model_error_view
 from skipline.report import answers, captions, claim_figures, figures
 from skipline.report.chart_style import basis_legend, legend
 from skipline.report.document import Document, Markup, Panel, card, cards, details, escape
@@ -282,6 +283,7 @@ def _add_provenance(document: Document, outcome: Outcome) -> None:
         f"<p>Simulated: Skipline {escape(summary.version)}, platform {escape(summary.platform)}, "
         f"scenario {escape(summary.scenario)}, {outcome.seeds}.{escape(inputs)}</p>"
         f"<p>Slice function: {escape(summary.slice_function)}.</p>"
+        f"<p>{escape(model_error_view.general())}</p>"
         "<p>The same command gives the same numbers:</p>"
         f"<pre>{escape(summary.command)}</pre>"
     )

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from skipline._core import InputError
+from skipline.model_error import view as model_error_view
 from skipline.report import sweep_figures as figures
 from skipline.report.document import Document, Markup, Panel, card, cards, escape
 from skipline.store import summary
@@ -63,6 +64,7 @@ def page(path: str, choice: Choice) -> str:
         document.figure(one.panels, one.caption, columns=3)
     _add_front(document, found, front)
     _add_failed(document, found)
+    document.add(f"<p>{escape(model_error_view.general())}</p>")
     return document.render()
 
 

@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from skipline._core import InputError
+from skipline.model_error import view as model_error_view
 from skipline.platforms import platform_facts
 from skipline.platforms.platform_facts import Fact
 from skipline.runs.result import Entry, MissKinds, Result, natural_order
@@ -105,7 +106,7 @@ def _metrics_table(
         for entry in entries:
             label = "" if entry.metric == last else result.description(entry.metric).label
             last = entry.metric
-            name = entry.metric if entry.component is None else f"{entry.metric}.{entry.component}"
+            name = _name_of(entry)
             text = quantity.text_beside(entry.metric, entry.value, entry.ci95, entry.unit)
             table.add(*([f"  {label}", name] if labelled else [f"  {name}"]), *text)
     return table
@@ -169,11 +170,23 @@ def run_facts(result: Result) -> list[str]:
         f"{_pace(1e9 * result.wall_s / result.simulated_ns)} than real time.",
         "± (95 %) covers this run only. With another --seed, hit rates near the capacity of the "
         "DDIO ways may differ by a few percentage points; sweep and diff have --repeats.",
+        *([model_error] if (model_error := _model_error(result)) else []),
         f"Platform {result.platform}, seed {result.seed}, version {result.version}. "
         f"{_slices_in_short(result, facts)}",
         *_testbed_facts(result),
         f"Fitted: {fitted_names(result)}.{_guessed(result.platform, facts)}",
     ]
+
+
+def _model_error(result: Result) -> str:
+    """Return what is known of the model's own error, of the main tenant's numbers."""
+    numbers = ((_name_of(entry), entry.value) for entry in result.entries())
+    return model_error_view.of_numbers(numbers)
+
+
+def _name_of(entry: Entry) -> str:
+    """Return the name of a number: its metric, and its component if it has one."""
+    return entry.metric if entry.component is None else f"{entry.metric}.{entry.component}"
 
 
 def slice_function_in_full(result: Result) -> str:

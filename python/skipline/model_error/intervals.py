@@ -1,0 +1,71 @@
+"""Conformal intervals: a new error is as large as one of the known ones, each as likely.
+
+Of n errors the k-th smallest, k = ceil(0.9 (n + 1)), bounds the next one with 90 % probability if
+it is of the same kind as they are (Vovk, Gammerman, Shafer: Algorithmic Learning in a Random
+World, 2005).
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from skipline.model_error.kinds import LEAST_ROWS, Kind
+from skipline.model_error.rows import Row, kept
+
+# The share of new numbers that an interval is to cover.
+COVERED = 0.90
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Bounds of the errors of a kind, in units of its scale, and how many rows they come from."""
+
+    kind: Kind
+    low: float
+    high: float
+    rows: int
+
+    def around(self, simulated: float) -> tuple[float, float]:
+        """Return the bounds of a number in the unit of the rows, from its simulated value."""
+        scale = self.kind.scale(simulated)
+        low = max(0.0, simulated + self.low * scale)
+        high = simulated + self.high * scale
+        return low, min(high, 100.0) if self.kind.unit == "percent" else high
+
+    def times(self, factor: float) -> "Interval":
+        """Return the interval with both sides longer by a factor."""
+        return Interval(self.kind, factor * self.low, factor * self.high, self.rows)
+
+
+def of_kind(kind: Kind) -> Interval | None:
+    """Return the interval of a kind by the kept rows; None if they are too few."""
+    return from_rows(kind, kept())
+
+
+def from_rows(kind: Kind, rows: Iterable[Row]) -> Interval | None:
+    """Return the interval of a kind by its rows among these; None if they are too few."""
+    errors = [error(kind, row) for row in rows if row.kind == kind.name]
+    if len(errors) < LEAST_ROWS:
+        return None
+    return from_errors(kind, errors)
+
+
+def from_errors(kind: Kind, errors: Sequence[float]) -> Interval:
+    """Return the interval that errors of a kind give, however few they are."""
+    if kind.is_even:
+        half = _bound([abs(error) for error in errors], COVERED)
+        return Interval(kind, -half, half, len(errors))
+    share = (1 + COVERED) / 2
+    low = _bound([-error for error in errors], share)
+    return Interval(kind, min(0.0, -low), max(0.0, _bound(errors, share)), len(errors))
+
+
+def error(kind: Kind, row: Row) -> float:
+    """Return the error of a row in units of the kind's scale."""
+    return (row.measured - row.simulated) / kind.scale(row.simulated)
+
+
+def _bound(errors: Sequence[float], share: float) -> float:
+    """Return what a next error is below with this probability; the largest one if they are few."""
+    rank = math.ceil(share * (len(errors) + 1))
+    return sorted(errors)[min(rank, len(errors)) - 1]
