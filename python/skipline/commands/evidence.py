@@ -26,6 +26,7 @@ PAGE = "evidence.html"
         "skipline evidence --source blog",
         "skipline evidence --source atc20 --source ispass20 --jobs 8",
         "skipline evidence --format csv > claims.csv",
+        "skipline evidence --register",
     ],
 )
 @click.option(
@@ -46,6 +47,7 @@ PAGE = "evidence.html"
     type=click.Path(),
     help="Claims, experiments, tests.toml; default: experiments.",
 )
+@click.option("--register", is_flag=True, help="Only print the predictions that are registered.")
 @click.option("--verbose", is_flag=True, help="Also show the time of each experiment.")
 def evidence(
     source: tuple[str, ...],
@@ -53,9 +55,13 @@ def evidence(
     out: Path | None,
     jobs: int | None,
     folder: str,
+    register: bool,
     verbose: bool,
 ) -> None:
     """Judge every claim of the sources: expected, got, verdict, fitted or predicted."""
+    if register:
+        _show_register(f"{folder.rstrip('/')}/predictions", output)
+        return
     from skipline.experiment import claims_table
 
     sources = list(source)
@@ -99,6 +105,20 @@ def evidence(
             from skipline.evidence import view
 
             terminal.show(view.overview(found, shown, verbose=verbose))
+
+
+def _show_register(folder: str, output: Format) -> None:
+    """Print the predictions below a folder; nothing is simulated."""
+    from skipline.experiment import register
+
+    found = register.lines(folder)
+    match output:
+        case Format.JSON:
+            terminal.emit_json(json.dumps(register.as_json(found), indent=1))
+        case Format.CSV:
+            terminal.emit(register.table(found).as_csv())
+        case Format.TABLE:
+            terminal.show(register.table(found))
 
 
 def _run(prepared: list["Prepared"], jobs: int, out: Path) -> list["ExperimentRun"]:

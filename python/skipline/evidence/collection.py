@@ -59,8 +59,8 @@ def collect(folder: str, sources: list[str]) -> Collection:
 
 
 def _require_purpose(entry: Entry, rows: list[ClaimRow], table: str) -> None:
-    """Refuse an experiment that neither judges a claim nor says which source it goes beyond."""
-    if entry.experiment.claim:
+    """Refuse an experiment that judges no claim, registers nothing, and goes beyond no source."""
+    if entry.experiment.claim or entry.experiment.prediction:
         return
     if entry.experiment.beyond is None:
         raise InputError(

@@ -18,6 +18,7 @@ from skipline.experiment.claim import (
 )
 from skipline.experiment.expression import ExpressionError, ExpressionValue, calls, evaluate
 from skipline.experiment.list_functions import LIST_FUNCTIONS
+from skipline.experiment.prediction import Prediction, PredictionNow
 from skipline.experiment.readings import (
     READINGS,
     Readings,
@@ -31,6 +32,12 @@ from skipline.experiment.table import Comparison
 
 def check_before(entry: Entry) -> None:
     """Refuse, before anything is simulated, expressions that cannot be right."""
+    for prediction in entry.experiment.prediction:
+        try:
+            for call in calls(prediction.value):
+                check_keywords(entry.experiment.axis, call, [*LIST_FUNCTIONS, *READINGS])
+        except ExpressionError as error:
+            raise InputError(_at_prediction(entry, prediction, error)) from error
     for claim in entry.experiment.claim:
         for check in claim.check:
             try:
@@ -58,6 +65,30 @@ def _axis_of(entry: Entry, key: str) -> Axis:
 
 def _place(entry: Entry, claim: Claim, check: ClaimCheck, error: Exception) -> str:
     return f"{entry.path}: claim '{claim.id}', check '{check.text}': {error}"
+
+
+def _at_prediction(entry: Entry, prediction: Prediction, error: Exception) -> str:
+    return f"{entry.path}: prediction '{prediction.text}': {error}"
+
+
+def of_predictions(
+    entry: Entry, finished: Sequence[Finished], rows: list[Comparison]
+) -> list[PredictionNow]:
+    """Return what this version gives for each prediction of an experiment."""
+    if not entry.experiment.prediction:
+        return []
+    readings = Readings(entry, [done for done in finished if not done.point.null], rows)
+    found = []
+    for one in entry.experiment.prediction:
+        try:
+            now = evaluate(one.value, {**LIST_FUNCTIONS, **readings.functions})
+            if isinstance(now, bool) or not isinstance(now, float | int):
+                raise ExpressionError(f"gives {now!r}, where one number is predicted")
+        except ExpressionError as error:
+            raise InputError(_at_prediction(entry, one, error)) from error
+        kept = one.model_dump(include={"text", "unit", "predicted", "low", "high"})
+        found.append(PredictionNow(**kept, now=now))
+    return found
 
 
 def of_experiment(

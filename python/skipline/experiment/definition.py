@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from skipline.experiment.axis import Axis, Setting, Table, Value
 from skipline.experiment.claim import Basis, Claim
+from skipline.experiment.prediction import Prediction, Registered
 
 __all__ = ["Axis", "Basis", "Claim", "Experiment", "Setting", "Value"]
 
@@ -105,6 +106,7 @@ class Experiment(Table):
     they do between runs of a real machine. As long as that leaves a claim undecided they double, up
     to `most_repeats`.
     `beyond` is the short name of the source beyond which an experiment goes that judges no claim.
+    Predictions of what nobody has measured say when they were `registered`.
     """
 
     title: str
@@ -124,6 +126,8 @@ class Experiment(Table):
     check: list[Check] = Field(default=[])
     trivial: Trivial | None = None
     claim: list[Claim] = Field(default=[])
+    registered: Registered | None = None
+    prediction: list[Prediction] = Field(default=[])
 
     @model_validator(mode="after")
     def _names_agree(self) -> Self:
@@ -150,6 +154,8 @@ class Experiment(Table):
             raise ValueError(f"most_repeats: at least the repeats, {self.repeats}")
         if self.beyond is not None and self.claim:
             raise ValueError("beyond: an experiment that judges claims is of their source")
+        if (self.registered is None) == bool(self.prediction):
+            raise ValueError("[registered] and [[prediction]] go together")
         return self
 
     def _check_named_points(self) -> None:

@@ -20,6 +20,7 @@ from skipline.experiment import checks, claim_verdicts, table, trivial
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.claim import ClaimVerdict
 from skipline.experiment.definition import Experiment
+from skipline.experiment.prediction import PredictionNow
 from skipline.experiment.runner import Finished
 from skipline.experiment.table import Comparison, Simulated
 from skipline.platforms.testbeds import FittedParameter, Testbed
@@ -51,6 +52,7 @@ class Summary(BaseModel):
     fitted_parameters: list[FittedParameter]
     verdicts: list[checks.ErrorVerdict]
     claims: list[ClaimVerdict]
+    predictions: list[PredictionNow] = []
     way_bytes: float | None
     trivial: list[trivial.TrivialScore]
     points: int
@@ -127,6 +129,7 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
         fitted_parameters=_union([result.fitted_parameters for result in results]),
         verdicts=checks.error_verdicts(experiment.check, rows),
         claims=claim_verdicts.of_experiment(entry, everything, rows),
+        predictions=claim_verdicts.of_predictions(entry, everything, rows),
         way_bytes=way_bytes,
         trivial=trivial.scores(aims, backlogs),
         points=len(finished),

@@ -12,10 +12,11 @@ from skipline import resources
 from skipline.experiment import together
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.checks import BASES, ErrorVerdict
-from skipline.experiment.claim import ClaimVerdict, got_text
+from skipline.experiment.claim import ClaimVerdict, got_text, number_text
 from skipline.experiment.definition import Axis
 from skipline.experiment.outcome import Outcome, Summary
 from skipline.experiment.points import Point, combinations
+from skipline.experiment.prediction import PredictionNow
 from skipline.experiment.table import Comparison, Simulated
 from skipline.experiment.together import Together
 from skipline.text import terminal
@@ -105,6 +106,8 @@ def overview(outcomes: list[Outcome], notes: list[tuple[str, str]]) -> Renderabl
         parts += [errors_table(joint), "", *_formulas(joint), *largest_errors(joint), ""]
     if any(outcome.summary.claims for outcome in outcomes):
         parts += [claims_table([c for o in outcomes for c in o.summary.claims]), ""]
+    if predictions := [one for outcome in outcomes for one in outcome.summary.predictions]:
+        parts += [predictions_table(predictions), ""]
     summaries = [outcome.summary for outcome in outcomes]
     parts += [_fitted_table(summaries), ""]
     for text in dict.fromkeys(_provenance(outcome) for outcome in outcomes):
@@ -184,6 +187,20 @@ def claims_table(claims: Sequence[ClaimVerdict]) -> Table:
             verdict = verdict_text(check.word)
             basis = basis_text(check.basis)
             table.add_row(identifier, check.text, check.expected, got_text(check), verdict, basis)
+    return table
+
+
+def predictions_table(predictions: Sequence[PredictionNow]) -> Table:
+    """Return what was registered, and what this version says."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("Prediction, registered before anybody measured it")
+    for name in ("says", "90 % bounds", "this version"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in predictions:
+        numbers = (number_text(one.low), number_text(one.high, one.unit))
+        says = number_text(one.predicted, one.unit)
+        now = Text(number_text(one.now, one.unit), style="" if one.agrees else "bold red")
+        table.add_row(one.text, says, " to ".join(numbers), now)
     return table
 
 

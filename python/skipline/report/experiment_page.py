@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skipline.experiment.checks import BASES, ErrorVerdict, GroupError
-from skipline.experiment.claim import ClaimCheckVerdict, ClaimVerdict, got_text
+from skipline.experiment.claim import ClaimCheckVerdict, ClaimVerdict, got_text, number_text
 from skipline.experiment.outcome import Outcome
 from skipline.experiment.table import Comparison, Simulated
 from skipline.experiment.trivial import TrivialScore
@@ -29,6 +29,7 @@ def page(outcome: Outcome) -> str:
     for figure in others:
         add_figure(document, figure)
     add_claims(document, outcome)
+    _add_predictions(document, outcome)
     if summary.verdicts:
         _add_errors(document, outcome)
     if any(row.measured_runs for row in outcome.rows):
@@ -265,6 +266,28 @@ def _number_row(row: Simulated) -> list[object]:
         runs = [f"{value:.2f}" for value in spread] if row.measured_runs else ["–"] * 3
         measured, error = [f"{row.measured:.2f}", *runs], f"{row.error:+.2f}"
     return [*row.axes.values(), *measured, simulated.value, simulated.ci95, error, row.basis]
+
+
+def _add_predictions(document: Document, outcome: Outcome) -> None:
+    registered = outcome.summary.experiment.registered
+    if registered is None:
+        return
+    document.heading(
+        "Predictions",
+        f"Registered on {registered.on.isoformat()}, before anybody measured them. To measure: "
+        f"{registered.how_to_measure}.",
+    )
+    header = ["prediction", "says", "90 % bounds", "this version"]
+    rows: list[list[object]] = [
+        [
+            one.text,
+            number_text(one.predicted, one.unit),
+            f"{number_text(one.low)} to {number_text(one.high, one.unit)}",
+            number_text(one.now, one.unit),
+        ]
+        for one in outcome.summary.predictions
+    ]
+    document.add(document.table(header, rows, "What was registered, and what this gives.", [1, 2, 3]))
 
 
 def _add_provenance(document: Document, outcome: Outcome) -> None:
