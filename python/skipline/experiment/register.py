@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from skipline.experiment import catalogue
 from skipline.experiment.prediction import Prediction, Registered
-from skipline.text.table import TextTable, numbers, texts
+from skipline.text.table import Column, TextTable
 
 FOLDER = f"{catalogue.FOLDER}/predictions"
 
@@ -64,19 +64,19 @@ def _git(*arguments: str) -> list[str]:
 def table(found: list[Line]) -> TextTable:
     """Return a row per prediction: what, bounds, day, commit, what became of it."""
     columns = (
-        *texts("experiment", "prediction"),
-        *numbers("says", "low", "high", form=",.4g"),
-        *texts("unit", "registered", "commit", "measured", "outcome"),
+        *(Column(name, name) for name in ("experiment", "prediction")),
+        *(Column(name, name, form=",.4g", right=True) for name in ("says", "low", "high")),
+        *(Column(name, name) for name in ("unit", "registered", "commit")),
+        Column("measured", "measured", form=",.4g", absent="–", right=True),
+        Column("outcome", "outcome"),
     )
     rows = TextTable(columns)
     for line in found:
         one = line.prediction
         commit = "–" if line.commit is None else line.commit.short_hash
-        measured = "–" if one.measured is None else f"{one.measured:,.4g}"
         numbers_of = (one.predicted, one.low, one.high)
         day = line.registered.on.isoformat()
-        outcome = one.outcome
-        rows.add(line.identifier, one.text, *numbers_of, one.unit, day, commit, measured, outcome)
+        rows.add(line.identifier, one.text, *numbers_of, one.unit, day, commit, one.measured, one.outcome)
     return rows
 
 
