@@ -125,3 +125,36 @@ def accuracy() -> str:
             ],
         ],
     )
+
+
+# Claims of one source: what holds by basis, then what does not.
+_HOLD = ("predicted", "fitted", "test")
+_OTHERWISE = ("weak", "undecided", "fails", "not run here")
+
+
+def measure_claims() -> Kept:
+    """Judge all claims; what was simulated before is taken from `reports/`."""
+    command = [sys.executable, "-m", "skipline", "evidence", "--format", "json"]
+    done = subprocess.run(command, cwd=REPOSITORY, stdout=subprocess.PIPE, check=True)
+    return {
+        "command": "skipline evidence",
+        "claims": {
+            claim["id"]: [claim["source"], claim["verdict"], claim["basis"] or ""]
+            for claim in json.loads(done.stdout)["claims"]
+        },
+    }
+
+
+def claims() -> str:
+    """Return the table of claims: how many hold, by what they rest on, and how many do not."""
+    judged: list[list[str]] = list(read("claims")["claims"].values())
+    sources = dict.fromkeys(source for source, _, _ in judged)
+    body = [_claims(source, [one for one in judged if one[0] == source]) for source in sources]
+    header = ["source", "claims", *(f"hold, {basis}" for basis in _HOLD), *_OTHERWISE]
+    return table(header, [*body, _claims("all", judged)])
+
+
+def _claims(name: str, judged: list[list[str]]) -> list[str]:
+    hold = [sum(one[1:] == ["holds", basis] for one in judged) for basis in _HOLD]
+    otherwise = [sum(verdict == word for _, verdict, _ in judged) for word in _OTHERWISE]
+    return [name, *(str(count) for count in (len(judged), *hold, *otherwise))]

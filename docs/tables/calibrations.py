@@ -40,7 +40,7 @@ def kept(found: dict[str, Any]) -> Kept:
 def answers() -> str:
     """Return the table of answers."""
     return table(
-        ["machine", "fitted points, pp", "held out, pp"],
+        ["machine", "one and many cores, fitted, pp", "two cores, not fitted, pp"],
         [
             [one["choice"], f"{one['fit_error']:.2f}", f"{one['held_out_error']:.2f}"]
             for one in read("facts")["answers"]

@@ -7,7 +7,6 @@ from typing import Any
 
 from kept_results import REPOSITORY, Kept, read
 from page_blocks import table
-
 from skipline.model_error import coverage, intervals, kinds, rows, view
 
 _COMPARED = rows.EXPERIMENTS

@@ -42,6 +42,7 @@ class Table:
 # All that is measured, by the name of its file in docs/evidence/kept.
 MEASUREMENTS: dict[str, Callable[[], Kept]] = {
     "fidelity": accuracy.measure,
+    "claims": accuracy.measure_claims,
     "facts": calibrations.measure,
     "model-errors": model_errors.measure,
     "dsa-figures": dsa_figures.measure,
@@ -52,6 +53,7 @@ MEASUREMENTS: dict[str, Callable[[], Kept]] = {
 # All tables, by the name in the comment before them.
 TABLES: dict[str, Table] = {
     "accuracy": Table("README.md", accuracy.accuracy, ("fidelity",)),
+    "claims": Table("README.md", accuracy.claims, ("claims",)),
     "fidelity": Table(_FIDELITY, accuracy.where_it_stands, ("fidelity",)),
     "facts": Table(_FIDELITY, calibrations.answers, ("facts",)),
     "facts-left-out": Table(_FIDELITY, calibrations.folds, ("facts",)),

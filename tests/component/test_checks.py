@@ -3,7 +3,7 @@
 import pytest
 
 from skipline import RunError
-from skipline.experiment.checks import error_verdict
+from skipline.experiment.checks import error_verdict, error_verdicts
 from skipline.experiment.definition import Basis, Check
 from skipline.experiment.table import Comparison
 
@@ -38,7 +38,12 @@ def compared(
     ]
 
 
-def check(statistic: str, at_most: float, below: float | None = None) -> Check:
+def check(
+    statistic: str,
+    at_most: float,
+    below: float | None = None,
+    within_percent: float | None = None,
+) -> Check:
     return Check.model_validate(
         {
             "name": "c",
@@ -46,6 +51,7 @@ def check(statistic: str, at_most: float, below: float | None = None) -> Check:
             "metrics": ["rate"],
             "statistic": statistic,
             "measured_below": below,
+            "within_percent": within_percent,
             "at_most": at_most,
             "unit": "points",
         }
@@ -91,3 +97,25 @@ def test_good_fitted_points_do_not_hide_bad_predictions() -> None:
 def test_a_check_without_a_number_is_not_called_good() -> None:
     with pytest.raises(RunError, match="no measured number"):
         error_verdict(check("mean_absolute_error", 1.0, below=10.0), compared([(50.0, 50.0)]))
+
+
+def test_the_share_of_numbers_beyond_a_distance_is_counted() -> None:
+    rows = compared([(100.0, 100.0), (109.0, 100.0), (112.0, 100.0), (80.0, 100.0)])
+    verdict = error_verdict(check("share_beyond", 40.0, within_percent=10.0), rows)
+    assert (verdict.value, verdict.holds) == (50.0, False)
+    assert error_verdict(check("share_beyond", 50.0, within_percent=10.0), rows).holds
+
+
+def test_a_distance_belongs_to_a_share() -> None:
+    with pytest.raises(ValueError, match="within_percent goes with"):
+        check("share_beyond", 40.0)
+    with pytest.raises(ValueError, match="within_percent goes with"):
+        check("worst_relative_error", 40.0, within_percent=10.0)
+
+
+def test_what_was_put_in_is_not_judged() -> None:
+    put_in = compared([(99.0, 99.0)] * 9, is_input=True)
+    rows = [*put_in, *compared([(90.0, 100.0)])]
+    one = check("worst_relative_error", 5.0)
+    assert error_verdict(one, rows).numbers == 1
+    assert error_verdicts([one], put_in) == []

@@ -9,7 +9,7 @@ from skipline.experiment.axis import Table
 
 
 class Prediction(Table):
-    """A number of the results, what it was when it was registered, and 90 % bounds of a measurement.
+    """A number of the results, what it was when registered, and 90 % bounds of a measurement.
 
     `bounds` says where these come from. Who measures it adds `measured` and its `source`, and
     changes nothing else.

@@ -19,7 +19,7 @@ class Commit(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A prediction of an experiment, and the commit that introduced its file, where one is known."""
+    """A prediction of an experiment, and the commit that introduced its file, if it is known."""
 
     identifier: str
     registered: Registered
@@ -74,9 +74,9 @@ def table(found: list[Line]) -> TextTable:
     for line in found:
         one = line.prediction
         commit = "–" if line.commit is None else line.commit.short_hash
-        numbers_of = (one.predicted, one.low, one.high)
+        said = (one.text, one.predicted, one.low, one.high, one.unit)
         day = line.registered.on.isoformat()
-        rows.add(line.identifier, one.text, *numbers_of, one.unit, day, commit, one.measured, one.outcome)
+        rows.add(line.identifier, *said, day, commit, one.measured, one.outcome)
     return rows
 
 

@@ -131,7 +131,7 @@ def _compared(predicted: object, measured: Measured | None) -> dict[str, object]
 
 
 def _is_input(metric: ComparedMetric | None, done: Finished) -> bool:
-    """Return whether a point's measured number is the one that bounds it in the point's settings."""
+    """Return whether a point's measured number is the one that bounds it in its settings."""
     if metric is None or metric.bounded_by is None or metric.name not in done.point.measured:
         return False
     bound = done.point.settings[metric.bounded_by]

@@ -9,8 +9,8 @@ from skipline.model_error.kinds import KINDS, Kind
 from skipline.text import csv_text
 
 FILE = "experiments/model-errors.csv"
-# What ran on one server with one machine's parameters, and the rates of another one. Of that the measured
-# numbers are stated for any number of ways, and taken once.
+# What ran on one server with one machine's parameters, and the rates of another one. Of that the
+# measured numbers are stated for any number of ways, and taken once.
 EXPERIMENTS: Mapping[str, Mapping[str, int]] = {
     "pktsize-desc": {},
     "ddio-tune": {},

@@ -287,7 +287,8 @@ def _add_predictions(document: Document, outcome: Outcome) -> None:
         ]
         for one in outcome.summary.predictions
     ]
-    document.add(document.table(header, rows, "What was registered, and what this gives.", [1, 2, 3]))
+    caption = "What was registered, and what this version gives."
+    document.add(document.table(header, rows, caption, [1, 2, 3]))
 
 
 def _add_provenance(document: Document, outcome: Outcome) -> None:
