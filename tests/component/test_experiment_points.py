@@ -11,7 +11,7 @@ from skipline.experiment.points import points
 
 FOLDER = REPOSITORY / "experiments" / "ddio-bench"
 FIT_POINTS = (
-    "fit_points = [{ packet_bytes = 256, rx_descriptors = 128 }, { packet_bytes = 512 }, "
+    "fit_points = [{ packet_bytes = 256 }, { packet_bytes = 512 }, "
     "{ packet_bytes = 1024 }, { packet_bytes = 1500 }]"
 )
 PKTSIZE_DESC = str(FOLDER / "pktsize-desc.toml")
@@ -65,10 +65,12 @@ def test_only_points_that_chose_a_parameter_are_fitted(tmp_path: Path) -> None:
 
 def test_a_key_that_a_fit_point_leaves_out_means_all_its_values() -> None:
     planned = points(catalogue.find(PKTSIZE_DESC))
-    predicted = [point.axes for point in planned if point.basis == "predicted"]
-    assert predicted == [
-        {"packet_bytes": 256, "rx_descriptors": ring} for ring in (256, 512, 1024, 2048, 4096)
-    ]
+    of_512 = [point for point in planned if point.axes["packet_bytes"] == 512]
+    assert len(of_512) == 6
+    assert {point.basis for point in of_512} == {"fitted"}
+    planned = points(catalogue.find(str(FOLDER / "ddio-tune.toml")))
+    predicted = [point.axes["ddio_ways"] for point in planned if point.basis == "predicted"]
+    assert predicted == [6, 7, 8, 9, 10, 11]
 
 
 @pytest.mark.parametrize(

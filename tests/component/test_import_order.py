@@ -15,7 +15,7 @@ ORDER = (
     ("_core",),
     ("interruption", "text"),
     ("atomic", "dsa", "resources", "slices"),
-    ("platforms", "scenarios"),
+    ("model_error", "platforms", "scenarios"),
     ("runs",),
     ("store", "traces"),
     ("diff", "sweeps"),

@@ -69,7 +69,7 @@ def test_a_result_depends_on_the_file_of_its_testbed(tmp_path: Path) -> None:
 
 
 def test_each_published_scenario_names_its_testbed_and_repeats_nothing_of_it() -> None:
-    own = "experiments/own/", "experiments/calibration/"
+    own = "experiments/own/", "experiments/calibration/", "experiments/predictions/"
     for path in sorted((REPOSITORY / "experiments").rglob("*.toml")):
         name = path.relative_to(REPOSITORY).as_posix()
         text = path.read_text()

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from skipline.evidence.evidence import Evidence
 from skipline.experiment.checks import ErrorVerdict
-from skipline.experiment.claim import ClaimVerdict, got_text
+from skipline.experiment.claim import ClaimVerdict, got_text, number_text
 from skipline.experiment.outcome import Outcome
+from skipline.experiment.prediction import PredictionNow
 from skipline.runs.result import Result
 from skipline.runs.result_view import readable
 from skipline.text import quantity
@@ -91,9 +92,17 @@ def of_experiment(outcome: Outcome) -> str:
         parts.append(_error(summary.verdicts[0]))
     elif number := _first_number(summary.claims):
         parts.append(number)
+    elif summary.predictions:
+        parts += [_prediction(one) for one in summary.predictions]
     else:
         parts.append(_range(outcome))
     return f"{'; '.join(part for part in parts if part)}."
+
+
+def _prediction(one: PredictionNow) -> str:
+    """Return what was registered and what this version gives."""
+    bounds = f"{number_text(one.low)} to {number_text(one.high, one.unit)}"
+    return f"{one.text}: {number_text(one.now, one.unit)}, registered as {bounds}"
 
 
 def _claims(claims: Sequence[ClaimVerdict]) -> str:

@@ -142,7 +142,7 @@ impl Plan {
         self.devices.iter().filter_map(|device| device.note()).collect()
     }
 
-    /// What passes in the generator of a tenant's packets, behind the time stamp from which that measures.
+    /// The time that a tenant's packets spend in their generator, behind the stamp from which that measures.
     pub(crate) fn generator_wait(&self, tenant: usize) -> Option<GeneratorWait> {
         let mut devices = self.layout.devices_of(tenant);
         devices.find_map(|id| self.devices[id.index()].generator_wait())

@@ -84,7 +84,7 @@ pub(crate) trait DeviceModule: ListedDevice + Clone + Debug + 'static {
         None
     }
 
-    /// What passes in a packet's generator, behind the time stamp from which the generator measures.
+    /// The time that a packet spends in its generator, behind the stamp from which the generator measures.
     fn generator_wait(&self) -> Option<GeneratorWait> {
         None
     }

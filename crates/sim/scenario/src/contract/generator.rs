@@ -1,4 +1,4 @@
-//! What a packet waits for in its generator.
+//! The time that a packet spends in its generator.
 
 use units::Picos;
 
@@ -6,7 +6,7 @@ use units::Picos;
 /// departure and its receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GeneratorWait {
-    /// What passes for every packet: the generator's own queue, and its path.
+    /// The time of every packet: the generator's own queue, and its path.
     pub always: Picos,
     /// Packets that are stamped together wait for one another: evenly from none of it to all.
     pub batch: Picos,

@@ -60,7 +60,7 @@ pub(crate) trait DevicePlan: Debug {
     /// Packets after which the run ends, if its source has such a number.
     fn packets_to_replay(&self) -> Option<u64>;
 
-    /// What passes in a packet's generator, behind the time stamp from which the generator measures.
+    /// The time that a packet spends in its generator, behind the stamp from which the generator measures.
     fn generator_wait(&self) -> Option<GeneratorWait>;
 }
 

@@ -1,4 +1,4 @@
-//! The generator of a NIC's packets: what passes in it behind its time stamp.
+//! The generator of a NIC's packets: the time that they spend in it, behind its stamp.
 
 use super::traffic::{Pattern, QUEUE_PACKETS};
 use super::{NicKeys, TrafficKeys};
@@ -47,7 +47,7 @@ fn is_even(keys: &TrafficKeys, flow_control: bool) -> bool {
     keys.is_even() && !flow_control
 }
 
-/// What passes in the generator, if it measures.
+/// The time that packets spend in the generator, if it measures.
 pub(super) fn wait(keys: &NicKeys) -> Option<GeneratorWait> {
     let traffic = &keys.traffic;
     let queue = traffic.generator_queue_packets.filter(|_| is_even(traffic, keys.flow_control))?;
@@ -65,7 +65,7 @@ pub(super) fn wait(keys: &NicKeys) -> Option<GeneratorWait> {
     Some(GeneratorWait { always: on_wire(u64::from(queue)) + path, batch: on_wire(batch) })
 }
 
-/// What a result says of it.
+/// The note of a result on it.
 pub(super) fn note(wait: GeneratorWait) -> String {
     let batch = match wait.batch.as_ns() {
         0.0 => String::new(),

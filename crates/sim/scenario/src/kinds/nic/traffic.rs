@@ -78,7 +78,7 @@ pub(crate) struct TrafficKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = QUEUE_PACKETS.0, max = QUEUE_PACKETS.1))]
     pub generator_batch_packets: Option<u32>,
-    /// What else passes from a packet's stamp to its receipt by the generator outside of this server: cards,
+    /// All other time from a packet's stamp to its receipt by the generator, outside of this server: cards,
     /// cables, the generator's software. None by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = PATH_US.0, max = PATH_US.1))]
