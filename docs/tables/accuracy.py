@@ -129,7 +129,7 @@ def accuracy() -> str:
 
 # Claims of one source: what holds by basis, then what does not.
 _HOLD = ("predicted", "fitted", "test")
-_OTHERWISE = ("weak", "undecided", "fails", "not run here")
+_OTHERWISE = ("weak", "undecided", "fails", "not judged")
 
 
 def measure_claims() -> Kept:
@@ -139,7 +139,7 @@ def measure_claims() -> Kept:
     return {
         "command": "skipline evidence",
         "claims": {
-            claim["id"]: [claim["source"], claim["verdict"], claim["basis"] or ""]
+            claim["id"]: " | ".join((claim["source"], claim["verdict"], claim["basis"] or ""))
             for claim in json.loads(done.stdout)["claims"]
         },
     }
@@ -147,7 +147,7 @@ def measure_claims() -> Kept:
 
 def claims() -> str:
     """Return the table of claims: how many hold, by what they rest on, and how many do not."""
-    judged: list[list[str]] = list(read("claims")["claims"].values())
+    judged = [line.split(" | ") for line in read("claims")["claims"].values()]
     sources = dict.fromkeys(source for source, _, _ in judged)
     body = [_claims(source, [one for one in judged if one[0] == source]) for source in sources]
     header = ["source", "claims", *(f"hold, {basis}" for basis in _HOLD), *_OTHERWISE]

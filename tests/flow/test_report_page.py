@@ -16,7 +16,7 @@ from small_experiment import write_small_evidence
 
 SIZES = [DESK, PHONE]
 # Figures along the axes, two of simulated against measured, one per unit of the claims' checks.
-PANELS = {"pktsize-desc": 3 * 4 + 2 + 4, "ddio-tune": 3 + 2 + 2}
+PANELS = {"pktsize-desc": 5 * 4 + 3 + 4, "ddio-tune": 5 + 3 + 2}
 DRAW_LIMIT_S = 60
 
 

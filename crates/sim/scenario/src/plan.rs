@@ -8,8 +8,8 @@ mod steering;
 
 pub(crate) use steering::SteeringPlan;
 
-use crate::contract::generator::GeneratorWait;
 use crate::contract::build::TenantResources;
+use crate::contract::generator::GeneratorWait;
 use crate::contract::input::TenantInput;
 use crate::contract::machine::MachinePlan;
 use crate::contract::port::{DevicePlan, PortPlan};

@@ -1,7 +1,7 @@
 //! Root ports with the devices behind them, before the layout numbers them.
 
-use crate::contract::generator::GeneratorWait;
 use crate::contract::device::DeviceModule;
+use crate::contract::generator::GeneratorWait;
 use crate::contract::limit::Limit;
 use crate::contract::sample::DeviceSample;
 use crate::contract::traffic::Traffic;

@@ -48,8 +48,8 @@ use serde::{Deserialize, Serialize};
 use source::SourcePlan;
 use std::borrow::Cow;
 use traffic::LEAST_GBPS;
-use units::narrow::fit;
 use units::Picos;
+use units::narrow::fit;
 
 /// Key of the offered load. The line rate bounds its default.
 const OFFERED_GBPS: &str = "offered_gbps";

@@ -1,7 +1,7 @@
 //! Figures of latency distributions, each with its interval over the batches of a run.
 
-use crate::contract::metric::Numbers;
 use crate::contract::generator::GeneratorWait;
+use crate::contract::metric::Numbers;
 use crate::run::metrics::Declaration;
 use crate::run::result::{Intervals, MetricResult};
 use crate::run::statistics::{half_width, half_width_95};
@@ -62,13 +62,14 @@ pub(crate) fn metric_of_generator(
 
 /// The distribution of sums of a latency and a wait that has any value up to `most`, each as often.
 fn spread_evenly(histogram: &Histogram<u64>, most: Picos) -> Histogram<u64> {
-    /// Steps that stand for all waits: percentiles are off by a two-hundredth of the longest wait.
+    // Steps stand for all waits: percentiles are off by a two-hundredth of the longest wait.
     const STEPS: u64 = 100;
+    const PICOS_PER_NS: u64 = 1000;
     let mut spread = latency_histogram();
     for value in histogram.iter_recorded() {
         for step in 0..STEPS {
-            let wait_ns = most.as_ns() * (step as f64 + 0.5) / STEPS as f64;
-            let later = value.value_iterated_to() + wait_ns.round() as u64;
+            let wait_ns = most.0 / (2 * STEPS) * (2 * step + 1) / PICOS_PER_NS;
+            let later = value.value_iterated_to() + wait_ns;
             spread.saturating_record_n(later, value.count_at_value());
         }
     }
@@ -143,7 +144,11 @@ mod tests {
         assert_eq!((part(&metric, "min"), part(&metric, "max")), (10.0, 70.0));
     }
 
-    fn as_generator_measures(batches: &[&Histogram<u64>], always_ns: f64, batch_ns: f64) -> MetricResult {
+    fn as_generator_measures(
+        batches: &[&Histogram<u64>],
+        always_ns: f64,
+        batch_ns: f64,
+    ) -> MetricResult {
         let wait =
             GeneratorWait { always: Picos::from_ns(always_ns), batch: Picos::from_ns(batch_ns) };
         metric_of_generator(&GENERATOR, batches, wait)

@@ -148,7 +148,8 @@ impl Simulation {
             };
             results.insert(name(&LATENCY), metric(&LATENCY, &own));
             if let Some(wait) = self.plan.generator_wait(number) {
-                results.insert(name(&GENERATOR), latency::metric_of_generator(&GENERATOR, &own, wait));
+                results
+                    .insert(name(&GENERATOR), latency::metric_of_generator(&GENERATOR, &own, wait));
             }
             for (phase, declared) in metrics::latency::PHASES.iter().enumerate() {
                 let own: Option<Vec<_>> = batches

@@ -14,8 +14,9 @@ pub(crate) const ONE_WAY: Declaration =
 
 /// Latency that a tenant's generator of packets measures.
 pub(crate) const GENERATOR: Declaration =
-    named(Latency, "generator_latency_ns", "ns", "Latency as the generator measures it")
-        .about("From a packet's time stamp, before the generator's own queue, until it is back there.");
+    named(Latency, "generator_latency_ns", "ns", "Latency as the generator measures it").about(
+        "From a packet's time stamp, before the generator's own queue, until it is back there.",
+    );
 
 /// All latencies but those of the phases of descriptors.
 pub const METRICS: [&Declaration; 3] = [&LATENCY, &ONE_WAY, &GENERATOR];
