@@ -39,6 +39,8 @@ pub struct QueuePortal {
     /// `None` once the portal was closed.
     file: Option<File>,
     page: PortalPage,
+    /// Whether all descriptors go to the first line of the page.
+    has_fixed_address: bool,
     drains: Box<LossDrains>,
 }
 
@@ -73,7 +75,8 @@ impl QueuePortal {
             _ => {}
         }
         let states = queue.state_files();
-        Ok(Self { queue, states, file: Some(file), page, drains: Box::default() })
+        let file = Some(file);
+        Ok(Self { queue, states, file, page, has_fixed_address: false, drains: Box::default() })
     }
 
     /// Queue to which the portal belongs.
@@ -101,6 +104,12 @@ impl QueuePortal {
     #[must_use]
     pub fn under_way(&self) -> u32 {
         self.page.under_way()
+    }
+
+    /// Has all descriptors written to one address of the portal, where each waits for the one before. Without
+    /// it the address moves from one descriptor to the next.
+    pub fn fix_address(&mut self) {
+        self.has_fixed_address = true;
     }
 
     /// Submits a descriptor, and returns whether the queue took it. For each descriptor that was taken
@@ -144,8 +153,15 @@ impl QueuePortal {
             let written = file.map(|mut file| file.write(&descriptor.0));
             matches!(written, Some(Ok(written)) if written >= LINE)
         };
+        let mode = self.queue.mode;
         // SAFETY: the caller promises the same.
-        unsafe { self.page.write(self.queue.mode, descriptor) }.unwrap_or_else(by_system_call)
+        let taken = unsafe {
+            match self.has_fixed_address {
+                true => self.page.write_at(0, mode, descriptor),
+                false => self.page.write(mode, descriptor),
+            }
+        };
+        taken.unwrap_or_else(by_system_call)
     }
 }
 

@@ -108,9 +108,23 @@ impl PortalPage {
     /// # Safety
     /// As for [`Self::submit`].
     pub unsafe fn write(&self, mode: SharingMode, descriptor: &Descriptor) -> Option<bool> {
-        let page = self.address()?;
         let line = self.next.fetch_add(1, Ordering::Relaxed) as usize % (PAGE / LINE);
-        let portal = page.as_ptr().wrapping_add(line * LINE);
+        // SAFETY: the caller promises the same.
+        unsafe { self.write_at(line, mode, descriptor) }
+    }
+
+    /// As [`Self::write`], to a line of the page by its number, which is below the lines of a page.
+    ///
+    /// # Safety
+    /// As for [`Self::submit`].
+    pub unsafe fn write_at(
+        &self,
+        line: usize,
+        mode: SharingMode,
+        descriptor: &Descriptor,
+    ) -> Option<bool> {
+        let page = self.address()?;
+        let portal = page.as_ptr().wrapping_add(line % (PAGE / LINE) * LINE);
         // SAFETY: a line of the mapped page; the caller answers for the descriptor.
         Some(unsafe {
             match mode {
