@@ -38,24 +38,27 @@ class Line:
 
 _REMOTE = "--source-node {0}", "--destination-node {0}", "--source-node {0} --destination-node {0}"
 _SOCKET, _CXL = ([option.format(node) for option in _REMOTE] for node in ("other-socket", "cxl"))
-_FIGURE_9 = "--on M -c -q 32 -s 256,1K,4K,16K"
-_FIGURE_10 = "--on M -c -q 32 -n 64 -x 0x100 --instances 1,2,3,4 -s 16K,256K"
+_FIGURE_9 = "--on M -q 32 -s 256,1K,4K,16K"
+_FIGURE_10 = "--on M -q 32 -n 64 -f --instances 1,2,3,4 -s 16K,256K"
 LINES = [
-    Line("2", "--on M,C -s 1K,2K,4K,8K,16K", "faster", "4 to 10 KB"),
-    Line("2", "--on M,C -c -q 32 -s 64,128,256,512,1K", "faster", "about 256 B"),
-    Line("3", "--on M -c -q 32 -b 1,4 -s 1K,2K,4K,16K,64K"),
-    Line("3", "--on M -b 1,16,64 -s 1K,4K,64K,256K,512K"),
-    Line("4", "--on M -c -n 256 -s 4K --queue-entries 1,2,4,8,16,32,64,128"),
-    Line("5", "--on M --phases -s 256,1K,4K,16K", "phases", "allocation takes longest"),
-    Line("6a", "--on M -c -q 32 -s 16K"),
-    *(Line("6a", f"--on M -c -q 32 -s 16K {nodes}") for nodes in _SOCKET),
-    *(Line("6b", f"--on M,C -c -q 32 -s 16K {nodes}") for nodes in _CXL),
-    Line("7", "--on M -c -b 16 -q 4 --engines 1,2,4 -s 256,1K,4K,64K"),
-    *(Line("8", f"--on M -c -p {pages} -s 256,4K,64K,1M") for pages in ("4K", "2M")),
-    *(Line("9", f"{_FIGURE_9} -w 0{more}") for more in ("", " -b 4", " -t 4", " -t 4 --lock")),
-    *(Line("9", f"{_FIGURE_9} -w 1{more}") for more in ("", " -b 8", " -t 8", " -t 4")),
+    Line("2", "--on M,C -q 1 -s 1K,2K,4K,8K,16K", "faster", "4 to 10 KB"),
+    Line("2", "--on M,C -q 32 -s 64,128,256,512,1K", "faster", "about 256 B"),
+    Line("3", "--on M -q 32 -b 1,4 -s 1K,2K,4K,16K,64K"),
+    Line("3", "--on M -q 1 -b 1,16,64 -s 1K,4K,64K,256K,512K"),
+    Line("4", "--on M -n 256 -s 4K --queue-entries 1,2,4,8,16,32,64,128"),
+    Line("5", "--on M -q 1 --phases -s 256,1K,4K,16K", "phases", "allocation takes longest"),
+    Line("6a", "--on M -q 32 -s 16K"),
+    *(Line("6a", f"--on M -q 32 -s 16K {nodes}") for nodes in _SOCKET),
+    *(Line("6b", f"--on M,C -q 32 -s 16K {nodes}") for nodes in _CXL),
+    Line("7", "--on M -b 16 -q 4 --engines 1,2,4 -s 256,1K,4K,64K"),
+    *(Line("8", f"--on M --pages {pages} -s 256,4K,64K,1M") for pages in ("4K", "2M")),
+    *(
+        Line("9", f"{_FIGURE_9} -w 0{more}")
+        for more in ("", " -b 4", " --threads 4", " --threads 4 --lock")
+    ),
+    *(Line("9", f"{_FIGURE_9} -w 1{more}") for more in ("", " -b 8", " --threads 8", " --threads 4")),
     *(Line("10", f"{_FIGURE_10} --set ddio_ways={ways}") for ways in (2, 8)),
-    Line("11", "--on M -u -s 256,1K,4K,16K", "asleep_percent"),
+    Line("11", "--on M -q 1 -x 0x100 -s 256,1K,4K,16K", "asleep_percent"),
 ]
 
 

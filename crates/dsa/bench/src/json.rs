@@ -97,7 +97,7 @@ mod tests {
         let point = BenchPoint {
             size_bytes: 64,
             batch: 1,
-            depth: 1,
+            depth: None,
             threads: 1,
             engines: None,
             instances: 1,

@@ -3,6 +3,8 @@
 //!
 //! Reading order:
 //! - [`options`], [`option_values`], [`sizes`], [`operation`], [`target`]: the command line.
+//! - [`perf_micros`], [`refused_options`]: values of dsa-perf-micros, and its options that are not built.
+//! - [`conditions`]: what several options set together; [`target_limits`]: options that a target refuses.
 //! - [`point`]: the sets of conditions that are measured, one after the other.
 //! - [`results`]: the results of targets; the line that dsa-perf-micros prints.
 //! - [`model`]: a scenario of the same options, simulated, and its result. Only programs use this crate:
@@ -15,6 +17,7 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
+pub mod conditions;
 pub mod failure;
 pub mod json;
 pub mod measure;
@@ -22,15 +25,18 @@ pub mod model;
 pub mod operation;
 pub mod option_values;
 pub mod options;
+pub mod perf_micros;
 pub mod plot;
 pub mod point;
 pub mod progress;
 mod real;
+pub mod refused_options;
 pub mod results;
 pub mod sizes;
 pub mod software;
 pub mod table;
 pub mod target;
+pub mod target_limits;
 pub mod tune;
 mod whole_file;
 

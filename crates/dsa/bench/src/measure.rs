@@ -7,6 +7,7 @@ use crate::point::BenchPoint;
 use crate::progress::ProgressDisplay;
 use crate::results::{BenchResult, BenchResults, PointResults};
 use crate::target::BenchTarget;
+use crate::target_limits::check_target;
 use crate::{real, software};
 use std::path::Path;
 
@@ -23,6 +24,10 @@ pub fn measure_all(options: &BenchOptions, command: &Path) -> Result<BenchResult
         if !targets.contains(&target) {
             targets.push(target);
         }
+    }
+    for (point, target) in points.iter().flat_map(|point| targets.iter().map(move |it| (point, it)))
+    {
+        check_target(options, point, target)?;
     }
     let mut progress = ProgressDisplay::new(points.len() * targets.len(), options.out.quiet);
     let mut measured = Vec::new();

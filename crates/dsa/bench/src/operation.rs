@@ -15,6 +15,44 @@ pub struct BenchOperation {
     pub threshold: Option<&'static str>,
 }
 
+/// Data of a protected block, and its protection information.
+pub const PROTECTED_BLOCK: (u64, u64) = (512, 8);
+/// Data of an entry of a delta record, and the whole entry.
+pub const DELTA_ENTRY: (u64, u64) = (8, 10);
+/// The smallest delta record.
+const LEAST_DELTA_BYTES: u64 = 80;
+const LINE_BYTES: u64 = 64;
+/// Destinations of a dualcast are equal in so many bits of their addresses.
+const DUALCAST_BYTES: u64 = 4096;
+
+/// Bytes of the largest delta record of an operand of `bytes`.
+#[must_use]
+pub fn record_bytes(bytes: u64) -> u64 {
+    (bytes / DELTA_ENTRY.0 * DELTA_ENTRY.1).max(LEAST_DELTA_BYTES)
+}
+
+impl BenchOperation {
+    /// Distance of one buffer to the next without gaps, for transfers of `bytes`: the longest operand, aligned
+    /// ([`Self::stride_multiple_bytes`]).
+    #[must_use]
+    pub fn stride_bytes(&self, bytes: u64) -> u64 {
+        let (data, protection) = PROTECTED_BLOCK;
+        let longest = match self.name {
+            "no-op" => 1,
+            name if name.starts_with("dif") => bytes / data * (data + protection),
+            name if name.ends_with("delta") => record_bytes(bytes),
+            _ => bytes,
+        };
+        longest.next_multiple_of(self.stride_multiple_bytes())
+    }
+
+    /// Number of bytes of which distances of buffers are multiples: a line, or what a dualcast needs.
+    #[must_use]
+    pub fn stride_multiple_bytes(&self) -> u64 {
+        if self.name == "dualcast" { DUALCAST_BYTES } else { LINE_BYTES }
+    }
+}
+
 const fn operation(name: &'static str, opcode: u8, multiple_bytes: u64) -> BenchOperation {
     BenchOperation { name, opcode, multiple_bytes, writes: true, threshold: Some(name) }
 }

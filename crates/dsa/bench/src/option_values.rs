@@ -37,6 +37,8 @@ named_values! {
     WaitMethod {
         /// The thread reads the completion record again and again.
         Poll = "poll",
+        /// The thread executes PAUSE between two reads (not on models).
+        Pause = "pause",
         /// The thread sleeps (UMWAIT) until the record's cache line is written.
         Umwait = "umwait",
         /// The thread sleeps until an interrupt (models only).
@@ -77,6 +79,8 @@ named_values! {
         Llc = "llc",
         /// In memory only.
         Flushed = "flushed",
+        /// In the caches of the CPU, prefetched (not on models).
+        Prefetched = "prefetched",
     }
 }
 
@@ -90,21 +94,27 @@ pub struct OperandPlacements {
 }
 
 impl OperandPlacements {
-    /// Parses `S,D`, or one letter for both: F flushed, L in the LLC, C as the core leaves it.
+    /// Parses `S,D`, or one name for both: `core`, `llc`, `flushed`, `prefetched`.
     ///
     /// # Errors
-    /// If the text is not such a pair: a sentence with the allowed letters.
+    /// If the text is not such a pair: a sentence with the allowed names.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let one =
-            |letter: &str| match letter {
-                "F" | "f" => Ok(OperandPlacement::Flushed),
-                "L" | "l" => Ok(OperandPlacement::Llc),
-                "C" | "c" => Ok(OperandPlacement::Core),
-                _ => Err("allowed: F, L or C for the source and for the destination, such as F,F"
-                    .to_owned()),
-            };
+        use clap::ValueEnum;
+        let one = |name: &str| {
+            OperandPlacement::from_str(name, false).map_err(|_| {
+                "allowed: core, llc, flushed or prefetched for the source and for the destination, \
+                 such as flushed,flushed"
+                    .to_owned()
+            })
+        };
         let (source, destination) = text.split_once(',').unwrap_or((text, text));
         Ok(Self { source: one(source)?, destination: one(destination)? })
+    }
+
+    /// The names as [`Self::parse`] reads them.
+    #[must_use]
+    pub fn names(&self) -> String {
+        format!("{},{}", self.source.name(), self.destination.name())
     }
 }
 

@@ -2,13 +2,11 @@
 //! point for each combination.
 
 use crate::failure::Failure;
-use crate::option_values::{QueueKind, WaitMethod};
+use crate::option_values::QueueKind;
 use crate::options::BenchOptions;
 use crate::sizes;
 use std::fmt::Write;
 
-/// Most descriptors of a thread in flight.
-pub const MOST_DEPTH: u32 = 128;
 /// The transfer size without `-s`, as the specification's examples and the paper have it.
 const DEFAULT_BYTES: u64 = 4096;
 /// The largest transfer of delta records: their offsets have 16 bits, of eight bytes each.
@@ -24,8 +22,9 @@ pub struct BenchPoint {
     pub size_bytes: u64,
     /// Operations of a descriptor; more than 1 is a batch.
     pub batch: u32,
-    /// Number of descriptors of each thread in flight.
-    pub depth: u32,
+    /// Number of descriptors of each thread in flight, as `-q` says; `None`: all that the thread has, up to the
+    /// entries of its queue.
+    pub depth: Option<u32>,
     /// Threads that submit, or do the operations themselves.
     pub threads: u32,
     /// Engines of the group of each queue; `None`: 1, or as many as a device has.
@@ -52,6 +51,12 @@ impl BenchPoint {
         self.queue_entries.unwrap_or(ENTRIES.min(ALL_ENTRIES / self.queues.max(1)))
     }
 
+    /// Descriptors of a thread in flight on a queue with `entries`, if the thread has `buffers` descriptors.
+    #[must_use]
+    pub fn depth_on(&self, entries: u32, buffers: u32) -> u32 {
+        self.depth.unwrap_or(buffers.min(entries))
+    }
+
     /// The conditions as options of the command line, without those that have their default.
     #[must_use]
     pub fn conditions(&self) -> String {
@@ -62,8 +67,8 @@ impl BenchPoint {
             }
         };
         add("-b", Some(self.batch), 1);
-        add("-q", Some(self.depth), 1);
-        add("-t", Some(self.threads), 1);
+        add("-q", self.depth, 0);
+        add("--threads", Some(self.threads), 1);
         add("--engines", self.engines, 0);
         add("--instances", Some(self.instances), 1);
         add("--queue-entries", self.queue_entries, 0);
@@ -77,13 +82,15 @@ impl BenchOptions {
     /// # Errors
     /// If a value contradicts another one: the message names the option and what is allowed.
     pub fn points(&self) -> Result<Vec<BenchPoint>, Failure> {
+        self.refused.refuse()?;
+        self.check_length()?;
         let mut points = Vec::new();
         for &instances in &self.machine.instances {
             for engines in each_or_none(&self.machine.engines) {
                 for queue_entries in each_or_none(&self.machine.queue_entries) {
                     for threads in self.threads_with(instances) {
                         for &batch in &self.batches {
-                            for depth in self.depths_used() {
+                            for depth in each_or_none(&self.depths) {
                                 for size_bytes in self.sizes_used() {
                                     let queues = self.queues_with(threads, instances);
                                     points.push(BenchPoint {
@@ -117,14 +124,6 @@ impl BenchOptions {
         }
     }
 
-    fn depths_used(&self) -> Vec<u32> {
-        match self.depths.is_empty() {
-            false => self.depths.clone(),
-            true if self.is_async => vec![self.buffers.min(MOST_DEPTH)],
-            true => vec![1],
-        }
-    }
-
     fn threads_with(&self, instances: u32) -> Vec<u32> {
         if !self.threads.is_empty() {
             return self.threads.clone();
@@ -136,17 +135,24 @@ impl BenchOptions {
     /// Queues of each instance: a dedicated queue has one client, unless threads share it by a lock; a shared
     /// queue has any number.
     fn queues_with(&self, threads: u32, instances: u32) -> u32 {
-        let needed = match self.queue_kind {
+        let needed = match self.machine.queue_kind {
             QueueKind::Dedicated if !self.machine.lock => threads.div_ceil(instances),
             _ => 1,
         };
         self.machine.queues.unwrap_or(needed)
     }
 
-    /// How a thread waits for the completion of a descriptor: `-u`, or `--wait`.
-    #[must_use]
-    pub fn wait_method(&self) -> WaitMethod {
-        if self.umwait { WaitMethod::Umwait } else { self.wait }
+    fn check_length(&self) -> Result<(), Failure> {
+        if self.rounds().is_none() && self.length.seconds.is_none() {
+            let allowed = "a measurement without end; allowed: -i -1 with -T SECONDS";
+            return Err(Failure::refused_value("-i", -1, allowed));
+        }
+        if self.descriptor.drain && self.buffers < 2 {
+            let allowed =
+                "the last descriptor becomes a drain, so that one is left to measure: -n 2 or more";
+            return Err(Failure::refused_value("-n", self.buffers, &format!("with -Y {allowed}")));
+        }
+        Ok(())
     }
 
     fn check(&self, point: &BenchPoint) -> Result<(), Failure> {
@@ -164,14 +170,7 @@ impl BenchOptions {
             let allowed = format!("allowed with -o {}: up to 512K", operation.name);
             return Err(Failure::refused_value("-s", shown, &allowed));
         }
-        if self.is_async && !self.depths.is_empty() && self.depths == [1] {
-            return Err(Failure::refused_value(
-                "-q",
-                1,
-                "-c needs more than one descriptor in flight; leave one out",
-            ));
-        }
-        let kind = self.queue_kind;
+        let kind = self.machine.queue_kind;
         if kind == QueueKind::Dedicated && !self.machine.lock {
             let queues = point.queues * point.instances;
             if point.threads > queues {
@@ -179,7 +178,7 @@ impl BenchOptions {
                     "a dedicated queue has one client, and there are {queues}; allowed: up to {queues} \
                      threads, more --queues or --instances, -w 1 (shared), or --lock"
                 );
-                return Err(Failure::refused_value("-t", point.threads, &allowed));
+                return Err(Failure::refused_value("--threads", point.threads, &allowed));
             }
         }
         if self.machine.lock && kind == QueueKind::Shared {
@@ -189,7 +188,7 @@ impl BenchOptions {
         if point.queues > 8 {
             let allowed =
                 "an instance has 8 queues: fewer threads, more --instances, or -w 1 (shared)";
-            return Err(Failure::refused_value("-t", point.threads, allowed));
+            return Err(Failure::refused_value("--threads", point.threads, allowed));
         }
         let entries = point.configured_entries() * point.queues;
         if entries > ALL_ENTRIES {

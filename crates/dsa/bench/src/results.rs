@@ -7,6 +7,12 @@ use std::collections::BTreeMap;
 /// The phases of an operation, in its order; the time of a thread is divided among them.
 pub const PHASES: [&str; 7] = ["allocate", "touch", "prepare", "lock", "submit", "wait", "work"];
 
+/// Name of a further number: descriptors of a thread in flight.
+pub const DEPTH: &str = "descriptors_in_flight";
+/// Name of a further number: the clock by which cycles are counted, in cycles a nanosecond: that of this
+/// machine's time stamp counter, or of a simulated core.
+pub const CLOCK_GHZ: &str = "clock_ghz";
+
 /// The result of one target at one point.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct BenchResult {
@@ -32,13 +38,21 @@ pub struct BenchResult {
 }
 
 impl BenchResult {
-    /// The line that dsa-perf-micros prints.
+    /// The line that dsa-perf-micros prints. With one descriptor in flight on an engine it ends with the
+    /// latency: the time of a thread for a descriptor, in cycles of [`CLOCK_GHZ`].
     #[must_use]
-    pub fn line(&self) -> String {
-        format!(
+    pub fn line(&self, point: &BenchPoint) -> String {
+        let mut line = format!(
             "GB per sec = {:.6} cpu {:.2} kopsrate = {:.0}",
             self.gbytes_per_s, self.cpu_percent, self.kops_per_s
-        )
+        );
+        let is_alone = self.further.get(DEPTH).is_some_and(|&depth| depth <= 1.0);
+        if let Some(clock_ghz) = self.further.get(CLOCK_GHZ).filter(|_| is_alone) {
+            let operations = f64::from(point.threads) * f64::from(point.batch);
+            let cycles = operations * 1e6 / self.kops_per_s * clock_ghz;
+            line += &format!(" latency(cycles) = {cycles:.0}");
+        }
+        line
     }
 
     /// The phases with time and share, in the order of an operation; empty: the target does not measure them.

@@ -65,7 +65,7 @@ pub fn measure(
 
 /// A configuration of accel-config with the queues of a point: one group in each device, all devices alike.
 fn configuration(options: &BenchOptions, point: &BenchPoint) -> String {
-    let mode = options.queue_kind.name();
+    let mode = options.machine.queue_kind.name();
     let device = |device: u32| {
         let queue = |queue: u32| {
             let mut keys = json!({
@@ -98,35 +98,51 @@ fn configuration(options: &BenchOptions, point: &BenchPoint) -> String {
 fn command_line(options: &BenchOptions, point: &BenchPoint) -> Vec<String> {
     let mut words = vec!["--on".to_owned(), "device".to_owned(), "--quiet".to_owned()];
     let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
+    let pair = |pair: [String; 2]| pair.join(",");
     add("-s", point.size_bytes.to_string());
     add("-b", point.batch.to_string());
-    add("-q", point.depth.to_string());
-    add("-t", point.threads.to_string());
+    if let Some(depth) = point.depth {
+        add("-q", depth.to_string());
+    }
+    add("--threads", point.threads.to_string());
     add("--instances", point.instances.to_string());
     add("--queues", point.queues.to_string());
     add("-n", options.buffers.to_string());
-    add("-i", options.iterations.to_string());
+    add("-i", options.rounds().map_or("-1".to_owned(), |rounds| rounds.to_string()));
+    if let Some(seconds) = options.length.seconds {
+        add("-T", seconds.to_string());
+    }
+    add("-W", options.length.warm_up.to_string());
     add("-o", options.operation.name.to_owned());
-    add("-w", options.queue_kind.name().to_owned());
-    let letter =
-        |operand: crate::option_values::OperandPlacement| operand.name()[..1].to_uppercase();
-    add(
-        "-z",
-        format!("{},{}", letter(options.operands.source), letter(options.operands.destination)),
-    );
-    add("-x", options.flags.to_string());
-    add("-p", options.pages.name().to_owned());
-    add("-D", options.delta_percent.to_string());
+    add("-w", options.machine.queue_kind.name().to_owned());
+    add("--operands", options.operands().names());
+    add("--flags", options.flags().to_string());
+    add("--pages", options.pages().name().to_owned());
+    if let Some(stride) = options.memory.stride {
+        add("-t", stride.to_string());
+    }
+    add("-O", pair(options.memory.offsets.0.map(|offset| offset.to_string())));
+    add("-D", options.descriptor.delta_percent.to_string());
+    add("-v", u32::from(options.descriptor.verify).to_string());
     add("--wait", options.wait_method().name().to_owned());
     add("--descriptors", options.descriptor_source().name().to_owned());
-    add("--source-node", options.machine.source_node.name().to_owned());
-    add("--destination-node", options.machine.destination_node.name().to_owned());
+    match options.memory.nodes {
+        Some(nodes) => add("-S", pair(nodes.0.map(|node| node.to_string()))),
+        None => {
+            add("--source-node", options.memory.source_node.name().to_owned());
+            add("--destination-node", options.memory.destination_node.name().to_owned());
+        }
+    }
     if let Some(cpus) = &options.cpus {
         let cpus: Vec<String> = cpus.0.iter().map(u32::to_string).collect();
         add("-k", cpus.join(","));
     }
-    let flags =
-        [(options.verify, "-v"), (options.phases, "--phases"), (options.machine.lock, "--lock")];
+    let flags = [
+        (options.descriptor.move_portal, "-c"),
+        (options.descriptor.drain, "-Y"),
+        (options.out.phases, "--phases"),
+        (options.machine.lock, "--lock"),
+    ];
     words.extend(flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.to_owned()));
     words
 }

@@ -10,7 +10,7 @@ use std::fmt::Write;
 #[must_use]
 pub fn text(options: &BenchOptions, measured: &BenchResults) -> String {
     let mut text = if measured.targets.len() == 1 { lines(measured) } else { table(measured) };
-    if options.phases {
+    if options.out.phases {
         text += &phases(measured);
     }
     for crossing in crossings(measured) {
@@ -21,7 +21,11 @@ pub fn text(options: &BenchOptions, measured: &BenchResults) -> String {
 
 /// A line for each point, and nothing else: the format that scripts of dsa-perf-micros parse.
 fn lines(measured: &BenchResults) -> String {
-    measured.points.iter().map(|point| format!("{}\n", point.answers[0].line())).collect()
+    measured
+        .points
+        .iter()
+        .map(|point| format!("{}\n", point.answers[0].line(&point.point)))
+        .collect()
 }
 
 fn table(measured: &BenchResults) -> String {

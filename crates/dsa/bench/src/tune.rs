@@ -7,12 +7,13 @@ use crate::Invocation;
 use crate::failure::Failure;
 use crate::measure;
 use crate::operation::{self, BenchOperation, OPERATIONS};
-use crate::option_values::QueueKind;
+use crate::option_values::{OperandPlacements, QueueKind};
 use crate::options::BenchOptions;
 use crate::point::{BenchPoint, MOST_DELTA_BYTES};
 use crate::progress::ProgressDisplay;
 use crate::real;
 use crate::target::BenchTarget;
+use crate::target_limits::check_target;
 use crate::whole_file::ResultFile;
 use clap::{Args as _, FromArgMatches};
 use std::collections::BTreeMap;
@@ -44,9 +45,11 @@ pub struct TuneOptions {
     /// that are measured.
     #[arg(short = 'w', long, value_name = "KINDS", value_delimiter = ',', value_parser = QueueKind::parse)]
     pub queue_kinds: Vec<QueueKind>,
-    /// Where operands are before each operation, as for `bench`.
-    #[arg(short = 'z', long, value_name = "S,D", default_value = "F,F")]
-    pub operands: String,
+    /// Where operands of the source and of the destination are before each operation: core (where they are),
+    /// llc, flushed or prefetched.
+    #[arg(long, value_name = "S,D", default_value = "flushed,flushed",
+          value_parser = OperandPlacements::parse)]
+    pub operands: OperandPlacements,
     /// Destinations of a device: to memory (0) or into the LLC (1).
     #[arg(long, value_name = "0|1", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1))]
     pub cache_control: u32,
@@ -209,18 +212,21 @@ impl ThresholdSearch<'_> {
             &depth.to_string(),
             "-s",
             &size.to_string(),
-            "-z",
-            &self.options.operands,
-            "-x",
+            "--operands",
+            &self.options.operands.names(),
+            "--flags",
             flags,
             "-i",
             &self.options.iterations.to_string(),
             "-n",
             "32",
+            "-v",
+            "0",
         ]
         .map(str::to_owned);
         let options = parse_options(&words)?;
         let point: BenchPoint = options.points()?[0];
+        check_target(&options, &point, target)?;
         let answer =
             measure::measure_point(&options, &point, target, self.call.command, &mut |_| {})?;
         Ok(answer.gbytes_per_s)

@@ -26,6 +26,15 @@ pub const WAIT: usize = 5;
 /// Index in [`PHASES`]: the operation, done by the CPU itself.
 pub const WORK: usize = 6;
 
+/// The time stamp counter of this CPU, whose rate does not change.
+pub fn clock_cycles() -> u64 {
+    // SAFETY: RDTSC has no operand, and Linux lets programs execute it.
+    #[allow(unsafe_code)]
+    unsafe {
+        std::arch::x86_64::_rdtsc()
+    }
+}
+
 impl Clock {
     /// A clock without times. With `has_phases` it times all phases, else waiting alone.
     pub fn new(has_phases: bool) -> Self {

@@ -5,6 +5,7 @@
 use crate::failure::Failure;
 use crate::option_values::{MemoryNode, OperandPlacement, PageSize};
 use std::arch::asm;
+use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use std::path::Path;
 use std::ptr::NonNull;
 
@@ -49,7 +50,7 @@ impl BufferRegion {
                     bytes / page
                 ),
             };
-            let message = format!("-p {}: {bytes} bytes: {error}{advice}", pages.name());
+            let message = format!("--pages {}: {bytes} bytes: {error}{advice}", pages.name());
             return Err(Failure::Failed(message));
         }
         let start = NonNull::new(start.cast()).unwrap_or(NonNull::dangling());
@@ -103,13 +104,15 @@ impl BufferRegion {
         }
         for at in (0..self.bytes).step_by(LINE_BYTES) {
             let line = self.start.as_ptr().wrapping_add(at);
-            // SAFETY: lines of the mapping; both instructions leave their content as it is. CLDEMOTE is a
+            // SAFETY: lines of the mapping; all instructions leave their content as it is. CLDEMOTE is a
             // hint, which processors without it ignore.
             unsafe {
-                if to == OperandPlacement::Flushed {
-                    std::arch::x86_64::_mm_clflush(line);
-                } else {
-                    asm!(".byte 0x0f, 0x1c, 0x00", in("rax") line); // cldemote [rax]
+                match to {
+                    OperandPlacement::Core => {}
+                    OperandPlacement::Flushed => std::arch::x86_64::_mm_clflush(line),
+                    OperandPlacement::Prefetched => _mm_prefetch::<_MM_HINT_T0>(line.cast()),
+                    // cldemote [rax]
+                    OperandPlacement::Llc => asm!(".byte 0x0f, 0x1c, 0x00", in("rax") line),
                 }
             }
         }
@@ -149,6 +152,24 @@ pub fn find_node(
             refuse("this machine has no memory node without CPUs; allowed here: local")
         }
         _ => refuse("this machine has one node with CPUs; allowed here: local"),
+    }
+}
+
+/// Checks that this machine has the memory node of `-S`; returns it as [`find_node`] does. Where the kernel
+/// names no nodes, node 0 is all memory.
+///
+/// # Errors
+/// If this machine has no such node.
+pub fn check_node(wanted: u32) -> Result<Option<(&'static str, u32)>, Failure> {
+    let known: Vec<u32> = nodes().into_iter().map(|(number, _)| number).collect();
+    match (known.contains(&wanted), known.is_empty() && wanted == 0) {
+        (true, _) => Ok(Some(("-S", wanted))),
+        (_, true) => Ok(None),
+        _ => {
+            let all: Vec<String> = known.iter().map(u32::to_string).collect();
+            let allowed = format!("allowed: nodes of this machine, which are {}", all.join(", "));
+            Err(Failure::refused_value("-S", wanted, &allowed))
+        }
     }
 }
 

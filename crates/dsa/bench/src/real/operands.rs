@@ -1,7 +1,8 @@
 //! The operations of a thread on operands of its own, and the check of what they have written.
 
-use super::memory::{BufferRegion, find_node, own_node};
+use super::memory::{BufferRegion, check_node, find_node, own_node};
 use crate::failure::Failure;
+use crate::operation::{DELTA_ENTRY, PROTECTED_BLOCK, record_bytes};
 use crate::option_values::{BLOCK_ON_FAULT, CACHE_CONTROL};
 use crate::options::BenchOptions;
 use crate::point::BenchPoint;
@@ -11,15 +12,8 @@ use dsa_client::operation::{CrcKind, OffloadOperation, ProtectionTags};
 use dsa_client::outcome::OffloadAnswer;
 use units::narrow::{fit, usize_from};
 
-const LINE_BYTES: u64 = 64;
-/// Destinations of a dualcast are equal in so many bits of their addresses.
-const DUALCAST_BYTES: u64 = 4096;
-/// Data of a protected block, and its protection information.
-const BLOCK: (u64, u64) = (512, 8);
-/// Data of an entry of a delta record, and the whole entry.
-const DELTA: (u64, u64) = (8, 10);
-/// The smallest delta record.
-const LEAST_DELTA_BYTES: u64 = 80;
+/// Room behind the last operand of a region: offsets are within a page of 4 KiB.
+const MOST_OFFSET_BYTES: u64 = 4096;
 const PATTERN: u64 = 0x0123_4567_89ab_cdef;
 
 /// The operands of a thread, and the operations on them.
@@ -42,24 +36,19 @@ impl ThreadOperands {
         count: u32,
         cpu: &OffloadClient,
     ) -> Result<Self, Failure> {
-        let machine = &options.machine;
-        let own = own_node();
-        let nodes = [
-            find_node("--source-node", machine.source_node, own)?,
-            find_node("--destination-node", machine.destination_node, own)?,
-            find_node("--destination-node", machine.destination_node, own)?,
-        ];
-        let name = options.operation.name;
-        let stride = stride(name, point.size_bytes);
-        let bytes = usize_from(stride * u64::from(count));
+        let nodes = buffer_nodes(options)?;
+        let stride = stride(options, point);
+        let bytes = usize_from(stride * u64::from(count) + MOST_OFFSET_BYTES);
         let [first, second, third] =
-            nodes.map(|node| BufferRegion::new(bytes, options.pages, node));
+            nodes.map(|node| BufferRegion::new(bytes, options.pages(), node));
         let mut own = Self { regions: [first?, second?, third?], operations: Vec::new() };
         own.fill_in(options, point);
+        let offsets = offsets(options);
         for number in 0..u64::from(count) {
-            let at = own.regions.each_ref().map(|it| it.address() + number * stride);
+            let mut at = own.regions.each_ref().map(|it| it.address() + number * stride);
+            at.iter_mut().zip(offsets).for_each(|(at, offset)| *at += offset);
             let operation = own.operation(options, point, at, cpu)?;
-            let flags = options.flags;
+            let flags = options.flags();
             let operation =
                 if flags & CACHE_CONTROL != 0 { operation.to_cache() } else { operation };
             own.operations.push(operation);
@@ -70,16 +59,16 @@ impl ThreadOperands {
     /// Fills in the contents of the sources.
     fn fill_in(&mut self, options: &BenchOptions, point: &BenchPoint) {
         let name = options.operation.name;
-        let words = point.size_bytes / DELTA.0;
-        let differing = u64::from(options.delta_percent) * words / 100;
+        let words = point.size_bytes / DELTA_ENTRY.0;
+        let differing = u64::from(options.descriptor.delta_percent) * words / 100;
         for (number, region) in self.regions.iter_mut().enumerate() {
             let is_source = number == 0
                 || number == 1 && matches!(name, "compare" | "create-delta" | "apply-delta");
             if !is_source {
                 continue;
             }
-            let stride = usize_from(stride(name, point.size_bytes));
-            for set in region.bytes().chunks_mut(stride) {
+            let offset = usize_from(offsets(options)[number]);
+            for set in region.bytes()[offset..].chunks_mut(usize_from(stride(options, point))) {
                 for (at, word) in set.chunks_exact_mut(8).enumerate() {
                     let at = at as u64;
                     let mixed = at.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -99,7 +88,7 @@ impl ThreadOperands {
         cpu: &OffloadClient,
     ) -> Result<OffloadOperation, Failure> {
         let bytes = point.size_bytes;
-        let protected = bytes / BLOCK.0 * (BLOCK.0 + BLOCK.1);
+        let protected = bytes / PROTECTED_BLOCK.0 * (PROTECTED_BLOCK.0 + PROTECTED_BLOCK.1);
         let (kind, tags) = (CrcKind::default(), ProtectionTags::default());
         let pair = (first, second);
         let record_bytes: u32 = fit(record_bytes(bytes));
@@ -144,8 +133,9 @@ impl ThreadOperands {
         [first, second, third]: [u64; 3],
         cpu: &OffloadClient,
     ) -> Result<u32, Failure> {
-        let differing = u64::from(options.delta_percent) * (point.size_bytes / DELTA.0) / 100;
-        let bytes = differing.max(1) * DELTA.0;
+        let differing =
+            u64::from(options.descriptor.delta_percent) * (point.size_bytes / DELTA_ENTRY.0) / 100;
+        let bytes = differing.max(1) * DELTA_ENTRY.0;
         // The first operand becomes the second with other words in front.
         run_on_cpu(cpu, &OffloadOperation::fill(first, !PATTERN, bytes))?;
         let most: u32 = fit(record_bytes(point.size_bytes));
@@ -159,9 +149,9 @@ impl ThreadOperands {
 
     /// Moves the lines of all operands into the caches or out of them, as `-z` says.
     pub fn move_lines(&self, options: &BenchOptions) {
-        self.regions[0].move_lines(options.operands.source);
-        self.regions[1].move_lines(options.operands.destination);
-        self.regions[2].move_lines(options.operands.destination);
+        self.regions[0].move_lines(options.operands().source);
+        self.regions[1].move_lines(options.operands().destination);
+        self.regions[2].move_lines(options.operands().destination);
     }
 
     /// Whether another set of operands has the same contents.
@@ -174,7 +164,7 @@ impl ThreadOperands {
 /// Flags of descriptors that the library's operations do not set: block on fault.
 pub fn further_flags(options: &BenchOptions) -> u32 {
     let has_data = !matches!(options.operation.name, "no-op");
-    if has_data { options.flags & BLOCK_ON_FAULT } else { 0 }
+    if has_data { options.flags() & BLOCK_ON_FAULT } else { 0 }
 }
 
 /// Has the CPU do an operation on operands of this module; returns its result.
@@ -191,36 +181,45 @@ pub fn run_on_cpu(
     outcome.map(|outcome| outcome.answer).map_err(|error| Failure::Failed(error.to_string()))
 }
 
-/// Bytes of the largest delta record of an operand of `bytes`.
-fn record_bytes(bytes: u64) -> u64 {
-    (bytes / DELTA.0 * DELTA.1).max(LEAST_DELTA_BYTES)
+/// Distance in bytes of one operand to the next one in its region: that of `-t`, or without gaps.
+fn stride(options: &BenchOptions, point: &BenchPoint) -> u64 {
+    options.memory.stride.unwrap_or_else(|| options.operation.stride_bytes(point.size_bytes))
 }
 
-/// Distance in bytes of one operand to the next one in its region.
-fn stride(name: &str, bytes: u64) -> u64 {
-    let longest = match name {
-        "no-op" => 1,
-        _ if name.starts_with("dif") => bytes / BLOCK.0 * (BLOCK.0 + BLOCK.1),
-        _ if name.ends_with("delta") => record_bytes(bytes),
-        _ => bytes,
+/// Distances of the operands of each region from the starts of their buffers.
+fn offsets(options: &BenchOptions) -> [u64; 3] {
+    let [source, destination] = options.memory.offsets.0;
+    [source, destination, destination]
+}
+
+/// The memory node of each region, with the option that names it; `None`: that of the thread.
+fn buffer_nodes(options: &BenchOptions) -> Result<[Option<(&'static str, u32)>; 3], Failure> {
+    let own = own_node();
+    let memory = &options.memory;
+    let [source, destination] = match memory.nodes {
+        Some(nodes) => [check_node(nodes.0[0])?, check_node(nodes.0[1])?],
+        None => [
+            find_node("--source-node", memory.source_node, own)?,
+            find_node("--destination-node", memory.destination_node, own)?,
+        ],
     };
-    let multiple = if name == "dualcast" { DUALCAST_BYTES } else { LINE_BYTES };
-    longest.next_multiple_of(multiple)
+    Ok([source, destination, destination])
 }
 
 /// Refuses operands that do not fit into the free memory of this machine: those of all threads, twice if
 /// results are compared.
 pub fn check_memory(options: &BenchOptions, point: &BenchPoint) -> Result<(), Failure> {
     let sets = u64::from(options.buffers) * u64::from(point.batch) * u64::from(point.threads);
-    let each = 3 * stride(options.operation.name, point.size_bytes);
-    let needed = u128::from(sets) * u128::from(each) * if options.verify { 2 } else { 1 };
+    let each = 3 * stride(options, point);
+    let needed =
+        u128::from(sets) * u128::from(each) * if options.descriptor.verify { 2 } else { 1 };
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib: Option<u128> = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
     match kib {
         Some(kib) if needed > kib << 10 => {
             let allowed = format!(
-                "buffers of all threads need {} MiB, and {} MiB are free; fewer, or a smaller -s, -b or -t",
+                "buffers of all threads need {} MiB, and {} MiB are free; fewer, or a smaller -s, -b or --threads",
                 needed >> 20,
                 kib >> 10
             );

@@ -47,7 +47,7 @@ pub(crate) fn queue_kinds() -> Result<Vec<QueueKind>, Failure> {
 }
 
 fn fits(queue: &UserQueue, options: &BenchOptions, point: &BenchPoint) -> bool {
-    let mode = match options.queue_kind {
+    let mode = match options.machine.queue_kind {
         QueueKind::Dedicated => SharingMode::Dedicated,
         QueueKind::Shared => SharingMode::Shared,
     };
@@ -81,7 +81,7 @@ fn no_fitting_queue(options: &BenchOptions, point: &BenchPoint, all: &[UserQueue
     if all.is_empty() {
         return no_queue();
     }
-    let kind = options.queue_kind.name();
+    let kind = options.machine.queue_kind.name();
     let mut wanted = format!(
         "{} {kind} queue(s) on each of {} device(s) for {} with -s {} and -b {}",
         point.queues, point.instances, options.operation.name, point.size_bytes, point.batch
@@ -113,8 +113,13 @@ fn no_fitting_queue(options: &BenchOptions, point: &BenchPoint, all: &[UserQueue
     ))
 }
 
-/// Opens a queue for submission.
-pub fn open_portal(queue: UserQueue) -> Result<QueuePortal, Failure> {
-    QueuePortal::open(queue, Path::new(queues::DEVICES), SubmissionMethod::Automatic)
-        .map_err(|error| Failure::Failed(error.to_string()))
+/// Opens a queue for submission. With `-c` the address of its portal moves from one descriptor to the next.
+pub fn open_portal(queue: UserQueue, options: &BenchOptions) -> Result<QueuePortal, Failure> {
+    let how = SubmissionMethod::Automatic;
+    let mut portal = QueuePortal::open(queue, Path::new(queues::DEVICES), how)
+        .map_err(|error| Failure::Failed(error.to_string()))?;
+    if !options.descriptor.move_portal {
+        portal.fix_address();
+    }
+    Ok(portal)
 }

@@ -24,6 +24,9 @@ const RETRIES_AT_ONCE: u64 = 64;
 /// is still enabled.
 const REFUSALS_PER_CHECK: u64 = 1 << 16;
 const READS_PER_CHECK: u32 = 1 << 20;
+/// Reads of a record, without PAUSE, before the thread yields the CPU: about as long as a device takes for
+/// 4 KiB.
+const READS_AT_ONCE: u32 = 512;
 /// Time without an end after which the device is taken to hang.
 const HANGS: Duration = Duration::from_secs(60);
 /// The wait for a descriptor is measured: its queue is checked rarely.
@@ -54,7 +57,9 @@ pub struct SubmissionLane<'a> {
     pub operations: &'a [OffloadOperation],
     /// Number of operations of a descriptor.
     pub batch: usize,
-    /// The result of each operation; empty: results are not compared.
+    /// Whether the last descriptor is a drain in place of its operations.
+    pub is_last_drain: bool,
+    /// The result of each operation; those behind the end of the list are not compared.
     pub expected: &'a [OffloadAnswer],
     ready: Vec<Option<Box<DescriptorInFlight>>>,
     under_way: VecDeque<(usize, Box<DescriptorInFlight>)>,
@@ -73,6 +78,7 @@ impl<'a> SubmissionLane<'a> {
             wait: WaitMethod::Poll,
             origin: DescriptorSource::Prepared,
             flags: 0,
+            is_last_drain: false,
             operations,
             batch,
             expected: &[],
@@ -103,8 +109,12 @@ impl<'a> SubmissionLane<'a> {
         };
         let from = clock.now();
         if self.origin != DescriptorSource::Prepared || flight.members.is_empty() {
-            let own = &self.operations[number * self.batch..(number + 1) * self.batch];
-            flight.fill_in(own, self.flags);
+            if self.is_last_drain && number + 1 == self.ready.len() {
+                flight.fill_in(&[OffloadOperation::drain()], 0);
+            } else {
+                let own = &self.operations[number * self.batch..(number + 1) * self.batch];
+                flight.fill_in(own, self.flags);
+            }
         }
         flight.slot.clear();
         clock.end_phase(PREPARE, from);
@@ -198,11 +208,17 @@ impl<'a> SubmissionLane<'a> {
     }
 
     fn wait_for(&self, slot: &RecordSlot, from: Instant) -> Result<(), Failure> {
-        let by_line = self.wait == WaitMethod::Umwait;
-        let mut waiter = Waiter::new(if by_line { RecordWait::Line } else { RecordWait::Poll });
+        let mut waiter = Waiter::new(match self.wait {
+            WaitMethod::Umwait => RecordWait::Line,
+            WaitMethod::Pause => RecordWait::Poll,
+            WaitMethod::Poll | WaitMethod::Interrupt => RecordWait::Yield,
+        });
+        let reads_at_once = if self.wait == WaitMethod::Poll { READS_AT_ONCE } else { 0 };
         let (mut loss, mut looks) = (LossDetector::new(PATIENCE), 0_u32);
         while slot.status() == 0 {
-            waiter.pause(Some(slot));
+            if looks >= reads_at_once {
+                waiter.pause(Some(slot));
+            }
             if let Some(loss) = loss.find_loss(self.portal, || slot.status() != 0) {
                 return Err(self.lost(loss));
             }
@@ -258,7 +274,7 @@ impl SubmissionLane<'_> {
             };
             if record.status() != status::SUCCESS || !is_right {
                 return Err(Failure::Failed(format!(
-                    "-v: {}: {}: the CPU's answer is {expected:?}, not that of {record:?}",
+                    "-v 1: {}: {}: the CPU's answer is {expected:?}, not that of {record:?}",
                     self.portal.queue().name,
                     self.operations[first].opcode().name()
                 )));

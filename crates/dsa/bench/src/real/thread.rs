@@ -1,11 +1,13 @@
 //! The threads of a measurement.
 
-use super::clock::{Clock, WORK};
+use super::clock::{Clock, WORK, clock_cycles};
 use super::operands::{ThreadOperands, check_memory, further_flags, run_on_cpu};
 use super::queue_selection::{open_portal, queues_of_threads};
+use super::rounds::BenchRounds;
 use super::submission_lane::SubmissionLane;
+use super::thread_counts::{ThreadCounts, merge_counts};
 use crate::failure::Failure;
-use crate::option_values::{OperandPlacement, WaitMethod};
+use crate::option_values::OperandPlacement;
 use crate::options::BenchOptions;
 use crate::point::BenchPoint;
 use crate::results::BenchResult;
@@ -14,19 +16,10 @@ use dsa_client::client::{OffloadClient, Options as ClientOptions};
 use dsa_client::outcome::OffloadAnswer;
 use dsa_client::portal::QueuePortal;
 use rustix::thread::{CpuSet, sched_setaffinity};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::time::{Duration, Instant};
-
-/// The measurements of one thread.
-#[derive(Default)]
-struct ThreadCounts {
-    clock: Clock,
-    time: Duration,
-    operations: u64,
-    retries: u64,
-}
+use units::narrow::usize_from;
 
 /// Operands that the CPU has worked on, and the results of its operations.
 type ExpectedResults = (ThreadOperands, Vec<OffloadAnswer>);
@@ -37,7 +30,7 @@ struct ThreadContext<'a> {
     point: &'a BenchPoint,
     cpu: OffloadClient,
     start: Barrier,
-    /// Rounds over all descriptors that the first thread has finished.
+    /// Rounds over all descriptors that the first thread has finished, with those of the warm-up.
     rounds: AtomicU32,
     /// A lock for each portal, for threads that share a dedicated queue.
     locks: Vec<Mutex<()>>,
@@ -54,10 +47,6 @@ pub(crate) fn measure(
     by_cpu: bool,
     watch: &mut dyn FnMut(f64),
 ) -> Result<BenchResult, Failure> {
-    if options.wait_method() == WaitMethod::Interrupt {
-        let allowed = "only models have interrupts; allowed here: poll, umwait";
-        return Err(Failure::refused_value("--wait", "interrupt", allowed));
-    }
     check_memory(options, point)?;
     let queues = if by_cpu { Vec::new() } else { queues_of_threads(options, point)? };
     let mut portals: Vec<QueuePortal> = Vec::new();
@@ -68,7 +57,7 @@ pub(crate) fn measure(
         let number = match portals.iter().position(is_open) {
             Some(number) => number,
             None => {
-                portals.push(open_portal(queue)?);
+                portals.push(open_portal(queue, options)?);
                 portals.len() - 1
             }
         };
@@ -85,6 +74,7 @@ pub(crate) fn measure(
         locks: portals.iter().map(|_| Mutex::new(())).collect(),
     };
     let (context, portals) = (&context, &portals);
+    let (begun, cycles) = (Instant::now(), clock_cycles());
     let counts = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..point.threads as usize)
             .map(|number| {
@@ -93,8 +83,7 @@ pub(crate) fn measure(
             })
             .collect();
         while threads.iter().any(|thread| !thread.is_finished()) {
-            let done = context.rounds.load(Ordering::Relaxed);
-            watch(f64::from(done) / f64::from(options.iterations));
+            watch(context.share_done(begun));
             std::thread::park_timeout(Duration::from_millis(20));
         }
         let ended = threads.into_iter().map(|thread| thread.join());
@@ -102,7 +91,8 @@ pub(crate) fn measure(
             .map(|end| end.unwrap_or_else(|_| Err(Failure::Failed("a thread ended early".into()))));
         ended.collect::<Result<Vec<ThreadCounts>, Failure>>()
     })?;
-    Ok(answer(point, &counts))
+    let clock_ghz = (clock_cycles() - cycles) as f64 / begun.elapsed().as_nanos() as f64;
+    Ok(merge_counts(point, &counts, clock_ghz))
 }
 
 /// Refuses batches where a queue would never take them, and would look full for ever.
@@ -147,11 +137,12 @@ impl ThreadContext<'_> {
         let count = self.options.buffers * self.point.batch;
         let make = || ThreadOperands::new(self.options, self.point, count, &self.cpu);
         let operands = make()?;
-        if !self.options.verify {
+        if !self.options.descriptor.verify {
             return Ok((operands, None));
         }
         let expected = make()?;
-        let each = expected.operations.iter();
+        // A drain in place of the last descriptor writes no operand.
+        let each = expected.operations.iter().take(usize_from(self.operations_of_round()));
         let answers =
             each.map(|operation| run_on_cpu(&self.cpu, operation)).collect::<Result<_, _>>()?;
         Ok((operands, Some((expected, answers))))
@@ -173,73 +164,104 @@ impl ThreadContext<'_> {
         lane.origin = self.options.descriptor_source();
         lane.flags = further_flags(self.options);
         lane.expected = answers;
-        let depth = self.point.depth.min(self.options.buffers).min(portal.queue().entries) as usize;
-        let mut count =
-            ThreadCounts { clock: Clock::new(self.options.phases), ..ThreadCounts::default() };
-        let mut clock = Clock::new(self.options.phases);
+        lane.is_last_drain = self.options.descriptor.drain;
+        let (entries, buffers) = (portal.queue().entries, self.options.buffers);
+        let depth = self.point.depth_on(entries, buffers).min(buffers).min(entries);
+        let mut rounds = self.rounds();
+        let mut time = Duration::ZERO;
+        let mut clock = Clock::new(self.options.out.phases);
         let mut from = Instant::now();
-        for round in 0..self.options.iterations {
+        while let Some(round) = rounds.next_round() {
+            if round.is_first_measured {
+                Self::end_all(&mut lane, &mut clock)?;
+                clock = Clock::new(self.options.out.phases);
+                (lane.retries, from) = (0, Instant::now());
+            }
             if self.moves_operands() {
                 operands.move_lines(self.options);
                 from = Instant::now();
             }
-            for descriptor in 0..self.options.buffers as usize {
-                while lane.in_flight() >= depth {
+            for descriptor in 0..buffers as usize {
+                while lane.in_flight() >= depth as usize {
                     lane.end_oldest(&mut clock)?;
                 }
                 lane.submit(descriptor, &mut clock)?;
             }
-            let is_last = round + 1 == self.options.iterations;
-            if self.moves_operands() || is_last {
-                while lane.in_flight() > 0 {
-                    lane.end_oldest(&mut clock)?;
-                }
-                count.time += from.elapsed();
+            if self.moves_operands() {
+                Self::end_all(&mut lane, &mut clock)?;
+                time += if round.is_measured { from.elapsed() } else { Duration::ZERO };
             }
-            self.note_round(number, round);
+            self.note_round(number, rounds.done());
         }
-        count.operations = self.operations();
-        count.retries = lane.retries;
-        count.clock = clock;
-        Ok(count)
+        Self::end_all(&mut lane, &mut clock)?;
+        let time = if self.moves_operands() { time } else { from.elapsed() };
+        let operations = self.operations_of_round() * u64::from(rounds.measured());
+        Ok(ThreadCounts { clock, time, operations, retries: lane.retries, depth })
+    }
+
+    fn end_all(lane: &mut SubmissionLane<'_>, clock: &mut Clock) -> Result<(), Failure> {
+        while lane.in_flight() > 0 {
+            lane.end_oldest(clock)?;
+        }
+        Ok(())
     }
 
     fn by_cpu(&self, number: usize, operands: &ThreadOperands) -> Result<ThreadCounts, Failure> {
-        let mut count =
-            ThreadCounts { clock: Clock::new(self.options.phases), ..ThreadCounts::default() };
-        for round in 0..self.options.iterations {
+        let mut rounds = self.rounds();
+        let mut clock = Clock::new(self.options.out.phases);
+        let mut time = Duration::ZERO;
+        while let Some(round) = rounds.next_round() {
+            if round.is_first_measured {
+                (clock, time) = (Clock::new(self.options.out.phases), Duration::ZERO);
+            }
             if self.moves_operands() {
                 operands.move_lines(self.options);
             }
             let from = Instant::now();
             for operation in &operands.operations {
-                let one = count.clock.now();
+                let one = clock.now();
                 run_on_cpu(&self.cpu, operation)?;
-                count.clock.end_phase(WORK, one);
-                count.clock.note_latency(one);
+                clock.end_phase(WORK, one);
+                clock.note_latency(one);
             }
-            count.time += from.elapsed();
-            self.note_round(number, round);
+            time += from.elapsed();
+            self.note_round(number, rounds.done());
         }
-        count.operations = self.operations();
-        Ok(count)
+        let operations = self.operations_of_round() * u64::from(rounds.measured());
+        Ok(ThreadCounts { clock, time, operations, ..ThreadCounts::default() })
     }
 
     fn moves_operands(&self) -> bool {
-        let it = &self.options.operands;
+        let it = &self.options.operands();
         it.source != OperandPlacement::Core || it.destination != OperandPlacement::Core
     }
 
-    /// Operations of a thread.
-    fn operations(&self) -> u64 {
-        let each = u64::from(self.options.buffers) * u64::from(self.point.batch);
-        each * u64::from(self.options.iterations)
+    fn rounds(&self) -> BenchRounds {
+        BenchRounds::new(&self.options.length, self.options.rounds())
     }
 
-    fn note_round(&self, number: usize, round: u32) {
+    /// Operations of a thread in a round; a drain is none.
+    fn operations_of_round(&self) -> u64 {
+        let descriptors = self.options.buffers - u32::from(self.options.descriptor.drain);
+        u64::from(descriptors) * u64::from(self.point.batch)
+    }
+
+    fn note_round(&self, number: usize, done: u32) {
         if number == 0 {
-            self.rounds.store(round, Ordering::Relaxed);
+            self.rounds.store(done, Ordering::Relaxed);
         }
+    }
+
+    /// Share of the measurement that is done, 0 to 1: of its rounds or of its time, whichever is nearer the
+    /// end.
+    fn share_done(&self, begun: Instant) -> f64 {
+        let done = f64::from(self.rounds.load(Ordering::Relaxed));
+        let all =
+            self.options.rounds().map(|it| f64::from(it) + f64::from(self.options.length.warm_up));
+        let of_rounds = all.map_or(0.0, |all| done / all);
+        let seconds = self.options.length.seconds.map(f64::from);
+        let of_time = seconds.map_or(0.0, |all| begun.elapsed().as_secs_f64() / all);
+        of_rounds.max(of_time)
     }
 
     fn verify(
@@ -252,7 +274,7 @@ impl ThreadContext<'_> {
             return Ok(());
         }
         let name = self.options.operation.name;
-        Err(Failure::Failed(format!("-v: {name} has written other bytes than the CPU does")))
+        Err(Failure::Failed(format!("-v 1: {name} has written other bytes than the CPU does")))
     }
 }
 
@@ -266,27 +288,4 @@ fn pin(cpu: u32) -> Result<(), Failure> {
         let allowed = format!("{error}; allowed: CPUs of this machine that the process may use");
         Failure::refused_value("-k", cpu, &allowed)
     })
-}
-
-fn answer(point: &BenchPoint, counts: &[ThreadCounts]) -> BenchResult {
-    let rate = |count: &ThreadCounts| count.operations as f64 / count.time.as_secs_f64();
-    let operations: u64 = counts.iter().map(|count| count.operations).sum();
-    let per_s: f64 = counts.iter().map(rate).sum();
-    let mut clock = Clock::new(counts.iter().any(|count| count.clock.has_phases));
-    counts.iter().for_each(|count| clock.merge(&count.clock));
-    let time: f64 = counts.iter().map(|count| count.time.as_secs_f64()).sum();
-    let waiting = clock.waiting_time().as_secs_f64();
-    let retries: u64 = counts.iter().map(|count| count.retries).sum();
-    let further = [("retries_per_operation", retries as f64 / operations as f64)];
-    BenchResult {
-        gbytes_per_s: per_s * point.size_bytes as f64 / 1e9,
-        kops_per_s: per_s / 1e3,
-        cpu_percent: 100.0 * (1.0 - waiting / time).clamp(0.0, 1.0),
-        latency_p50_ns: clock.percentile(0.5),
-        latency_p99_ns: clock.percentile(0.99),
-        phases_ns: clock.per_operation(operations),
-        further: further.into_iter().map(|(name, it)| (name.to_owned(), it)).collect(),
-        operations,
-        fitted: BTreeMap::new(),
-    }
 }

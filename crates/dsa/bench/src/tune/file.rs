@@ -25,7 +25,7 @@ fn thresholds(
         words.join(" "),
         options.on,
         options.on.basis(),
-        options.operands,
+        options.operands.names(),
         kinds.join(", "),
         sizes::show(options.sizes.0[0]),
         sizes::show(options.sizes.0[options.sizes.0.len() - 1]),

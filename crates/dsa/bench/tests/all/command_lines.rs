@@ -39,23 +39,23 @@ fn same(line: &str, settings: &[(&str, &str)]) {
 
 #[test]
 fn command_lines_are_the_points_of_the_experiments() {
-    same("-c -q 32", &[]);
-    same("-s 64K", &[("offload.transfer_bytes", "65536"), ("offload.depth", "1")]);
-    same("-c -q 32 -w 1", &[("dsa.queue_mode", "\"shared\"")]);
+    same("-q 32", &[]);
+    same("-q 1 -s 64K", &[("offload.transfer_bytes", "65536"), ("offload.depth", "1")]);
+    same("-q 32 -w 1", &[("dsa.queue_mode", "\"shared\"")]);
     same(
-        "-c -q 4 -b 16 --engines 4",
+        "-q 4 -b 16 --engines 4",
         &[("offload.batch", "16"), ("offload.depth", "4"), ("dsa.engines", "4")],
     );
-    same("-c -q 32 -p 2M", &[("iommu", "\"2M\"")]);
-    same("--phases", &[("offload.depth", "1"), ("offload.descriptors", "\"allocated\"")]);
-    same("-c -q 32 -t 4", &[("cores", "4"), ("dsa.queues", "4")]);
+    same("-q 32 --pages 2M", &[("iommu", "\"2M\"")]);
+    same("-q 1 --phases", &[("offload.depth", "1"), ("offload.descriptors", "\"allocated\"")]);
+    same("-q 32 --threads 4", &[("cores", "4"), ("dsa.queues", "4")]);
     same(
-        "-c -q 32 --source-node cxl --destination-node other-socket",
+        "-q 32 --source-node cxl --destination-node other-socket",
         &[("offload.source_node", "\"cxl\""), ("offload.destination_node", "\"other-socket\"")],
     );
     same(
-        "-c -q 32 -x 0x100 --instances 2",
+        "-q 32 -f --instances 2",
         &[("offload.cache_control", "1"), ("dsa.instances", "2"), ("cores", "2")],
     );
-    same("-u", &[("offload.depth", "1"), ("offload.wait", "\"umwait\"")]);
+    same("-q 1 -x 0x100", &[("offload.depth", "1"), ("offload.wait", "\"umwait\"")]);
 }

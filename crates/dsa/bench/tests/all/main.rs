@@ -6,5 +6,6 @@ mod command_lines;
 mod cpu;
 mod figures;
 mod kept_figures;
+mod meanings;
 mod measurements;
 mod refusals;

@@ -14,7 +14,7 @@ fn answers(place: &Place, file: &str) -> serde_json::Value {
 #[test]
 fn dsa_28_one_command_line_asks_the_device_in_software_the_cpu_and_the_model() {
     let place = Place::new();
-    let line = "bench --on software,cpu,model:sapphire-rapids-56 -n8 -s4k -j -c -f -i5 -w0 -o3 -v --phases \
+    let line = "bench --on software,cpu,model:sapphire-rapids-56 -n8 -s4k -j -c -f -i5 -w0 -o3 -v1 --phases \
                 --json a.json --plot a.svg";
     let words: Vec<&str> = line.split_whitespace().collect();
     let out = ended(&mut place.command(&words)).with(0);
@@ -51,7 +51,7 @@ fn each_operation_of_each_kind_of_queue_leaves_what_the_cpu_does() {
     // One run with both kinds of queues: the device is found, and not started for each operation.
     let script = "for w in 0 1; do for o in no-op copy fill compare compare-pattern create-delta apply-delta \
                   dualcast crc copy-crc dif-check dif-insert dif-strip dif-update cache-flush; do \
-                  \"$0\" bench --quiet -w $w -o $o -s 4K -n 3 -b 1,2 -i 2 -c -v -z F,F || exit 1; done; done";
+                  \"$0\" bench --quiet -w $w -o $o -s 4K -n 3 -b 1,2 -i 2 -v 1 -z F,F || exit 1; done; done";
     let command = crate::runs::command().to_str().expect("is text");
     let out = place.run(&["--quiet"], &["sh", "-c", script, command]).with(0);
     assert_eq!(out.lines().filter(|line| line.starts_with("GB per sec = ")).count(), 60, "{out}");
@@ -75,15 +75,48 @@ fn a_descriptor_that_fails_ends_the_measurement_with_its_status_in_words() {
 fn options_choose_queues_engines_threads_and_a_lock() {
     let place = Place::new();
     for line in [
-        "-w 1 -t 3 --queue-entries 4 -b 2",
-        "-w 0 -t 3 --queues 3 --engines 4",
-        "-w 0 -t 2 --lock -u",
-        "--instances 2 --descriptors filled-in",
+        "-n 4 -i 5 -w 1 --threads 3 --queue-entries 4 -b 2",
+        "-n 4 -i 5 -w 0 --threads 3 --queues 3 --engines 4 -c",
+        "-n 4 -i 5 -w 0 --threads 2 --lock -x 0x100",
+        "-n 4 -i 5 --instances 2 --descriptors filled-in -x 0x80",
+        "-n 4 -i 5 -q 1 -zP,D -t 8k -O 0,64 -W 2",
+        "-n 8 -i 5 -Y",
+        "-n 4 -T 1 -i -1",
     ] {
-        let line = format!("bench --on software -n 4 -i 5 -c -v {line}");
+        let line = format!("bench --on software {line}");
         let words: Vec<&str> = line.split_whitespace().collect();
         let out = ended(&mut place.command(&words)).with(0);
         assert!(out.starts_with("GB per sec = "), "{line}: {out}");
+        assert_eq!(out.contains("latency(cycles) = "), line.contains("-q 1 "), "{line}: {out}");
+    }
+}
+
+/// A line of dsa-perf-micros that is not built here ends with code 2 on every target, before it starts.
+#[test]
+fn options_of_dsa_perf_micros_that_are_not_built_end_with_code_2() {
+    let place = Place::new();
+    for (option, words) in [
+        ("-u", ["-u:", "kernel's driver"]),
+        ("-K 5@dsa0/wq0.0", ["-K 5@dsa0/wq0.0", "use -k"]),
+        ("-P 2", ["-P 2", "--threads"]),
+        ("-x 1", ["-x <MASK>", "IOTLB"]),
+    ] {
+        let line = format!("bench --on software -n128 -s4k -j -i10 {option}");
+        let words_of_line: Vec<&str> = line.split_whitespace().collect();
+        let said = ended(&mut place.command(&words_of_line)).refused();
+        assert!(words.iter().all(|word| said.contains(word)), "{option}: {said}");
+    }
+}
+
+/// The last descriptor is a drain, which is no operation: its operands stay as they are.
+#[test]
+fn the_last_descriptor_of_a_round_is_a_drain() {
+    let place = Place::new();
+    for (batch, operations) in [("1", 14), ("2", 28)] {
+        let line = format!("bench --on software -n 8 -i 2 -Y -w 1 -b {batch} --json y.json");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        ended(&mut place.command(&words)).with(0);
+        assert_eq!(answers(&place, "y.json")["software"]["operations"], operations, "{line}");
     }
 }
 
@@ -96,8 +129,8 @@ fn wrong_options_end_with_code_2_and_say_what_is_allowed() {
     };
     let said = refused("bench --on cpu -s 4X");
     assert!(said.contains("'4X'") && said.contains("--size") && said.contains("allowed"), "{said}");
-    let said = refused("bench --on software -t 9");
-    assert!(said.contains("-t 9") && said.contains("8 queues"), "{said}");
+    let said = refused("bench --on software --threads 9");
+    assert!(said.contains("--threads 9") && said.contains("8 queues"), "{said}");
     for option in ["--json", "--plot"] {
         let said = refused(&format!("bench --on cpu {option} no/such.file"));
         assert!(
