@@ -4,7 +4,14 @@ use crate::options::BenchOptions;
 use crate::point::BenchPoint;
 use crate::results::{BenchResult, BenchResults, PointResults};
 use crate::sizes;
+use crate::target::BenchTarget;
 use std::fmt::Write;
+
+/// Heads of the numbers of a target.
+const NUMBERS: [&str; 3] = ["GB/s", "cpu %", "kops/s"];
+/// Spaces between two numbers of a target, and between two targets.
+const GAP: &str = "  ";
+const WIDE_GAP: &str = "    ";
 
 /// The text that `bench` prints: results, then phases and crossings, if there are any.
 #[must_use]
@@ -13,46 +20,65 @@ pub fn text(options: &BenchOptions, measured: &BenchResults) -> String {
     if options.out.phases {
         text += &phases(measured);
     }
-    for crossing in crossings(measured) {
-        text += &crossing;
+    for sentence in crossings(measured) {
+        text += &sentence;
     }
     text
 }
 
 /// A line for each point, and nothing else: the format that scripts of dsa-perf-micros parse.
 fn lines(measured: &BenchResults) -> String {
-    measured
-        .points
-        .iter()
-        .map(|point| format!("{}\n", point.answers[0].line(&point.point)))
-        .collect()
+    let line = |it: &PointResults| format!("{}\n", it.answers[0].line(&it.point));
+    measured.points.iter().map(line).collect()
 }
 
+/// A column of conditions, then the numbers of each target below its name and its owner.
 fn table(measured: &BenchResults) -> String {
-    let mut rows = vec![vec![String::new()]];
-    rows[0].extend(measured.targets.iter().map(|target| format!("{target}: GB/s, cpu %, kops/s")));
-    for point in &measured.points {
-        let mut row = vec![point.point.conditions()];
-        row.extend(point.answers.iter().map(cell));
-        rows.push(row);
+    let conditions: Vec<String> = measured.points.iter().map(|it| it.point.conditions()).collect();
+    let mut rows = vec![String::new(); 3 + conditions.len()];
+    append_left(&mut rows[3..], &conditions);
+    pad(&mut rows);
+    for (number, target) in measured.targets.iter().enumerate() {
+        let block = target_block(target, measured.points.iter().map(|it| &it.answers[number]));
+        append_left(&mut rows, &block);
+        pad(&mut rows);
     }
-    let columns = rows[0].len();
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut text = String::new();
-    for row in &rows {
-        let _ = write!(text, "{:<width$}", row[0], width = widths[0]);
-        for (cell, width) in row.iter().zip(&widths).skip(1) {
-            let _ = write!(text, "  {cell:>width$}");
-        }
-        text.push('\n');
-    }
-    text
+    rows.iter().map(|row| format!("{}\n", row.trim_end())).collect()
 }
 
-fn cell(answer: &BenchResult) -> String {
+/// The part of the table of one target: its name, the owner of its numbers, the heads, and a row for each
+/// point. Heads and values end in the same column.
+fn target_block<'a>(
+    target: &BenchTarget,
+    answers: impl Iterator<Item = &'a BenchResult>,
+) -> Vec<String> {
+    let heads = NUMBERS.map(str::to_owned);
+    let cells: Vec<[String; 3]> = std::iter::once(heads).chain(answers.map(cells)).collect();
+    let width = |column: usize| cells.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths = [width(0), width(1), width(2)];
+    let row = |cells: &[String; 3]| {
+        let each = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}"));
+        format!("{WIDE_GAP}{}", each.collect::<Vec<_>>().join(GAP))
+    };
+    let titles = [target.to_string(), target.owner()].map(|it| format!("{WIDE_GAP}{it}"));
+    titles.into_iter().chain(cells.iter().map(row)).collect()
+}
+
+fn append_left(rows: &mut [String], parts: &[String]) {
+    rows.iter_mut().zip(parts).for_each(|(row, part)| row.push_str(part));
+}
+
+/// Makes all rows as long as the longest.
+fn pad(rows: &mut [String]) {
+    let width = rows.iter().map(|row| row.chars().count()).max().unwrap_or(0);
+    for row in rows {
+        *row = format!("{row:<width$}");
+    }
+}
+
+fn cells(answer: &BenchResult) -> [String; 3] {
     let (rate, cpu, kops) = (answer.gbytes_per_s, answer.cpu_percent, answer.kops_per_s);
-    format!("{}, {cpu:.0}, {}", short(rate), short(kops))
+    [short(rate), format!("{cpu:.0}"), short(kops)]
 }
 
 /// About three digits of a number.
@@ -76,35 +102,45 @@ fn phases(measured: &BenchResults) -> String {
 }
 
 /// With several targets and at least three sizes: from which size on the first target is faster than each
-/// other one.
+/// other one of the same machine. Numbers of different machines are not compared.
 fn crossings(measured: &BenchResults) -> Vec<String> {
     let mut sentences = Vec::new();
-    if measured.targets.len() < 2 {
-        return sentences;
+    let Some((name, others)) = measured.targets.split_first() else { return sentences };
+    for series in series(&measured.points).into_iter().filter(|series| series.len() >= 3) {
+        for (number, target) in others.iter().enumerate() {
+            if name.is_comparable(target) {
+                sentences.push(crossing_sentence(&series, (0, name), (number + 1, target)));
+            }
+        }
     }
-    for series in series(&measured.points) {
-        if series.len() < 3 {
-            continue;
-        }
-        let rates = |target: usize| -> Vec<(u64, f64)> {
-            series
-                .iter()
-                .map(|point| (point.point.size_bytes, point.answers[target].gbytes_per_s))
-                .collect()
-        };
-        let first = rates(0);
-        for (number, target) in measured.targets.iter().enumerate().skip(1) {
-            let name = &measured.targets[0];
-            let fate = match crossing(&first, &rates(number)) {
-                Some(bytes) if bytes <= first[0].0 => "at every size".to_owned(),
-                Some(bytes) => format!("from {bytes} B on"),
-                None => format!("at no size up to {}", sizes::show(first[first.len() - 1].0)),
-            };
-            let others = other_conditions(&series[0].point);
-            sentences.push(format!("{name} is faster than {target} {fate}{others}\n"));
-        }
+    let has_sizes = series(&measured.points).iter().any(|series| series.len() >= 3);
+    for target in others.iter().filter(|it| has_sizes && !name.is_comparable(it)) {
+        sentences.push(format!(
+            "{name} is not compared with {target}: one is {}, the other {}\n",
+            name.owner(),
+            target.owner()
+        ));
     }
     sentences
+}
+
+/// From which size on the first of two targets, each with its number, is faster.
+fn crossing_sentence(
+    series: &[&PointResults],
+    (first, name): (usize, &BenchTarget),
+    (second, other): (usize, &BenchTarget),
+) -> String {
+    let rates = |target: usize| -> Vec<(u64, f64)> {
+        let rate = |it: &&PointResults| (it.point.size_bytes, it.answers[target].gbytes_per_s);
+        series.iter().map(rate).collect()
+    };
+    let own = rates(first);
+    let fate = match crossing(&own, &rates(second)) {
+        Some(bytes) if bytes <= own[0].0 => "at every size".to_owned(),
+        Some(bytes) => format!("from {bytes} B on"),
+        None => format!("at no size up to {}", sizes::show(own[own.len() - 1].0)),
+    };
+    format!("{name} is faster than {other} {fate}{}\n", other_conditions(&series[0].point))
 }
 
 /// The conditions apart from the size, if they are not the defaults.

@@ -64,6 +64,27 @@ impl BenchTarget {
             Self::Model(_) | Self::ModelCpu(_) => "simulated",
         }
     }
+
+    /// The machine whose numbers these are, for the heads of columns.
+    #[must_use]
+    pub fn owner(&self) -> String {
+        match self {
+            Self::Device => "this machine's devices".into(),
+            Self::Software => "this machine's CPUs as devices".into(),
+            Self::Cpu => "this machine's CPUs".into(),
+            Self::Model(name) => format!("engines of a simulated {name}"),
+            Self::ModelCpu(name) => format!("cores of a simulated {name}"),
+        }
+    }
+
+    /// Whether the speeds of two targets say something of each other: both are simulated, or both are hardware
+    /// of this machine. A device in software has no speed of its own.
+    #[must_use]
+    pub fn is_comparable(&self, other: &Self) -> bool {
+        let is_simulated = |it: &Self| matches!(it, Self::Model(_) | Self::ModelCpu(_));
+        let is_hardware = |it: &Self| matches!(it, Self::Device | Self::Cpu);
+        is_simulated(self) && is_simulated(other) || is_hardware(self) && is_hardware(other)
+    }
 }
 
 impl std::fmt::Display for BenchTarget {

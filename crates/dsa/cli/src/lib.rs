@@ -41,7 +41,7 @@ Examples:
   skipline-dsa config apply queues.json --apply             configure it
   skipline-dsa config reset                                 and back
   skipline-dsa digest storage.pcapng                        are the digests of NVMe/TCP right?
-  skipline-dsa bench --on model:sapphire-rapids-56,cpu -s 256,4K
+  skipline-dsa bench --on model:sapphire-rapids-56,cpu-model:sapphire-rapids-56 -s 256,4K
   skipline-dsa tune -o thresholds.toml                      from which size does a device pay?
 
 Exit codes:

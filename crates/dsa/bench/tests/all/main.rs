@@ -9,3 +9,4 @@ mod kept_figures;
 mod meanings;
 mod measurements;
 mod refusals;
+mod tables;
