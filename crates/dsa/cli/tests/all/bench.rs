@@ -54,9 +54,10 @@ fn dsa_28_one_command_line_asks_the_device_in_software_the_cpu_and_the_model() {
 fn each_operation_of_each_kind_of_queue_leaves_what_the_cpu_does() {
     let place = Place::new();
     // One run with both kinds of queues: the device is found, and not started for each operation.
-    let script = "for w in 0 1; do for o in no-op copy fill compare compare-pattern create-delta apply-delta \
+    let script = "for w in '0 -c -f -Y -x 0x80 -O 8,64 -t 64K' '1 -z F,F'; do \
+                  for o in no-op copy fill compare compare-pattern create-delta apply-delta \
                   dualcast crc copy-crc dif-check dif-insert dif-strip dif-update cache-flush; do \
-                  \"$0\" bench --quiet -w $w -o $o -s 4K -n 3 -b 1,2 -i 2 -v 1 -z F,F || exit 1; done; done";
+                  \"$0\" bench --quiet -w $w -o $o -s 4K -n 3 -b 1,2 -i 2 -v 1 || exit 1; done; done";
     let command = crate::runs::command().to_str().expect("is text");
     let out = place.run(&["--quiet"], &["sh", "-c", script, command]).with(0);
     assert_eq!(out.lines().filter(|line| line.starts_with("GB per sec = ")).count(), 60, "{out}");
