@@ -60,11 +60,12 @@ def _table(result: Result, replay: Replay) -> RenderableType:
 
 
 def _what(phase: ReplayedPhase) -> str:
-    """Name the operations that the phase has most of."""
+    """Name the operations that the phase has most of, and their sizes if these divide the log."""
     by_count = sorted(phase.operations.items(), key=lambda each: (-each[1], each[0]))
     named = ", ".join(name for name, _ in by_count[:_MOST_NAMED])
     others = len(by_count) - _MOST_NAMED
-    return f"{named}, {others} more" if others > 0 else named
+    what = f"{named}, {others} more" if others > 0 else named
+    return what if phase.least_bytes is None else f"{what} from {phase.least_bytes} B"
 
 
 def _numbers(phase: ReplayedPhase) -> Iterator[float | None]:

@@ -129,8 +129,9 @@ class DescriptorTrace(BaseModel):
 
 
 class ReplayedPhase(BaseModel):
-    """A phase of a replayed log of descriptors, or all of it; None is what was not run."""
+    """A part of a replayed log of descriptors, or all of it; None is what was not run."""
 
+    least_bytes: int | None = None
     from_ns: float
     until_ns: float
     descriptors: int

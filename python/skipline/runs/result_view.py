@@ -154,7 +154,8 @@ def run_facts(result: Result) -> list[str]:
         if result.warmup_ns
         else "all of it"
     )
-    work = "packets" if "throughput_gbps" in result.metrics else "units of work"
+    without_packets = "operations of the log" if result.replays else "units of work"
+    work = "packets" if "throughput_gbps" in result.metrics else without_packets
     unsettled = (
         "It has not settled: queues were still filling, or receive rings had not been used from "
         "end to end. The metrics describe how it began; raise run.max_batches."

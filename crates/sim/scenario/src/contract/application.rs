@@ -11,7 +11,6 @@ use crate::text::error::InputError;
 use model::tracer::Tracer;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::ops::Range;
 use units::Picos;
 
 /// Direction of packets.
@@ -41,11 +40,11 @@ impl Packets {
     }
 }
 
-/// A phase of a log of descriptors: those that are submitted between two long pauses.
+/// A part of a log of descriptors: those that are submitted between two long pauses, or those of like sizes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LogPhase {
-    /// Its offloads, by their numbers in the log.
-    pub range: Range<usize>,
+    /// The smallest of its sizes in bytes, if sizes divide the log.
+    pub least_bytes: Option<u64>,
     /// Time at which the first was submitted.
     pub from: Picos,
     /// Time at which the last was submitted.

@@ -27,6 +27,7 @@ use crate::text::error::InputError;
 use crate::text::key_groups::names;
 use model::software::Software;
 use model::tracer::Tracer;
+use phases::{DividedLog, divide_at_pauses, divide_by_sizes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -66,6 +67,9 @@ pub(crate) struct DescriptorReplayKeys {
     /// How a core stores, where it does the operations itself; string instructions copy and fill only.
     #[serde(default)]
     pub kernel: KernelName,
+    /// What divides the log into the parts that the result has times of.
+    #[serde(default)]
+    pub divide_by: DivisionName,
     /// Pauses between submissions that divide the log into phases.
     #[serde(default = "pause_us")]
     #[schemars(range(min = PAUSE_US.0, max = PAUSE_US.1))]
@@ -101,6 +105,17 @@ pub(crate) enum ReplayerName {
     Core,
 }
 
+/// What divides a log into parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DivisionName {
+    /// Pauses between submissions: phases in the order of the log.
+    #[default]
+    Pauses,
+    /// Sizes of submissions: powers of two.
+    Sizes,
+}
+
 /// When descriptors are submitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -116,7 +131,7 @@ pub(crate) enum PaceName {
 #[derive(Clone, Debug)]
 pub(crate) struct DescriptorReplayPlan {
     log: Rc<DescriptorLog>,
-    phases: Vec<LogPhase>,
+    divided: DividedLog,
     pace: PaceName,
     mover: MoverPlan,
     page_bytes: u64,
@@ -138,10 +153,15 @@ impl ApplicationModule for DescriptorReplayPlan {
     fn inert(tenant: TenantRef<'_>) -> Vec<Inert> {
         let by = tenant.table::<Option<DescriptorReplayKeys>>().as_ref().map(|keys| keys.by);
         let of_replay = |key: &str| format!("descriptor_replay.{key}");
+        let keys = tenant.table::<Option<DescriptorReplayKeys>>().as_ref();
+        let by_sizes = keys.is_some_and(|keys| keys.divide_by == DivisionName::Sizes);
+        let of_pauses = if by_sizes { ["pause_us", "most_phases"].as_slice() } else { &[] };
+        let pauses = Inert::all(of_pauses.iter().map(|key| of_replay(key)), "sizes divide the log");
         if by == Some(ReplayerName::Core) {
             let because = "cores do the operations themselves";
             return Inert::all(tenant.tables.device_keys(), because)
                 .chain(Inert::all([of_replay("depth")], because))
+                .chain(pauses)
                 .collect();
         }
         let others = [names::<NicKeys>(), names::<SsdKeys>(), names::<CbdmaKeys>()].concat();
@@ -150,6 +170,7 @@ impl ApplicationModule for DescriptorReplayPlan {
         if by == Some(ReplayerName::Dsa) {
             inert.extend(Inert::all([of_replay("kernel")], "no core does the operations itself"));
         }
+        inert.extend(pauses);
         inert.extend(Inert::all(["placement"], "it is about the lines of packets"));
         inert.extend(dsa::inert_keys(tenant));
         inert
@@ -205,7 +226,12 @@ impl ApplicationModule for DescriptorReplayPlan {
         };
         let pause = Picos::from_ns(1e3 * f64::from(keys.pause_us));
         Ok(Self {
-            phases: phases::log_phases(&log, pause, usize_from(keys.most_phases.into())),
+            divided: match keys.divide_by {
+                DivisionName::Pauses => {
+                    divide_at_pauses(&log, pause, usize_from(keys.most_phases.into()))
+                }
+                DivisionName::Sizes => divide_by_sizes(&log),
+            },
             log: Rc::new(log),
             pace: keys.pace,
             mover,
@@ -222,7 +248,7 @@ impl ApplicationModule for DescriptorReplayPlan {
     }
 
     fn phases_of_log(&self) -> &[LogPhase] {
-        &self.phases
+        &self.divided.phases
     }
 
     fn work_to_replay(&self) -> Option<u64> {
@@ -245,7 +271,7 @@ impl ApplicationModule for DescriptorReplayPlan {
         let mut offloaders = offloaders.into_iter();
         for (&core, offloads) in cores.iter().zip(self.offloads_by_core(&placed, cores.len())) {
             let core_itself = builder.machine.core(core);
-            let phases = self.phases.len();
+            let phases = self.divided.phases.len();
             let software: Box<dyn Software<T>> = match (&self.mover, offloaders.next()) {
                 (MoverPlan::Cores(loops), _) => {
                     Box::new(CoreReplay::new(core_itself, *loops, offloads, phases))
@@ -266,19 +292,17 @@ impl DescriptorReplayPlan {
         let portals = self.log.portals();
         let numbers: BTreeMap<u32, usize> = portals.into_iter().zip(0..).collect();
         let mut of_cores = vec![Vec::new(); cores];
-        for (phase, offloads) in self.phases.iter().enumerate() {
-            for offload in &self.log.offloads[offloads.range.clone()] {
-                let members = offload.members.iter().map(|it| placed.translate(it)).collect();
-                let time = match self.pace {
-                    PaceName::Recorded => offload.time,
-                    PaceName::BackToBack => Picos::ZERO,
-                };
-                of_cores[numbers[&offload.portal] % cores].push(ReplayedOffload {
-                    time,
-                    phase,
-                    members,
-                });
-            }
+        for (offload, &phase) in self.log.offloads.iter().zip(&self.divided.phase_of) {
+            let members = offload.members.iter().map(|it| placed.translate(it)).collect();
+            let time = match self.pace {
+                PaceName::Recorded => offload.time,
+                PaceName::BackToBack => Picos::ZERO,
+            };
+            of_cores[numbers[&offload.portal] % cores].push(ReplayedOffload {
+                time,
+                phase,
+                members,
+            });
         }
         of_cores
     }

@@ -56,6 +56,10 @@ impl AnswerFacts<'_> {
             let median = self.part("one_way_latency_ns", "p50");
             return format!("Half of the messages arrive within {}", duration_text(median));
         }
+        if self.metrics.contains_key("replay_ns") {
+            let last = duration_text(self.number("replay_ns"));
+            return format!("The last operation of the log ends after {last}");
+        }
         if self.metrics.contains_key("target_reads_per_s") {
             return format!(
                 "{} thousand reads are answered per second, half of them within {}",
@@ -210,7 +214,7 @@ fn duration_text(ns: f64) -> String {
 }
 
 /// Formats a number with three digits, or as a whole number if it has more.
-fn three_digits(number: f64) -> String {
+pub(super) fn three_digits(number: f64) -> String {
     let digits = match number.abs() {
         size if size >= 99.95 => 0,
         size if size >= 9.995 => 1,

@@ -99,6 +99,38 @@ fn dsa_27_large_copies_of_an_unmodified_program_gain_by_the_preloaded_library() 
 }
 
 #[test]
+fn sizes_divide_a_log_into_parts_whose_times_are_those_of_the_whole() {
+    let sizes = [512, 65_536, 4096, 700, 1023, 1024, 65_536];
+    let text: String =
+        (0..42).map(|number| line((3, ""), sizes[number % 7], 0, ", \"portal\": 0")).collect();
+    let keys = "descriptor_replay.pace = \"back-to-back\"\ndescriptor_replay.depth = 1\n";
+    let by_sizes = format!("{keys}descriptor_replay.divide_by = \"sizes\"\n");
+    let (whole, divided) = (compared("whole", &text, keys), compared("sizes", &text, &by_sizes));
+    let part = |phase: &ReplayedPhaseResult| (phase.least_bytes, phase.descriptors, phase.bytes);
+    assert_eq!(
+        divided.phases.iter().map(part).collect::<Vec<_>>(),
+        [
+            (Some(512), 18, 6 * (512 + 700 + 1023)),
+            (Some(1024), 6, 6 * 1024),
+            (Some(4096), 6, 6 * 4096),
+            (Some(65_536), 12, 12 * 65_536),
+        ]
+    );
+    assert_eq!(part(&whole.phases[0]), (None, 42, divided.total.bytes));
+    let times: [fn(&ReplayedPhaseResult) -> Option<f64>; 3] =
+        [|it| it.engines_ns, |it| it.core_ns, |it| it.freed_cycles];
+    for time in times {
+        let (whole, parts) = (time(&whole.total).expect("is there"), time(&divided.total));
+        assert!((whole - parts.expect("is there")).abs() < 1e-6 * whole, "{whole} {parts:?}");
+    }
+    // What engines gain depends on the size: a part of large copies gains, one of small ones does not.
+    let ratio = |phase: &ReplayedPhaseResult| phase.core_by_engines.expect("both were run");
+    assert!(
+        ratio(&divided.phases[0]) < 1.0 && ratio(&divided.phases[3]) > ratio(&divided.phases[0])
+    );
+}
+
+#[test]
 fn larger_operations_take_a_core_longer() {
     for operation in WITH_DATA {
         let mut before = 0.0;
@@ -241,6 +273,8 @@ fn the_answer_names_both_and_settings_of_engines_stay_out_of_the_second_run() {
                 [[event]]\nat_us = 2\nddio_ways = 4\n";
     let result = run(&log("answer", &text), keys);
     assert!(result.answer.contains("times as long"), "{}", result.answer);
+    assert!(result.answer.starts_with("Engines take "), "{}", result.answer);
+    assert!(result.answer.contains("The last operation of the log ends"), "{}", result.answer);
     assert!(result.replays[0].total.core_ns.is_some());
 }
 

@@ -22,6 +22,9 @@ pub struct ReplayResult {
 /// A phase of a log, or all of it. The times of a mover that was not run are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ReplayedPhaseResult {
+    /// The smallest size in bytes of the submissions, which go up to twice that, if sizes divide the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least_bytes: Option<u64>,
     /// Time of the phase's first submission, from the log's start.
     pub from_ns: f64,
     /// Time of the phase's last submission, from the log's start.

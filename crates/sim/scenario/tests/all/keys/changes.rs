@@ -56,6 +56,7 @@ pub const CHANGES: &[Change] = &[
     ("cores", &[], &["2", "3", "4"]),
     ("descriptor_replay.by", &[], &["\"dsa\"", "\"core\""]),
     ("descriptor_replay.depth", &[], &["1"]),
+    ("descriptor_replay.divide_by", &[], &["\"sizes\""]),
     ("descriptor_replay.kernel", &[], &["\"non-temporal\"", "\"rep-movsb\""]),
     ("descriptor_replay.log", &[], &["\"OTHER\""]),
     ("descriptor_replay.most_phases", &[], &["2"]),
