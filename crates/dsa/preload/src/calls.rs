@@ -104,6 +104,9 @@ pub unsafe extern "C" fn compare(
     // SAFETY: the caller's arguments.
     let looked = unsafe { next_functions::compare(first, second, bytes.min(FIRST_LOOK)) };
     if looked != 0 {
+        if excluded_callers::is_of_device(caller) {
+            return looked;
+        }
         call.account(&CallResult::by_cpu(CpuReason::Differs), 0);
         return looked;
     }
@@ -152,8 +155,11 @@ impl LargeCall {
 
     /// Runs the call. `by_cpu` processes the bytes from an offset up to another one.
     fn run(&self, caller: u64, mut by_cpu: impl FnMut(u64, u64)) {
+        if excluded_callers::is_of_device(caller) {
+            return by_cpu(0, self.bytes);
+        }
         let begun = now();
-        let done = match self.begin(caller) {
+        let done = match self.begin() {
             Ok(turn) => turn.run(self, &mut by_cpu),
             Err(reason) => CallResult::by_cpu(reason),
         };
@@ -166,16 +172,13 @@ impl LargeCall {
     }
 
     /// Decides whether the call goes to a device; if not, returns why.
-    fn begin(&self, caller: u64) -> Result<DeviceTurn, CpuReason> {
+    fn begin(&self) -> Result<DeviceTurn, CpuReason> {
         let settings = settings::current().ok_or(CpuReason::NoQueue)?;
         if self.bytes < settings.least_bytes_tried(self.function) {
             return Err(CpuReason::Small);
         }
         if self.overlaps() || self.passes_the_end() {
             return Err(CpuReason::Overlap);
-        }
-        if excluded_callers::is_inside(caller) {
-            return Err(CpuReason::Inside);
         }
         let class = class(self.bytes);
         if settings.tunes && !tuning::is_for_device(self.function, class, thread_state::next_turn())

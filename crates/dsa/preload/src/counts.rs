@@ -15,7 +15,7 @@ pub enum CpuReason {
     NoQueue,
     /// The ranges overlap.
     Overlap,
-    /// The call was made inside a large call of the same thread, or by an engine of a software device.
+    /// The call was made inside a large call of the same thread: by a handler of a signal.
     Inside,
     /// No queue had room.
     Full,

@@ -29,9 +29,14 @@ pub fn has_software_device() -> bool {
     ENGINE_LIBRARY[1].load(Ordering::Relaxed) != 0
 }
 
-/// Whether a call that returns to an address stays with the C library, as one of the two libraries made it.
+/// Whether a call that returns to an address is not the program's, as one of the two libraries or an engine
+/// made it: it stays with the C library, and is not counted.
 #[inline]
-pub fn is_inside(address: u64) -> bool {
+pub fn is_of_device(address: u64) -> bool {
+    thread_state::is_engine() || is_in_library(address)
+}
+
+fn is_in_library(address: u64) -> bool {
     [&THIS_LIBRARY, &ENGINE_LIBRARY].into_iter().any(|[first, end]| {
         (first.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&address)
     })
@@ -118,7 +123,7 @@ fn next_create() -> *mut c_void {
 }
 
 unsafe extern "C" fn run_as_engine(engine: *mut c_void) -> *mut c_void {
-    thread_state::stay_inside();
+    thread_state::become_engine();
     // SAFETY: the box was made for this thread.
     let (work, argument) = *unsafe { Box::from_raw(engine.cast::<(Work, *mut c_void)>()) };
     // SAFETY: the function and the argument of the caller.

@@ -7,7 +7,7 @@ use std::cell::Cell;
 /// The variables of a thread. All bits are zero at its start.
 #[repr(C)]
 struct ThreadState {
-    /// 1 inside a large call, else 0.
+    /// 1 inside a large call, [`ENGINE`] in a thread of a software device, else 0.
     is_inside: Cell<u64>,
     /// Number of large calls for which tuning has chosen between device and CPU.
     turns: Cell<u64>,
@@ -15,14 +15,22 @@ struct ThreadState {
 
 dsa::thread_variables!(fn local() -> ThreadState = "skipline_dsa_preload_local", 16);
 
+/// The mark of threads whose calls are never the program's.
+const ENGINE: u64 = 2;
+
 /// Whether this thread is inside a large call.
 pub fn is_inside() -> bool {
     local().is_inside.get() != 0
 }
 
-/// Makes all further calls of this thread stay with the C library.
-pub fn stay_inside() {
-    local().is_inside.set(1);
+/// Makes all further calls of this thread stay with the C library, as those of an engine.
+pub fn become_engine() {
+    local().is_inside.set(ENGINE);
+}
+
+/// Whether this thread is an engine of a software device.
+pub fn is_engine() -> bool {
+    local().is_inside.get() == ENGINE
 }
 
 /// Counts a large call of this thread, and returns the count.
