@@ -14,7 +14,7 @@ use clap::ValueEnum;
 use connections::Connections;
 use dsa_client::client::{self, OffloadClient, Options};
 use dsa_client::error::Error;
-use recordings::capture::{CutShort, read_tcp};
+use recordings::capture::{CutShort, Segments, Tunnels, read_tcp};
 use report::DigestReport;
 use std::io::Write;
 use std::path::PathBuf;
@@ -104,15 +104,38 @@ fn check(
         _ => CommandFailure::failed(error),
     })?;
     report.deviations = (!read.oddities.is_empty()).then(|| read.oddities.to_string());
+    report.tunnels = tunnels_note(&read.tunnels);
     if report.connections.is_empty() {
-        return Err(CommandFailure::bad_input(format!(
-            "capture '{}' has no NVMe/TCP: of its {} TCP connection(s) in {} packet(s) none begins \
-             with an ICReq, or has data and a controller's port ({}); --port names others",
-            arguments.capture.display(),
-            report.others,
-            read.packets,
-            arguments.port.iter().map(u16::to_string).collect::<Vec<_>>().join(", "),
-        )));
+        return Err(no_connection(arguments, &report, &read));
     }
     Ok(report)
+}
+
+/// Why a capture has no connection of NVMe/TCP.
+fn no_connection(
+    arguments: &DigestArguments,
+    report: &DigestReport,
+    read: &Segments,
+) -> CommandFailure {
+    let ports: Vec<String> = arguments.port.iter().map(u16::to_string).collect();
+    CommandFailure::bad_input(format!(
+        "capture '{}' has no NVMe/TCP: of its {} TCP connection(s) in {} packet(s) none begins with an \
+         ICReq, or has data and a controller's port ({}); --port names others{}",
+        arguments.capture.display(),
+        report.others,
+        read.packets,
+        ports.join(", "),
+        tunnels_note(&read.tunnels).map_or(String::new(), |note| format!(". {note}"))
+    ))
+}
+
+/// The sentence about packets in tunnels; `None` if there are none.
+fn tunnels_note(tunnels: &Tunnels) -> Option<String> {
+    (tunnels.total() > 0).then(|| {
+        format!(
+            "{} packet(s) are in tunnels, which are not opened ({tunnels}): capture behind the tunnel's \
+             end, or on its virtual interface",
+            tunnels.total()
+        )
+    })
 }

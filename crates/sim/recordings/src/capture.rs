@@ -47,7 +47,7 @@ use self::packet_consumer::PacketConsumer;
 pub use self::error::{CaptureError, CaptureFault, RecordPosition};
 pub use self::oddities::Oddities;
 pub use self::pace::Paced;
-pub use self::tcp::{Segment, Segments, read_tcp};
+pub use self::tcp::{Segment, Segments, Tunnels, read_tcp};
 
 /// Most captured bytes of a packet: libpcap's own limit.
 const MAX_CAPTURED_BYTES: u32 = 262_144;

@@ -258,6 +258,8 @@ pub struct DigestReport {
     pub cut_in: Option<String>,
     /// Deviations of the file from its format, if there are any.
     pub deviations: Option<String>,
+    /// A sentence about packets in tunnels, if there are any.
+    pub tunnels: Option<String>,
 }
 
 impl DigestReport {
@@ -294,8 +296,8 @@ impl DigestReport {
         if let Some(cut) = &self.cut_in {
             writeln!(out, "note: the file ends within {cut}")?;
         }
-        if let Some(deviations) = &self.deviations {
-            writeln!(out, "note: {deviations}")?;
+        for note in self.deviations.iter().chain(&self.tunnels) {
+            writeln!(out, "note: {note}")?;
         }
         Ok(())
     }

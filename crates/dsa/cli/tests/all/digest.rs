@@ -281,6 +281,37 @@ fn what_is_no_pdu_is_named_and_what_follows_is_judged() {
     assert!(number(&report, 0, "/header_digests/right") >= 11);
 }
 
+/// A frame of Ethernet in VXLAN.
+fn in_vxlan(frame: &[u8]) -> Vec<u8> {
+    let with_length = |bytes: usize| u16::try_from(bytes).expect("is a small frame").to_be_bytes();
+    let (ip, udp) = (with_length(36 + frame.len()), with_length(16 + frame.len()));
+    let ethernet = [[0; 12].as_slice(), &[8, 0]].concat();
+    let ip =
+        [&[0x45, 0], &ip[..], &[0, 0, 0, 0, 64, 17, 0, 0], &[10, 9, 0, 1, 10, 9, 0, 2]].concat();
+    // Ports 50000 and 4789.
+    let udp = [&[0xc3, 0x50, 0x12, 0xb5], &udp[..], &[0, 0]].concat();
+    [&ethernet, &ip, &udp, &[8, 0, 0, 0, 0, 0, 7, 0][..], frame].concat()
+}
+
+#[test]
+fn a_capture_without_a_connection_says_that_its_packets_are_in_tunnels() {
+    let place = Place::new();
+    let plain = file(&[spoken(2, BOTH, 4, 100)]);
+    let tunnelled = repacked(&plain, |packets| {
+        for packet in packets {
+            packet.data = in_vxlan(&packet.data).into();
+            packet.orig_len = u32::try_from(packet.data.len()).expect("fits");
+        }
+    });
+    put(&place, "tunnelled.pcap", &tunnelled);
+    let said = ended(&mut place.command(&["digest", "tunnelled.pcap"])).refused();
+    assert!(said.contains("of its 0 TCP connection(s)"), "{said}");
+    assert!(said.contains("are in tunnels, which are not opened (VXLAN "), "{said}");
+    put(&place, "plain.pcap", &plain);
+    let printed = ended(&mut place.command(&["digest", "plain.pcap"])).with(0);
+    assert!(!printed.contains("in tunnels"), "{printed}");
+}
+
 #[test]
 fn bad_input_is_refused_with_the_file_and_what_is_allowed() {
     let place = Place::new();

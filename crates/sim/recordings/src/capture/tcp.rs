@@ -5,11 +5,13 @@
 //! Simplifies: checksums are not looked at (cards compute them behind the capture), IP fragments are
 //! left out, and so are packets whose TCP header was cut off.
 
+use std::fmt;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use etherparse::{LaxNetSlice, TransportSlice};
+use units::FlowTuple;
 
 use super::packet_consumer::{PacketConsumer, Recorded};
 use super::{
@@ -44,10 +46,61 @@ pub struct Segments {
     pub packets: u64,
     /// Number of packets with a segment of TCP.
     pub segments: u64,
+    /// Packets in tunnels, whose segments are not looked for.
+    pub tunnels: Tunnels,
     /// The record within which the file ends.
     pub cut_in: Option<RecordPosition>,
     /// Deviations from the format.
     pub oddities: Oddities,
+}
+
+/// Numbers of packets by the tunnel that they are in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tunnels {
+    packets: [u64; TUNNELS.len()],
+}
+
+/// Tunnels: the number of their protocol in IP, the port of UDP if they are in that, their name [IANA].
+const TUNNELS: [(u8, Option<u16>, &str); 8] = [
+    (UDP, Some(4789), "VXLAN"),
+    (UDP, Some(8472), "VXLAN"),
+    (UDP, Some(6081), "Geneve"),
+    (UDP, Some(2152), "GTP-U"),
+    (4, None, "IP in IP"),
+    (41, None, "IPv6 in IP"),
+    (47, None, "GRE"),
+    (50, None, "ESP"),
+];
+const UDP: u8 = 17;
+
+impl Tunnels {
+    /// Number of packets in tunnels of any kind.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.packets.iter().sum()
+    }
+
+    fn add(&mut self, flow: &FlowTuple) {
+        let is_in = |(protocol, port, _): &(u8, Option<u16>, &str)| {
+            let to_port =
+                port.is_none_or(|port| flow.ports.is_some_and(|it| it.destination == port));
+            *protocol == flow.protocol && to_port
+        };
+        if let Some(kind) = TUNNELS.iter().position(is_in) {
+            self.packets[kind] += 1;
+        }
+    }
+}
+
+impl fmt::Display for Tunnels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counted = TUNNELS.iter().zip(self.packets).filter(|(_, packets)| *packets > 0);
+        for (number, ((_, _, name), packets)) in counted.enumerate() {
+            let comma = if number > 0 { ", " } else { "" };
+            write!(f, "{comma}{name} {packets}")?;
+        }
+        Ok(())
+    }
 }
 
 /// Calls `each` with every segment of a pcap or pcapng file, in the order of the file.
@@ -71,15 +124,18 @@ fn from_reader(
     cut_short: CutShort,
     each: impl FnMut(&Segment<'_>),
 ) -> Result<Segments, CaptureFault> {
-    let mut consumer = SegmentConsumer { each, packets: 0, segments: 0 };
+    let mut consumer =
+        SegmentConsumer { each, packets: 0, segments: 0, tunnels: Tunnels::default() };
     let FileEnd { cut_in, oddities } = read_packets(reader, cut_short, &mut consumer)?;
-    Ok(Segments { packets: consumer.packets, segments: consumer.segments, cut_in, oddities })
+    let SegmentConsumer { packets, segments, tunnels, .. } = consumer;
+    Ok(Segments { packets, segments, tunnels, cut_in, oddities })
 }
 
 struct SegmentConsumer<F> {
     each: F,
     packets: u64,
     segments: u64,
+    tunnels: Tunnels,
 }
 
 impl<F: FnMut(&Segment<'_>)> PacketConsumer for SegmentConsumer<F> {
@@ -92,6 +148,8 @@ impl<F: FnMut(&Segment<'_>)> PacketConsumer for SegmentConsumer<F> {
         if let Some(segment) = segment(packet, self.packets) {
             self.segments += 1;
             (self.each)(&segment);
+        } else if let Some(flow) = packet.link.flow(packet.captured) {
+            self.tunnels.add(&flow);
         }
         Ok(())
     }
@@ -151,8 +209,7 @@ mod tests {
             taken.push((segment.packet, segment.sequence));
         });
         assert_eq!(taken, [(2, 0xffff_fff0)]);
-        let counted =
-            Segments { packets: 3, segments: 1, cut_in: None, oddities: Oddities::default() };
+        let counted = Segments { packets: 3, segments: 1, ..Segments::default() };
         assert_eq!(read.expect("is read"), counted);
     }
 
@@ -163,5 +220,18 @@ mod tests {
         let read = from_reader(cut, CutShort::Read, |_| {}).expect("is read");
         assert_eq!((read.segments, read.cut_in.and_then(|cut| cut.packet)), (1, Some(2)));
         assert!(from_reader(cut, CutShort::Refused, |_| {}).is_err());
+    }
+
+    #[test]
+    fn packets_in_tunnels_are_counted_by_their_kind() {
+        let udp = |port| on_ethernet(0x0800, &ipv4_udp(1, port, 20));
+        let mut gre = ipv4_udp(1, 2, 20);
+        gre[9] = 47;
+        let frames = [udp(4789), udp(4789), on_ethernet(0x0800, &gre), udp(53)];
+        let file = pcap_of((0..).zip(frames));
+        let read = from_reader(file.as_slice(), CutShort::Refused, |_| panic!("no segment"));
+        let Segments { packets, segments, tunnels, .. } = read.expect("is a capture");
+        assert_eq!((packets, segments, tunnels.total()), (4, 0, 3));
+        assert_eq!(tunnels.to_string(), "VXLAN 2, GRE 1");
     }
 }
