@@ -80,8 +80,8 @@ impl CLibrary {
             .collect()
     }
 
-    /// Compiles a program against header and shared library, into a folder, in which the program finds the
-    /// library.
+    /// Compiles a program, of `tests/programs` or with its whole path, against header and shared library, into
+    /// a folder, in which the program finds the library.
     ///
     /// # Panics
     /// If the program cannot be compiled.
@@ -89,7 +89,8 @@ impl CLibrary {
     pub fn compile(&self, program: &str, folder: &Path, flags: &[&str]) -> PathBuf {
         let (compiler, standard) =
             if program.ends_with(".cpp") { ("c++", "-std=c++17") } else { ("cc", "-std=c11") };
-        let compiled = folder.join(program.replace('.', "-"));
+        let name = program.rsplit('/').next().unwrap_or(program);
+        let compiled = folder.join(name.replace('.', "-"));
         // Programs look for the versioned name.
         let library = format!("lib{}.so", self.name);
         for name in [format!("{library}.0"), library.clone()] {

@@ -39,3 +39,24 @@ fn these_programs_use_every_function_of_the_header() {
 fn the_man_page_names_every_function_of_the_header() {
     LIBRARY.assert_man_page_is_whole();
 }
+
+/// The page that shows the library to programmers.
+const PAGE: &str = include_str!("../../../../../docs/how-to/dsa-library.md");
+
+#[test]
+fn the_example_in_cpp_of_the_page_compiles_and_runs() {
+    let folder = tempfile::tempdir().expect("can be created");
+    let (_, below) = PAGE.split_once("```cpp\n").expect("the page has an example");
+    let (code, _) = below.split_once("```").expect("the block has an end");
+    let source = folder.path().join("example.cpp");
+    std::fs::write(&source, code).expect("can be written");
+    let program = LIBRARY.compile(source.to_str().expect("is text"), folder.path(), &[]);
+    let output = run(folder.path(), Command::new(program));
+    c_programs::assert_clean("example.cpp", &output);
+    // 1 MiB of 7s, by whoever is there.
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let (bytes, crc) =
+        printed.trim_end().split_once(" bytes by a device, CRC-32C ").expect(&printed);
+    assert!(["0", "1048576"].contains(&bytes), "{printed}");
+    assert_eq!(crc, "7d17286a", "{printed}");
+}
