@@ -17,8 +17,16 @@ static THIS_LIBRARY: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// The same of the library of a software device; both 0 if it is not loaded.
 static ENGINE_LIBRARY: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
+/// Where threads of the program begin in the library of a software device, which has to prepare them; null
+/// if it is not loaded.
+static BEGIN_THREAD: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+
 /// Finds the addresses of both libraries.
 pub fn find_libraries() {
+    // SAFETY: the name ends with zero.
+    let begin =
+        unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"skipline_dsa_trap_begin_thread".as_ptr()) };
+    BEGIN_THREAD.store(begin, Ordering::Relaxed);
     // SAFETY: the function is called for each library, before the call returns.
     unsafe { libc::dl_iterate_phdr(Some(note_library), std::ptr::null_mut()) };
 }
@@ -94,9 +102,7 @@ pub unsafe extern "C" fn pthread_create(
 ) -> c_int {
     // SAFETY: the C library has this function, with this type.
     let next = unsafe { std::mem::transmute::<*mut c_void, Create>(next_create()) };
-    let [first, end] = &ENGINE_LIBRARY;
-    let engines = first.load(Ordering::Relaxed)..end.load(Ordering::Relaxed);
-    if !thread_state::is_inside() && !engines.contains(&(work as *const () as u64)) {
+    if !thread_state::is_inside() && !is_engine(work) {
         // SAFETY: the caller's arguments.
         return unsafe { next(thread, attributes, work, argument) };
     }
@@ -108,6 +114,15 @@ pub unsafe extern "C" fn pthread_create(
         drop(unsafe { Box::from_raw(engine) });
     }
     result
+}
+
+/// Whether a thread that begins with this function is an engine of a software device.
+fn is_engine(work: Work) -> bool {
+    let [first, end] = &ENGINE_LIBRARY;
+    let engines = first.load(Ordering::Relaxed)..end.load(Ordering::Relaxed);
+    let begin = BEGIN_THREAD.load(Ordering::Relaxed) as u64;
+    let work = work as *const () as u64;
+    engines.contains(&work) && work != begin
 }
 
 /// The address of the next `pthread_create`.

@@ -17,7 +17,11 @@ struct ThreadStart {
 
 /// Start routine: blocks the signals that the creator has blocked, and calls the program's own function. That
 /// one may unwind through this frame (`pthread_exit`), which owns nothing by then.
-extern "C-unwind" fn begin(beginning: *mut c_void) -> *mut c_void {
+///
+/// Its name is known to the preloaded library (`dsa-preload`): threads that begin here are the program's, and
+/// all others that begin in this library are engines.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn skipline_dsa_trap_begin_thread(beginning: *mut c_void) -> *mut c_void {
     // SAFETY: the box of `pthread_create`, for this thread alone.
     let ThreadStart { blocked, start, argument } =
         *unsafe { Box::from_raw(beginning.cast::<ThreadStart>()) };
@@ -38,16 +42,29 @@ pub unsafe extern "C" fn pthread_create(
     argument: *mut c_void,
 ) -> c_int {
     let blocked = local().blocked.get();
-    if blocked == 0 {
+    if blocked == 0 || is_engine(start) {
         return create(thread, attributes, start, argument);
     }
     let beginning = Box::into_raw(Box::new(ThreadStart { blocked, start, argument }));
-    let result = create(thread, attributes, begin, beginning.cast());
+    let result = create(thread, attributes, skipline_dsa_trap_begin_thread, beginning.cast());
     if result != 0 {
         // SAFETY: no thread has it.
         drop(unsafe { Box::from_raw(beginning) });
     }
     result
+}
+
+/// Whether a start routine is in this library: the program cannot see which signals an engine blocks.
+fn is_engine(start: StartRoutine) -> bool {
+    let base = |address: *const c_void| {
+        // SAFETY: all bits zero are a valid value, which the C library fills in.
+        unsafe {
+            let mut found: libc::Dl_info = std::mem::zeroed();
+            (libc::dladdr(address, &raw mut found) != 0).then_some(found.dli_fbase)
+        }
+    };
+    let own = base(skipline_dsa_trap_begin_thread as *const () as *const c_void);
+    own.is_some() && base(start as *const () as *const c_void) == own
 }
 
 fn create(
