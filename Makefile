@@ -197,8 +197,9 @@ packages: host setup docs-tools ## Build .deb and .rpm of skipline-host, manual 
 	echo "manual pages and completions of the three commands: $$manuals"
 
 dsa: ## Build skipline-dsa, which runs programs on a DSA in software
-	@cargo build --release --locked -p dsa-cli -p dsa-trap
-	echo "$${CARGO_TARGET_DIR:-target}/release/skipline-dsa; it needs libskipline_dsa_trap.so beside it"
+	@cargo build --release --locked -p dsa-cli -p dsa-trap -p dsa-preload
+	echo "$${CARGO_TARGET_DIR:-target}/release/skipline-dsa; it needs libskipline_dsa_trap.so beside it,"
+	echo "and for would-help libskipline_dsa_preload.so"
 
 dsa-preload-install: ## Install libskipline_dsa_preload.so: PREFIX, DESTDIR
 	@cargo build --release --locked -p dsa-preload

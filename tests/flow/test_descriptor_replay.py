@@ -75,6 +75,15 @@ def test_each_phase_has_a_row_and_what_has_no_price_is_named(
     assert [row[0] for row in _rows(single)] == ["1:"]
 
 
+def test_sizes_divide_the_log_as_well(skipline: Skipline, scenario: str) -> None:
+    out = skipline("run", scenario, "--set", "descriptor_replay.divide_by=sizes").out
+    assert [row[1] for row in _rows(out)[:3]] == ["no-op", "crc", "copy"]
+    assert "copy from 16384 B" in out and "times as long" in out
+    # Sentences are about the log, which has no packets.
+    assert "Engines take " in out and "operations of the log" in out
+    assert "units of work" not in out
+
+
 def test_each_may_be_run_alone(skipline: Skipline, scenario: str) -> None:
     by = {
         name: skipline("run", scenario, "--set", f"descriptor_replay.by={name}", "--format", "json")

@@ -1,7 +1,7 @@
 //! `skipline-dsa`: a data streaming accelerator in software for unmodified programs.
 //!
 //! The command line only: [`run`] serves the devices of a run, [`live_runs`] finds the runs that are under
-//! way, [`config`] configures the devices of the machine or, within a run, those of the run; [`digest`]
+//! way; [`would_help`] replays what a run has recorded; [`config`] configures the devices of the machine or, within a run, those of the run; [`digest`]
 //! checks digests by a device. The crate is a library, so that manual pages and completions are made from the
 //! same definition as the binary.
 
@@ -14,6 +14,7 @@ mod list;
 mod live_runs;
 mod run;
 mod stats;
+mod would_help;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use failure::CommandFailure;
@@ -36,6 +37,7 @@ Examples:
   skipline-dsa run -- accel-config list
   skipline-dsa run --devices 4 -- dpdk-test --no-huge -m 512
   skipline-dsa run --record offloads.jsonl -- ./program     replay with `skipline run`
+  skipline-dsa would-help -- ./program                      would a DSA help it? from which size on?
   skipline-dsa doctor ./program                             why is there no device for it?
   skipline-dsa config apply queues.json                     what a device would make of it
   skipline-dsa config apply queues.json --apply             configure it
@@ -46,7 +48,7 @@ Examples:
 
 Exit codes:
   run ends as its program ends: with its code, or 128 and the number of its signal
-  1  failed; a digest is wrong or missing, or bytes are no PDU (digest)
+  1  failed; a digest is wrong or missing, or bytes are no PDU (digest); PROGRAM failed (would-help)
   2  wrong usage or bad input; the message names what is allowed
   3  refused: by tool, kernel or hardware, or other programs use a queue or hold the lock (config)
   4  not as asked: a write was taken, and something else is there (config)";
@@ -62,6 +64,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum DsaCommand {
     Run(run::RunArguments),
+    WouldHelp(would_help::WouldHelpArguments),
     List(list::ListArguments),
     Stats(stats::StatsArguments),
     Doctor(doctor::DoctorArguments),
@@ -85,6 +88,7 @@ pub fn command() -> clap::Command {
 pub fn main() -> ExitCode {
     let ended = match Arguments::parse().command {
         DsaCommand::Run(arguments) => run::run(&arguments),
+        DsaCommand::WouldHelp(arguments) => would_help::run(&arguments),
         DsaCommand::List(arguments) => list::run(&arguments).map(|()| ExitCode::SUCCESS),
         DsaCommand::Stats(arguments) => stats::run(&arguments).map(|()| ExitCode::SUCCESS),
         DsaCommand::Doctor(arguments) => doctor::run(&arguments),

@@ -29,10 +29,13 @@ use idxd::Driver;
 use idxd::config_file::{ApplyError, SavedConfig};
 use inputs::texts::{KEYS_LIMIT_BYTES, read_once};
 use program::Program;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
+pub use without_namespaces::RunEnvironment;
 
 /// Run a program with devices.
 #[derive(clap::Args)]
@@ -54,6 +57,9 @@ pub struct RunArguments {
     /// Write a line for each completed descriptor, for `descriptor_replay.log` of a scenario.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// The option that names the record, for messages.
+    #[arg(skip = "--record")]
+    record_option: &'static str,
     /// Faults to inject (see docs/reference/dsa-injection.md).
     #[arg(long, value_name = "PLAN.toml")]
     inject: Option<PathBuf>,
@@ -66,16 +72,84 @@ pub struct RunArguments {
     quiet: bool,
     /// The program and its arguments.
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
-    program: Vec<std::ffi::OsString>,
+    program: Vec<OsString>,
+}
+
+/// A program that has run to its end.
+pub struct FinishedProgram {
+    /// Its exit code, or 128 and the number of its signal.
+    pub code: u8,
+    /// Time from its start to its end, in nanoseconds.
+    pub took_ns: u64,
+    /// Number of descriptors in the record.
+    pub recorded: usize,
+    /// Number of descriptors that the record lacks, as the disk was full.
+    pub lost: u64,
+}
+
+impl RunArguments {
+    /// A quiet run of a program on one device, recorded in the file that an option names.
+    pub fn recording(program: &[OsString], record: &Path, record_option: &'static str) -> Self {
+        Self {
+            devices: 1,
+            config: None,
+            unconfigured: false,
+            part: device_models::DeviceModel::SapphireRapids,
+            record: Some(record.to_owned()),
+            record_option,
+            inject: None,
+            without_namespaces: false,
+            quiet: true,
+            program: program.to_vec(),
+        }
+    }
 }
 
 /// Runs the program; the exit code of the command is that of the program.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, CommandFailure> {
     let program = Program::find(&arguments.program)?;
+    let ended = run_program(arguments, &program, RunEnvironment::new())?;
+    if arguments.record.is_some() {
+        if ended.lost > 0 {
+            eprintln!(
+                "skipline-dsa: {} descriptors are missing in the record: the disk was full",
+                ended.lost
+            );
+        }
+        if !arguments.quiet {
+            eprintln!("skipline-dsa: {} descriptors recorded", ended.recorded);
+        }
+        if ended.recorded == 0 {
+            eprintln!("skipline-dsa: {}", nothing_recorded(&program));
+        }
+    }
+    Ok(ExitCode::from(ended.code))
+}
+
+/// Why a record is empty, in words.
+fn nothing_recorded(program: &Program) -> &'static str {
+    if program.replaces_library() {
+        "nothing was recorded: the command sets LD_PRELOAD itself and so takes the library of the run \
+         away from what it starts. Set LD_PRELOAD before skipline-dsa (LD_PRELOAD=... skipline-dsa run \
+         ...), or append to it in the command: LD_PRELOAD=\"$LD_PRELOAD:...\""
+    } else {
+        "nothing was recorded: no program of the run submitted a descriptor. A program that does not use \
+         a DSA itself does so with libskipline_dsa_preload.so in LD_PRELOAD, or by `skipline-dsa \
+         would-help`"
+    }
+}
+
+/// Runs a program with the devices of `arguments`, and with `variables` in its environment.
+pub fn run_program(
+    arguments: &RunArguments,
+    program: &Program,
+    variables: RunEnvironment,
+) -> Result<FinishedProgram, CommandFailure> {
     let parts = device_models::place_devices(arguments.part, arguments.devices);
     let configuration = configuration(arguments, &parts)?;
     let plan = arguments.inject.as_deref().map(directory::read_plan).transpose()?;
-    let out = arguments.record.as_deref().map(descriptor_log::RecordFile::prepare).transpose()?;
+    let prepare = |path: &Path| descriptor_log::RecordFile::prepare(path, arguments.record_option);
+    let out = arguments.record.as_deref().map(prepare).transpose()?;
     let directory = RunDirectory::create(out.is_some(), plan.as_deref())?;
     let registers = directory.registers()?;
     let devices = Arc::new(RunDevices::new(Driver::new(parts), registers));
@@ -86,22 +160,15 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, CommandFailure> {
     if !arguments.quiet {
         eprintln!("skipline-dsa: {} device(s), {access}", arguments.devices);
     }
-    let ended = program.run(&directory, access.environment(&directory))?;
+    let begun = Instant::now();
+    let environment = [access.environment(&directory), variables].concat();
+    let code = program.run(&directory, environment)?;
+    let took_ns = units::narrow::fit(begun.elapsed().as_nanos());
     supervisor.stop();
     devices.stop();
-    if let Some(out) = out {
-        let lines = out.merge(&directory)?;
-        let lost = registers.lost_lines.load(Ordering::Acquire);
-        if lost > 0 {
-            eprintln!(
-                "skipline-dsa: {lost} descriptors are missing in the record: the disk was full"
-            );
-        }
-        if !arguments.quiet {
-            eprintln!("skipline-dsa: {lines} descriptors recorded");
-        }
-    }
-    Ok(ended)
+    let recorded = out.map(|out| out.merge(&directory)).transpose()?.unwrap_or(0);
+    let lost = registers.lost_lines.load(Ordering::Acquire);
+    Ok(FinishedProgram { code, took_ns, recorded, lost })
 }
 
 /// An error of a configuration, with the file that it is in.

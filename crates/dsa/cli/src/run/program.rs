@@ -6,18 +6,23 @@ use super::without_namespaces::RunEnvironment;
 use crate::failure::CommandFailure;
 use dsa_run::RUN_DIRECTORY;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 /// File name of the library that each program of a run loads.
 const LIBRARY: &str = "libskipline_dsa_trap.so";
+/// The variable by which programs load libraries before their own.
+const LD_PRELOAD: &str = "LD_PRELOAD";
 
 /// A program that can run with devices.
 pub struct Program {
     path: PathBuf,
     words: Vec<OsString>,
     library: PathBuf,
+    /// A library that the program loads behind that of the run.
+    further: Option<PathBuf>,
 }
 
 impl Program {
@@ -36,22 +41,37 @@ impl Program {
         if let Some(why) = obstacle(&path) {
             return Err(CommandFailure::bad_input(format!("{shown}: {why}")));
         }
-        Ok(Self { path, words: words.to_vec(), library: library()? })
+        let library = library()?;
+        Ok(Self { path, words: keep_in_words(words, &library), library, further: None })
     }
 
-    /// Runs the program to its end, with `further` variables in its environment; returns its exit code, or
-    /// 128 and the number of its signal.
+    /// Makes the program load a further library, behind that of the run.
+    pub fn preloading(self, further: PathBuf) -> Self {
+        Self { further: Some(further), ..self }
+    }
+
+    /// Whether a shell's command sets LD_PRELOAD itself: what it starts then has no library of the run.
+    pub fn replaces_library(&self) -> bool {
+        self.words.iter().any(|word| {
+            let word = word.to_string_lossy();
+            let keeps = ["$LD_PRELOAD", "${LD_PRELOAD", &*self.library.to_string_lossy()];
+            word.contains("LD_PRELOAD=") && !keeps.iter().any(|kept| word.contains(kept))
+        })
+    }
+
+    /// Runs the program to its end, with `variables` in its environment; returns its exit code, or 128 and
+    /// the number of its signal.
     pub fn run(
         &self,
         directory: &RunDirectory,
-        further: RunEnvironment,
-    ) -> Result<ExitCode, CommandFailure> {
+        variables: RunEnvironment,
+    ) -> Result<u8, CommandFailure> {
         let signals = SignalCatcher::new()?;
         let mut child = Command::new(&self.path)
             .args(&self.words[1..])
-            .env("LD_PRELOAD", ld_preload(&self.library))
+            .env(LD_PRELOAD, self.ld_preload())
             .env(RUN_DIRECTORY, directory.path())
-            .envs(further)
+            .envs(variables)
             .spawn()
             .map_err(|error| CommandFailure::failed(format!("{}: {error}", self.path.display())))?;
         let forwarding = signals.forward_to(&child);
@@ -59,29 +79,62 @@ impl Program {
         forwarding.end();
         let status = status.map_err(|error| CommandFailure::failed(format!("wait: {error}")))?;
         let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-        Ok(ExitCode::from(u8::try_from(code.unwrap_or(1)).unwrap_or(1)))
+        Ok(u8::try_from(code.unwrap_or(1)).unwrap_or(1))
+    }
+
+    /// The value of LD_PRELOAD: the library of the run, a further one, then those that the environment has.
+    fn ld_preload(&self) -> OsString {
+        let before = std::env::var_os(LD_PRELOAD).filter(|before| !before.is_empty());
+        let further = self.further.iter().map(|path| path.as_os_str().to_owned());
+        let mut value = self.library.as_os_str().to_owned();
+        for library in further.chain(before) {
+            value.push(":");
+            value.push(library);
+        }
+        value
     }
 }
 
-/// The value of LD_PRELOAD: the library, then those that the environment has.
-fn ld_preload(library: &Path) -> OsString {
-    let mut value = library.as_os_str().to_owned();
-    if let Some(before) = std::env::var_os("LD_PRELOAD").filter(|before| !before.is_empty()) {
-        value.push(":");
-        value.push(before);
+/// The words of a program. If it is `env`, which would replace the library of the run by its own
+/// `LD_PRELOAD=...`, that word gets the library as well.
+fn keep_in_words(words: &[OsString], library: &Path) -> Vec<OsString> {
+    let mut words = words.to_vec();
+    let is_env =
+        words.first().is_some_and(|name| Path::new(name).file_name() == Some("env".as_ref()));
+    if is_env {
+        let is_setting = |word: &&mut OsString| word.to_string_lossy().contains('=');
+        let assigned = words.iter_mut().skip(1).filter(is_setting);
+        for word in assigned {
+            let Some(value) = word.as_encoded_bytes().strip_prefix(b"LD_PRELOAD=") else {
+                continue;
+            };
+            let value = OsStr::from_bytes(value).to_owned();
+            *word = OsString::from("LD_PRELOAD=");
+            word.push(library);
+            if !value.is_empty() {
+                word.push(":");
+                word.push(value);
+            }
+        }
     }
-    value
+    words
 }
 
-/// The path of the library: beside this command, or in `../lib/skipline` of an installation.
+/// The path of the library of a run: beside this command, or in `../lib/skipline` of an installation.
 pub fn library() -> Result<PathBuf, CommandFailure> {
+    library_named(LIBRARY)
+}
+
+/// The path of a library by its file name: beside this command, in `../lib/skipline` of an installation, or
+/// in its `../lib`.
+pub fn library_named(file: &str) -> Result<PathBuf, CommandFailure> {
     let own = std::env::current_exe()
         .map_err(|error| CommandFailure::failed(format!("path of this command: {error}")))?;
     let beside = own.parent().unwrap_or(Path::new("/"));
-    let places = [beside.join(LIBRARY), beside.join("../lib/skipline").join(LIBRARY)];
+    let places = ["", "../lib/skipline", "../lib"].map(|place| beside.join(place).join(file));
     places.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
-        let [first, second] = places.map(|path| path.display().to_string());
-        CommandFailure::failed(format!("the library is missing: searched as {first} and {second}"))
+        let places = places.map(|path| path.display().to_string()).join(", ");
+        CommandFailure::failed(format!("the library is missing: searched as {places}"))
     })
 }
 

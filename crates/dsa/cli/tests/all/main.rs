@@ -25,3 +25,4 @@ mod runs;
 mod shared_queue;
 mod unprivileged;
 mod without_namespaces;
+mod would_help;

@@ -22,7 +22,7 @@ pub fn command() -> &'static Path {
         // Cargo builds no library that nothing is linked with, and no example if a test is chosen.
         let status = Command::new(env!("CARGO"))
             .args(["build", "--locked", "--quiet", "--profile", profile])
-            .args(["-p", "shared-features", "-p", "dsa-trap", "-p", "dsa-cli"])
+            .args(["-p", "shared-features", "-p", "dsa-trap", "-p", "dsa-preload", "-p", "dsa-cli"])
             .args(["--lib", "--example", "dsa_client"])
             .arg("--target-dir")
             .arg(built.parent().expect("is in the target directory"))

@@ -67,7 +67,7 @@ pub(crate) struct DescriptorReplayKeys {
     /// How a core stores, where it does the operations itself; string instructions copy and fill only.
     #[serde(default)]
     pub kernel: KernelName,
-    /// What divides the log into the parts that the result has times of.
+    /// Division of the log into the parts that the result has times of.
     #[serde(default)]
     pub divide_by: DivisionName,
     /// Pauses between submissions that divide the log into phases.
@@ -105,7 +105,7 @@ pub(crate) enum ReplayerName {
     Core,
 }
 
-/// What divides a log into parts.
+/// Division of a log into parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum DivisionName {
