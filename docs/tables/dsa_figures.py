@@ -56,7 +56,10 @@ LINES = [
         Line("9", f"{_FIGURE_9} -w 0{more}")
         for more in ("", " -b 4", " --threads 4", " --threads 4 --lock")
     ),
-    *(Line("9", f"{_FIGURE_9} -w 1{more}") for more in ("", " -b 8", " --threads 8", " --threads 4")),
+    *(
+        Line("9", f"{_FIGURE_9} -w 1{more}")
+        for more in ("", " -b 8", " --threads 8", " --threads 4")
+    ),
     *(Line("10", f"{_FIGURE_10} --set ddio_ways={ways}") for ways in (2, 8)),
     Line("11", "--on M -q 1 -x 0x100 -s 256,1K,4K,16K", "asleep_percent"),
 ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from kept_results import REPOSITORY, Kept, read
 from page_blocks import table
-from skipline.model_error import coverage, intervals, kinds, rows, view
+from skipline.model_error import intervals, kinds, rows, view
 
 _COMPARED = rows.EXPERIMENTS
 COMMAND = f"skipline experiment run {' '.join(_COMPARED)}"
@@ -86,7 +86,7 @@ def by_kind() -> str:
     for kind in kinds.KINDS:
         own = [row for row in rows.kept() if row.kind == kind.name]
         interval = intervals.from_errors(kind, [intervals.error(kind, row) for row in own])
-        shares = [coverage.leave_out_each(kind, own, factor).percent for factor in (1.0, 0.5)]
+        shares = [intervals.leave_out_each(kind, own, factor).percent for factor in (1.0, 0.5)]
         experiments = len({row.experiment for row in own})
         body.append(
             [

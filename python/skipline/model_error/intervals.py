@@ -2,18 +2,21 @@
 
 Of n errors the k-th smallest, k = ceil(0.9 (n + 1)), bounds the next one with 90 % probability if
 it is of the same kind as they are (Vovk, Gammerman, Shafer: Algorithmic Learning in a Random
-World, 2005).
+World, 2005). Whether they cover is tested by leaving out each experiment in turn.
 """
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from skipline.model_error.kinds import LEAST_ROWS, Kind
 from skipline.model_error.rows import Row, kept
 
 # The share of new numbers that an interval is to cover.
 COVERED = 0.90
+# Kept numbers are rounded.
+_ROUNDING = 1e-3
 
 
 @dataclass(frozen=True)
@@ -69,3 +72,30 @@ def _bound(errors: Sequence[float], share: float) -> float:
     """Return what a next error is below with this probability; the largest one if they are few."""
     rank = math.ceil(share * (len(errors) + 1))
     return sorted(errors)[min(rank, len(errors)) - 1]
+
+
+class Coverage(NamedTuple):
+    """How many rows of left-out experiments lie within the intervals of the others."""
+
+    covered: int
+    rows: int
+
+    @property
+    def percent(self) -> float:
+        """The covered share."""
+        return 100 * self.covered / self.rows if self.rows else 0.0
+
+
+def leave_out_each(kind: Kind, rows: Sequence[Row], factor: float = 1.0) -> Coverage:
+    """Leave out each experiment in turn; intervals longer by `factor` are a null model below 1."""
+    own = [row for row in rows if row.kind == kind.name]
+    covered = 0
+    for experiment in dict.fromkeys(row.experiment for row in own):
+        others = [error(kind, row) for row in own if row.experiment != experiment]
+        if not others:
+            continue
+        interval = from_errors(kind, others).times(factor)
+        for row in (row for row in own if row.experiment == experiment):
+            low, high = interval.around(row.simulated)
+            covered += low - _ROUNDING <= row.measured <= high + _ROUNDING
+    return Coverage(covered, len(own))

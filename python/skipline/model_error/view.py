@@ -1,12 +1,9 @@
-"""Model errors in words: one line beside results, and a table of what they come from."""
+"""Model errors in words: one line beside results."""
 
 from collections.abc import Iterable, Mapping
 
 from skipline.model_error import intervals, kinds
-from skipline.model_error.coverage import leave_out_each
 from skipline.model_error.kinds import KINDS
-from skipline.model_error.rows import kept
-from skipline.text.table import TextTable, numbers, texts
 
 _PAGE = "docs/evidence/model-error.md"
 _OFFERED = "offered_gbps"
@@ -67,27 +64,6 @@ def of_numbers(entries: Iterable[tuple[str, float | None]]) -> str:
     for name, value in entries:
         values.setdefault(name.removeprefix("main:"), value)
     return line(values)
-
-
-def table() -> TextTable:
-    """Return a row per kind: rows, experiments, the interval, and how often it covers."""
-    columns = (*texts("kind", "error (90 %)"), *numbers("rows", "experiments", "covers", "halved"))
-    found = TextTable(columns)
-    for kind in KINDS:
-        own = [row for row in kept() if row.kind == kind.name]
-        interval = intervals.of_kind(kind)
-        covers, halved = (leave_out_each(kind, own, factor) for factor in (1.0, 0.5))
-        found.add(
-            kind.text,
-            "too few rows" if interval is None else error_text(interval),
-            len(own),
-            len({row.experiment for row in own}),
-            f"{covers.percent:.0f} %",
-            f"{halved.percent:.0f} %",
-        )
-    for text, (_, why) in kinds.UNJUDGED.items():
-        found.add(text, f"not known: {why}", None, None, None, None)
-    return found
 
 
 def error_text(interval: intervals.Interval) -> str:

@@ -7,7 +7,6 @@ pub(crate) mod arithmetic;
 pub(crate) mod build;
 pub(crate) mod device;
 pub(crate) mod filling;
-pub(crate) mod generator;
 pub(crate) mod hardware;
 pub(crate) mod inert;
 pub(crate) mod input;

@@ -9,9 +9,9 @@ mod steering;
 pub(crate) use steering::SteeringPlan;
 
 use crate::contract::build::TenantResources;
-use crate::contract::generator::GeneratorWait;
 use crate::contract::input::TenantInput;
 use crate::contract::machine::MachinePlan;
+use crate::contract::port::GeneratorWait;
 use crate::contract::port::{DevicePlan, PortPlan};
 use crate::facts::named_devices::NamedDevices;
 use crate::facts::platform::Platform;

@@ -9,4 +9,3 @@ mod kept_figures;
 mod meanings;
 mod measurements;
 mod refusals;
-mod tables;

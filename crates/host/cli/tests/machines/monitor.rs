@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::on_machine::OnMachine;
+use crate::on_machine::{OnMachine, screen};
 
 const WINDOW: [&str; 5] = ["monitor", "--windows", "1", "--interval", "1000"];
 
@@ -134,23 +134,23 @@ fn amd_has_no_device_events_and_shows_memory_and_groups() {
 #[test]
 fn csv_has_a_line_for_each_socket_engine_and_group_of_a_window() {
     let arguments = ["monitor", "--windows", "2", "--interval", "100", "--format", "csv"];
-    for machine in ["skylake", "sapphire-rapids"] {
+    let screens = ["skylake", "sapphire-rapids"].map(|machine| {
         let run = OnMachine::new(machine, &[]).run(&arguments);
         let rows: Vec<Vec<&str>> = run.out.lines().map(|line| line.split(',').collect()).collect();
         let times: Vec<f64> = rows[1..].iter().map(|row| row[1].parse().expect("a time")).collect();
         assert!(times.iter().all(|time| *time > 1.7e9), "{times:?}");
         let timeless = |row: &Vec<&str>| [&row[..1], &row[2..]].concat().join(",");
         let rows: Vec<String> = rows.iter().map(timeless).collect();
-        insta::assert_snapshot!(format!("csv_{machine}"), rows.join("\n"));
-    }
+        screen(machine, &rows.join("\n"))
+    });
+    insta::assert_snapshot!("csv", screens.join("\n\n"));
 }
 
 #[test]
 fn the_table_says_the_window_and_what_cannot_be_measured() {
-    for machine in ["skylake", "turin"] {
-        let run = OnMachine::new(machine, &[]).run(&WINDOW);
-        insta::assert_snapshot!(format!("table_{machine}"), run.out);
-    }
+    let screens = ["skylake", "turin"]
+        .map(|machine| screen(machine, &OnMachine::new(machine, &[]).run(&WINDOW).out));
+    insta::assert_snapshot!("tables", screens.join("\n\n"));
 }
 
 #[test]

@@ -104,3 +104,8 @@ impl Run {
         Self { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
     }
 }
+
+/// A part of a snapshot: whose it is, and what was printed.
+pub fn screen(name: &str, text: &str) -> String {
+    format!("== {name} ==\n{}", text.trim_end())
+}

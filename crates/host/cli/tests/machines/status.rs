@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::on_machine::OnMachine;
+use crate::on_machine::{OnMachine, screen};
 
 const MACHINES: [&str; 6] =
     ["haswell", "skylake", "cascade-lake", "ice-lake", "sapphire-rapids", "turin"];
@@ -16,20 +16,23 @@ fn every_machine_of_the_library_is_tested_here() {
 
 #[test]
 fn the_screen_of_every_machine_is_the_reviewed_one() {
-    for machine in MACHINES {
+    let screens = MACHINES.map(|machine| {
         let run = OnMachine::new(machine, &[]).run(&["status", "--explain"]);
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{machine}");
-        insta::assert_snapshot!(format!("status_{machine}"), run.out);
-    }
+        screen(machine, &run.out)
+    });
+    insta::assert_snapshot!("status_of_machines", screens.join("\n\n"));
 }
 
 #[test]
 fn every_failure_is_told_with_its_reason_and_what_helps() {
-    for failure in fake_machines::failures().expect("the library") {
-        let run = OnMachine::new("skylake", &[&failure]).run(&["status"]);
+    let failures = fake_machines::failures().expect("the library");
+    let screens = failures.iter().map(|failure| {
+        let run = OnMachine::new("skylake", &[failure]).run(&["status"]);
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{failure}");
-        insta::assert_snapshot!(format!("failure_{failure}"), run.out);
-    }
+        screen(failure, &run.out)
+    });
+    insta::assert_snapshot!("status_of_failures", screens.collect::<Vec<_>>().join("\n\n"));
 }
 
 #[test]

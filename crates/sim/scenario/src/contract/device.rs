@@ -1,10 +1,10 @@
 //! The interface between the rooms of devices and all that is above them.
 
-use crate::contract::generator::GeneratorWait;
 use crate::contract::input::{Defaults, TenantInput};
 use crate::contract::limit::Limit;
 use crate::contract::metric::{Metric, Subject};
 use crate::contract::port::DevicePlace;
+use crate::contract::port::GeneratorWait;
 use crate::contract::sample::DeviceReading;
 use crate::contract::tenant::{TenantMut, TenantRef};
 use crate::text::error::InputError;

@@ -1,7 +1,6 @@
 //! Root ports with the devices behind them, before the layout numbers them.
 
 use crate::contract::device::DeviceModule;
-use crate::contract::generator::GeneratorWait;
 use crate::contract::limit::Limit;
 use crate::contract::sample::DeviceSample;
 use crate::contract::traffic::Traffic;
@@ -11,6 +10,16 @@ use model::fabric::PortConfig;
 use std::fmt::Debug;
 use std::rc::Rc;
 use units::{Picos, RootPortId};
+
+/// Time between a packet's stamp in its generator and its arrival at the server's card, and between its
+/// departure and its receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GeneratorWait {
+    /// The time of every packet: the generator's own queue, and its path.
+    pub always: Picos,
+    /// Packets that are stamped together wait for one another: evenly from none of it to all.
+    pub batch: Picos,
+}
 
 /// A root port and the devices behind it.
 #[derive(Clone, Debug)]

@@ -18,10 +18,10 @@ pub(crate) use inert::{Arrivals, inert_keys};
 pub(crate) use traffic::{ArrivalProcess, Pattern, SizeMix, TrafficKeys};
 
 use crate::contract::device::DeviceModule;
-use crate::contract::generator::GeneratorWait;
 use crate::contract::input::{Defaults, TenantInput};
 use crate::contract::limit::Limit;
 use crate::contract::metric::Metric;
+use crate::contract::port::GeneratorWait;
 use crate::contract::port::{DevicePlace, PortPlan};
 use crate::contract::tenant::{TenantMut, TenantRef};
 use crate::contract::traffic::Traffic;

@@ -1,7 +1,7 @@
 //! Figures of latency distributions, each with its interval over the batches of a run.
 
-use crate::contract::generator::GeneratorWait;
 use crate::contract::metric::Numbers;
+use crate::contract::port::GeneratorWait;
 use crate::run::metrics::Declaration;
 use crate::run::result::{Intervals, MetricResult};
 use crate::run::statistics::{half_width, half_width_95};

@@ -1,7 +1,7 @@
 //! The copy engine before the accelerator in scenarios: does it copy, is each key bounded, and is what it cannot
 //! do refused with the reason?
 
-use crate::jobs::job_of;
+use crate::job_of;
 use crate::overload::value;
 use scenario::result::RunResult;
 use scenario::{InputError, Job, RecordingRequest, builtin};

@@ -1,6 +1,6 @@
 //! Controllers of LLC ways, and loads that change: do settings follow the load, within their bounds?
 
-use crate::jobs::job_of;
+use crate::job_of;
 use scenario::RecordingRequest;
 use scenario::result::{Numbers, RunResult};
 use std::ops::ControlFlow;

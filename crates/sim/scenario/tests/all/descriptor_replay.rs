@@ -1,6 +1,6 @@
 //! Replays of logged descriptors: how long do they take, and what is refused?
 
-use crate::jobs::job_of;
+use crate::job_of;
 use crate::overload::value;
 use scenario::result::{RunResult, StoppedBy};
 use scenario::{Job, RecordingRequest};

@@ -1,6 +1,6 @@
 //! The story of a descriptor: does it have every phase in order, every line once, and the agents that moved them?
 
-use crate::jobs::job_of;
+use crate::job_of;
 use scenario::result::DescriptorTrace;
 use scenario::{Job, RecordingRequest};
 use std::ops::ControlFlow;

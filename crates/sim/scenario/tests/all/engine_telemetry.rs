@@ -1,7 +1,7 @@
 //! Telemetry of copy engines: are the counters of each instance what a trace of every line shows, and does a
 //! timeline show who holds the LLC?
 
-use crate::jobs::job_of;
+use crate::job_of;
 use model::tracer::{Event, Found, LineOperation, Tracer};
 use scenario::result::Numbers;
 use scenario::{Job, RecordingRequest, Scenario, ScenarioMachine, builtin, metrics, read_sample};

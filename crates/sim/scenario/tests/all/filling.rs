@@ -3,7 +3,7 @@
 //! A traced run sees each store, so it always fills its own. The first run of a beginning fills and
 //! keeps it, later ones copy: all of them have to have the same result.
 
-use crate::jobs::job_of;
+use crate::job_of;
 use scenario::result::RunResult;
 use scenario::{Job, RecordingRequest};
 use std::ops::ControlFlow;

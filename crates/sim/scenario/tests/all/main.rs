@@ -21,7 +21,6 @@ mod hardware;
 mod host_kernels;
 mod idle_time;
 mod interference_zones;
-mod jobs;
 mod key_value;
 mod keys;
 mod kinds;
@@ -48,3 +47,14 @@ mod steered_laws;
 mod tenants;
 mod testbeds;
 mod vhost_switch;
+
+use scenario::{InputError, Job, Scenario, builtin};
+
+/// The scenario `text`, which names its platform; facts that it replaces are those of the platform.
+pub fn job_of(text: &str, seed: u64) -> Result<Job, InputError> {
+    const FILE: &str = "a.toml";
+    let scenario = Scenario::read(FILE, text, &[])?;
+    let name = scenario.platform_name().to_owned();
+    let platform = builtin::platform_with(FILE, &name, &scenario.platform_facts())?;
+    Job::new(FILE, scenario, platform, &name, seed)
+}

@@ -1,6 +1,6 @@
 //! Message passing: do messages arrive, at what cost, and what do engines change?
 
-use crate::jobs::job_of;
+use crate::job_of;
 use model::tracer::NoTrace;
 use scenario::Job;
 use units::Picos;

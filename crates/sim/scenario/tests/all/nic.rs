@@ -1,6 +1,6 @@
 //! The NICs that come with the program, and whole runs with them.
 
-use crate::jobs::job_of;
+use crate::job_of;
 use model::tracer::NoTrace;
 use scenario::platform::{NicDevice, Platform};
 use scenario::{Job, RecordingRequest, builtin, job};

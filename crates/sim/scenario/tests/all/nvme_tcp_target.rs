@@ -1,6 +1,6 @@
 //! The NVMe/TCP target: are requests conserved, what is sent, and what do digests cost?
 
-use crate::jobs::job_of;
+use crate::job_of;
 use crate::overload::{run_on, value};
 use model::software::TargetCounts;
 use model::tracer::NoTrace;

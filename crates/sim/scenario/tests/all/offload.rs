@@ -3,7 +3,7 @@
 
 mod refusals;
 
-use crate::jobs::job_of;
+use crate::job_of;
 use crate::overload::value;
 use crate::random_scenarios::part;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Does a machine that is asked for more than it can do still do what it can, and come to an end?
 
-use crate::jobs::job_of;
+use crate::job_of;
 use model::root_complex::ddio::DmaKind;
 use model::tracer::NoTrace;
 use scenario::result::{Numbers, RunResult};

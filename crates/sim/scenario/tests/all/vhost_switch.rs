@@ -1,6 +1,6 @@
 //! The virtual switch: are packets conserved and in order, and who does the copies?
 
-use crate::jobs::job_of;
+use crate::job_of;
 use crate::overload::{run_on, value};
 use model::tracer::NoTrace;
 use scenario::{Job, ScenarioMachine};

@@ -2,8 +2,8 @@
 
 use super::traffic::{Pattern, QUEUE_PACKETS};
 use super::{NicKeys, TrafficKeys};
-use crate::contract::generator::GeneratorWait;
 use crate::contract::inert::Inert;
+use crate::contract::port::GeneratorWait;
 use crate::text::check::Check;
 use crate::text::error::InputError;
 use units::{Picos, WIRE_OVERHEAD_BYTES};

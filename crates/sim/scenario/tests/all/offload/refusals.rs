@@ -1,7 +1,7 @@
 //! What engines cannot do is refused with file, key, value and rule.
 
 use super::{PLATFORM, job};
-use crate::jobs::job_of;
+use crate::job_of;
 
 /// Each of these keys is refused: the key that is named, its value, and a part of the rule.
 fn assert_refused(cases: &[(&str, &str, &str, &str)]) {
