@@ -14,6 +14,7 @@ COMMAND = f"skipline experiment run {' '.join(_COMPARED)}"
 _LATENCIES = {"p50": (10, 25), "p99": (20, 25)}
 # The server without a part of its own: what a model must beat.
 _NULL = "as if the server took no time"
+_OWN = "the server's own part (`latency_ns`)"
 
 
 def measure() -> Kept:
@@ -64,10 +65,23 @@ def latencies() -> str:
         figure: [numbers for of in kept.values() for numbers in of[figure]] for figure in _LATENCIES
     }
     body += [_line("all", together), _line(_NULL, together, 2)]
+    body.append(_line(_OWN, _of_the_server(together)))
     header = ["experiment", "rows"]
     for figure, (near, far) in _LATENCIES.items():
         header += [f"{figure} within {near} %", f"{figure} within {far} %", f"worst {figure}"]
     return table(header, body)
+
+
+def _of_the_server(
+    of: dict[str, list[list[float]]],
+) -> dict[str, list[list[float]]]:
+    """Return latencies without what the generator adds to both."""
+    return {
+        figure: [
+            [measured - outside, simulated - outside] for measured, simulated, outside in all_of
+        ]
+        for figure, all_of in of.items()
+    }
 
 
 def _line(name: str, of: dict[str, list[list[float]]], column: int = 1) -> list[str]:
@@ -84,9 +98,10 @@ def by_kind() -> str:
     """Return the table of intervals: where they come from, and how often they cover."""
     body = []
     for kind in kinds.KINDS:
-        own = [row for row in rows.kept() if row.kind == kind.name]
+        own = intervals.of_its_rows(kind, rows.kept())
         interval = intervals.from_errors(kind, [intervals.error(kind, row) for row in own])
         shares = [intervals.leave_out_each(kind, own, factor).percent for factor in (1.0, 0.5)]
+        predicted = intervals.leave_out_each(kind, own, basis="predicted")
         experiments = len({row.experiment for row in own})
         body.append(
             [
@@ -95,7 +110,11 @@ def by_kind() -> str:
                 str(len(own)),
                 str(experiments),
                 *(f"{share:.0f} %" for share in shares),
+                f"{predicted.covered} of {predicted.rows}",
             ]
         )
-    body += [[text, why, "", "", "", ""] for text, (_, why) in kinds.UNJUDGED.items()]
-    return table(["number", "error, 90 %", "rows", "experiments", "covers", "halved"], body)
+    body += [[text, why, "", "", "", "", ""] for text, (_, why) in kinds.UNJUDGED.items()]
+    return table(
+        ["number", "error, 90 %", "rows", "experiments", "covers", "halved", "predicted, covered"],
+        body,
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from skipline import _core, atomic
+from skipline._core import InputError
 from skipline.commands import options, suggestions
 from skipline.commands.command import Command
 from skipline.commands.options import Format
@@ -60,6 +61,10 @@ def evidence(
 ) -> None:
     """Judge every claim of the sources: expected, got, verdict, fitted or predicted."""
     if register:
+        if source or out or jobs:
+            raise InputError(
+                "--register: prints what is registered; leave --source, --out, --jobs out"
+            )
         _show_register(f"{folder.rstrip('/')}/predictions", output)
         return
     from skipline.experiment import claims_table

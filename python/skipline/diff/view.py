@@ -44,7 +44,7 @@ def model_error(compared: Comparison) -> str:
         return model_error_view.general()
     return model_error_view.of_numbers(
         (one.change.name, one.change.now) for one in compared.found
-    ).replace("Model error (90 %)", "Model error of B (90 %)", 1)
+    ).replace("Model error (90 %)", "Model error of B (90 %; that of a change is not known)", 1)
 
 
 def numbers_table(compared: Comparison) -> TextTable:

@@ -61,6 +61,6 @@ class PredictionNow(BaseModel):
     now: float
 
     @property
-    def agrees(self) -> bool:
-        """Whether this version would still say so."""
+    def is_within(self) -> bool:
+        """Whether what this version gives is within the bounds."""
         return self.low <= self.now <= self.high

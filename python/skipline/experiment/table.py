@@ -80,7 +80,7 @@ def _rows(metrics: dict[str, ComparedMetric], done: Finished) -> list[dict[str, 
             **_simulated(repeats, metrics.get(name)),
         }
         row |= _compared(row["predicted"], point.measured.get(name))
-        row["is_input"] = _is_input(metrics.get(name), done)
+        row["is_input"] = _is_input(metrics.get(name), done, row["predicted"])
         rows.append(row)
     return rows
 
@@ -130,13 +130,17 @@ def _compared(predicted: object, measured: Measured | None) -> dict[str, object]
     }
 
 
-def _is_input(metric: ComparedMetric | None, done: Finished) -> bool:
-    """Return whether a point's measured number is the one that bounds it in its settings."""
+def _is_input(metric: ComparedMetric | None, done: Finished, predicted: object) -> bool:
+    """Return whether measured and simulated number are the one that bounds both in the settings.
+
+    A model that loses what the machine did not lose is judged.
+    """
     if metric is None or metric.bounded_by is None or metric.name not in done.point.measured:
         return False
     bound = done.point.settings[metric.bounded_by]
-    measured = done.point.measured[metric.name].mean
-    return isinstance(bound, int | float) and measured >= _INPUT_SHARE * bound
+    if not isinstance(bound, int | float) or not isinstance(predicted, int | float):
+        return False
+    return min(done.point.measured[metric.name].mean, predicted) >= _INPUT_SHARE * bound
 
 
 def address(metric: str, component: str | None) -> str:

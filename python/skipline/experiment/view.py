@@ -199,7 +199,7 @@ def predictions_table(predictions: Sequence[PredictionNow]) -> Table:
     for one in predictions:
         numbers = (number_text(one.low), number_text(one.high, one.unit))
         says = number_text(one.predicted, one.unit)
-        now = Text(number_text(one.now, one.unit), style="" if one.agrees else "bold red")
+        now = Text(number_text(one.now, one.unit), style="" if one.is_within else "bold red")
         table.add_row(one.text, says, " to ".join(numbers), now)
     return table
 

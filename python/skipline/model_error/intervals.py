@@ -7,7 +7,7 @@ World, 2005). Whether they cover is tested by leaving out each experiment in tur
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from skipline.model_error.kinds import LEAST_ROWS, Kind
@@ -17,16 +17,28 @@ from skipline.model_error.rows import Row, kept
 COVERED = 0.90
 # Kept numbers are rounded.
 _ROUNDING = 1e-3
+# A number may be so much larger than the largest of the rows.
+_ROOM = 1.1
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Bounds of the errors of a kind, in units of its scale, and how many rows they come from."""
+    """Bounds of the errors of a kind, in units of its scale.
+
+    `least` and `most` are the smallest and the largest simulated number of the rows.
+    """
 
     kind: Kind
     low: float
     high: float
-    rows: int
+    least: float = 0.0
+    most: float = math.inf
+
+    def reaches(self, simulated: float) -> bool:
+        """Return whether rows are as small and as large as this number."""
+        if self.kind.is_of_any_size:
+            return True
+        return self.least <= simulated <= min(_ROOM * self.most, self.kind.below)
 
     def around(self, simulated: float) -> tuple[float, float]:
         """Return the bounds of a number in the unit of the rows, from its simulated value."""
@@ -37,7 +49,7 @@ class Interval:
 
     def times(self, factor: float) -> "Interval":
         """Return the interval with both sides longer by a factor."""
-        return Interval(self.kind, factor * self.low, factor * self.high, self.rows)
+        return replace(self, low=factor * self.low, high=factor * self.high)
 
 
 def of_kind(kind: Kind) -> Interval | None:
@@ -47,20 +59,29 @@ def of_kind(kind: Kind) -> Interval | None:
 
 def from_rows(kind: Kind, rows: Iterable[Row]) -> Interval | None:
     """Return the interval of a kind by its rows among these; None if they are too few."""
-    errors = [error(kind, row) for row in rows if row.kind == kind.name]
-    if len(errors) < LEAST_ROWS:
+    own = of_its_rows(kind, rows)
+    if len(own) < LEAST_ROWS:
         return None
-    return from_errors(kind, errors)
+    interval = from_errors(kind, [error(kind, row) for row in own])
+    simulated = [row.simulated for row in own]
+    # Small latencies are errors of a few microseconds: rows reach down to none.
+    least = 0.0 if kind.unit == "us" else min(simulated)
+    return replace(interval, least=least, most=max(simulated))
+
+
+def of_its_rows(kind: Kind, rows: Iterable[Row]) -> list[Row]:
+    """Return the rows that judge numbers of a kind."""
+    return [row for row in rows if row.kind == kind.name and row.simulated < kind.below]
 
 
 def from_errors(kind: Kind, errors: Sequence[float]) -> Interval:
     """Return the interval that errors of a kind give, however few they are."""
     if kind.is_even:
         half = _bound([abs(error) for error in errors], COVERED)
-        return Interval(kind, -half, half, len(errors))
+        return Interval(kind, -half, half)
     share = (1 + COVERED) / 2
     low = _bound([-error for error in errors], share)
-    return Interval(kind, min(0.0, -low), max(0.0, _bound(errors, share)), len(errors))
+    return Interval(kind, min(0.0, -low), max(0.0, _bound(errors, share)))
 
 
 def error(kind: Kind, row: Row) -> float:
@@ -86,16 +107,22 @@ class Coverage(NamedTuple):
         return 100 * self.covered / self.rows if self.rows else 0.0
 
 
-def leave_out_each(kind: Kind, rows: Sequence[Row], factor: float = 1.0) -> Coverage:
-    """Leave out each experiment in turn; intervals longer by `factor` are a null model below 1."""
-    own = [row for row in rows if row.kind == kind.name]
+def leave_out_each(
+    kind: Kind, rows: Sequence[Row], factor: float = 1.0, basis: str = ""
+) -> Coverage:
+    """Leave out each experiment in turn; intervals longer by `factor` are a null model below 1.
+
+    With a `basis` only rows of this are judged.
+    """
+    own = of_its_rows(kind, rows)
+    judged = [row for row in own if basis in {"", row.basis}]
     covered = 0
     for experiment in dict.fromkeys(row.experiment for row in own):
         others = [error(kind, row) for row in own if row.experiment != experiment]
         if not others:
             continue
         interval = from_errors(kind, others).times(factor)
-        for row in (row for row in own if row.experiment == experiment):
+        for row in (row for row in judged if row.experiment == experiment):
             low, high = interval.around(row.simulated)
             covered += low - _ROUNDING <= row.measured <= high + _ROUNDING
-    return Coverage(covered, len(own))
+    return Coverage(covered, len(judged))

@@ -1,5 +1,6 @@
 """Kinds of numbers, each with the metrics that are of it and the form of its errors."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -14,7 +15,10 @@ class Kind:
 
     An error is (measured - simulated) / `scale(simulated)`; its two sides are apart unless
     `is_even`. Simulated numbers of results are multiplied by `times` to have the unit of the rows.
-    `among` is a metric that a result must have: latencies of packets, not of copies.
+    `among` is a metric that a result must have: latencies of packets, not of copies. Errors of
+    rates are relative and hold for any rate; those of others for numbers that the rows reach. From
+    `below` on there is no interval: of a model without misses most errors are nothing, and a few
+    are all that there is.
     """
 
     name: str
@@ -25,11 +29,13 @@ class Kind:
     is_even: bool
     times: float = 1.0
     among: str | None = None
+    is_of_any_size: bool = False
+    below: float = math.inf
 
 
 def _of_hit_rate(percent: float) -> float:
     """Rates in the middle may be off by more than those near 0 and 100 %."""
-    return 0.5 + percent * (_PERCENT - percent) / _PERCENT
+    return percent * (_PERCENT - percent) / _PERCENT
 
 
 KINDS = (
@@ -40,14 +46,17 @@ KINDS = (
         "percent",
         _of_hit_rate,
         is_even=True,
+        among="throughput_gbps",
+        below=99.5,
     ),
     Kind(
         "throughput",
         "rates",
-        ("throughput_gbps", "tx_mpps", "rx_mpps"),
+        ("throughput_gbps", "received_gbps", "tx_mpps", "rx_mpps"),
         "Gbit/s",
         lambda rate: rate,
         is_even=True,
+        is_of_any_size=True,
     ),
     Kind(
         "p50",
@@ -71,7 +80,7 @@ KINDS = (
     ),
 )
 
-# Numbers that no rows of several experiments judge, and why.
+# Numbers that no rows of several experiments judge: their metrics, and why.
 UNJUDGED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "DRAM bandwidth": (
         ("dram_read_gbytes_per_s", "dram_write_gbytes_per_s"),
@@ -80,6 +89,10 @@ UNJUDGED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "copy engines": (
         ("offload_gbytes_per_s", "offload_mops"),
         "all measured rows chose parameters",
+    ),
+    "work rates, SSDs, other latencies and other tenants": (
+        ("work_per_s", "ssd_read_gbytes_per_s", "ssd_write_gbytes_per_s"),
+        "no rows of several experiments",
     ),
 }
 

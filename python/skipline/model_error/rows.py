@@ -9,16 +9,19 @@ from skipline.model_error.kinds import KINDS, Kind
 from skipline.text import csv_text
 
 FILE = "experiments/model-errors.csv"
-# What ran on one server with one machine's parameters, and the rates of another one. Of that the
-# measured numbers are stated for any number of ways, and taken once.
+# What ran on one server with one machine's parameters, and the rates of another one; points that
+# are left out: configurations that pktsize-desc has too, and DDIO off, for which the same number
+# is stated.
 EXPERIMENTS: Mapping[str, Mapping[str, int]] = {
     "pktsize-desc": {},
-    "ddio-tune": {},
+    "ddio-tune": {"ddio_ways": 2},
     "pkt-rate": {},
     "process-time": {},
-    "cores": {},
-    "packet-rate": {"ddio_ways": 2},
+    "cores": {"cores": 1},
+    "packet-rate": {"ddio_ways": 0},
 }
+# Their latencies chose the generator's path, and say nothing of the server.
+_CHOSE_THE_PATH = {"packet_bytes": 256}
 _SERVERS_OWN = "latency_ns"
 _GENERATORS = "generator_latency_ns"
 # Digits that are kept.
@@ -26,11 +29,15 @@ _DIGITS = 6
 
 
 class Row(NamedTuple):
-    """One number of a kind: where it was measured, simulated and measured in the kind's unit."""
+    """One number of a kind: where it was measured, simulated and measured in the kind's unit.
+
+    `basis` is whether its point chose a parameter.
+    """
 
     kind: str
     experiment: str
     point: str
+    basis: str
     simulated: float
     measured: float
 
@@ -44,6 +51,7 @@ def kept() -> tuple[Row, ...]:
             record["kind"],
             record["experiment"],
             record["point"],
+            record["basis"],
             float(record["simulated"]),
             float(record["measured"]),
         )
@@ -53,7 +61,7 @@ def kept() -> tuple[Row, ...]:
 
 def as_csv(rows: Sequence[Row]) -> str:
     """Write rows as they are kept."""
-    numbers = ((*row[:3], *(f"{number:.{_DIGITS}g}" for number in row[3:])) for row in rows)
+    numbers = ((*row[:4], *(f"{number:.{_DIGITS}g}" for number in row[4:])) for row in rows)
     return csv_text.from_rows(list(Row._fields), numbers)
 
 
@@ -66,27 +74,33 @@ def of_results(
     taken from the measured ones too.
     """
     points: dict[str, dict[str, Mapping[str, Any]]] = {}
-    where = EXPERIMENTS[experiment].items()
+    left_out = EXPERIMENTS[experiment].items()
     for row in results:
-        if any(row[key] != value for key, value in where):
+        if any(row[key] == value for key, value in left_out):
             continue
         point = " ".join(f"{key}={row[key]}" for key in axes)
         component = row["component"]
         name = row["metric"] if component is None else f"{row['metric']}.{component}"
         points.setdefault(point, {})[name] = row
     return [
-        Row(kind.name, experiment, point, *pair)
+        Row(kind.name, experiment, point, _basis(numbers), *pair)
         for kind in KINDS
         for point, numbers in points.items()
         for pair in _pairs(kind, numbers)
     ]
 
 
+def _basis(numbers: Mapping[str, Mapping[str, Any]]) -> str:
+    return str(next(iter(numbers.values()))["basis"])
+
+
 def _pairs(kind: Kind, numbers: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[float, float]]:
     for metric in kind.metrics:
         if metric.startswith(f"{_SERVERS_OWN}."):
             compared = numbers.get(metric.replace(_SERVERS_OWN, _GENERATORS, 1))
-            if compared is not None and compared["measured"] is not None:
+            if compared is None or compared["measured"] is None:
+                continue
+            if any(compared.get(key) != value for key, value in _CHOSE_THE_PATH.items()):
                 own = kind.times * numbers[metric]["predicted"]
                 yield own, own + compared["measured"] - compared["predicted"]
         elif metric in numbers:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from skipline.model_error import intervals, kinds
-from skipline.model_error.kinds import KINDS
+from skipline.model_error.kinds import KINDS, Kind
+from skipline.model_error.rows import kept
 
 _PAGE = "docs/evidence/model-error.md"
 _OFFERED = "offered_gbps"
@@ -12,6 +13,7 @@ _NAMES = {
     "pcie_write_hit_rate": "write hits",
     "pcie_read_hit_rate": "read hits",
     "throughput_gbps": "throughput",
+    "received_gbps": "received",
     "latency_ns.p50": "p50",
     "latency_ns.p99": "p99",
 }
@@ -20,7 +22,8 @@ _NAMES = {
 def line(values: Mapping[str, float | None]) -> str:
     """Return the sentence on the model's own error beside these numbers of a result, by metric.
 
-    Numbers that nothing measured judges are named with the reason.
+    They are those of the main tenant. Numbers that nothing measured judges are named with the
+    reason.
     """
     parts = [part for part in (_part(name, values) for name in _NAMES) if part]
     unknown = [
@@ -28,20 +31,23 @@ def line(values: Mapping[str, float | None]) -> str:
         for text, (metrics, why) in kinds.UNJUDGED.items()
         if any(values.get(metric) for metric in metrics)
     ]
+    unknown += [f"{name} (nothing measured near it)" for name in _far_names(values)]
     told = [
         *([f"{', '.join(parts)}, as errors on measured servers tell"] if parts else []),
         *([f"not known for {' and '.join(unknown)}"] if unknown else []),
     ]
-    return f"Model error (90 %): {'; '.join(told)}. See {_PAGE}." if told else ""
+    return f"Model error (90 %): {'; '.join(told) or 'not known'}. See {_PAGE}."
 
 
 def _part(metric: str, values: Mapping[str, float | None]) -> str:
     """Return the bounds of one number; empty if it is not there, or not of a kind with rows."""
-    value, kind = values.get(metric), kinds.of_metric(metric)
-    if value is None or kind is None or (kind.among and values.get(kind.among) is None):
+    interval, value = _interval(metric, values), values.get(metric)
+    if interval is None or value is None:
         return ""
-    interval = intervals.of_kind(kind)
-    if interval is None:
+    kind = interval.kind
+    if kind.times * value >= kind.below:
+        return f"{_NAMES[metric]} {_among_the_highest(kind)}"
+    if not interval.reaches(kind.times * value):
         return ""
     low, high = interval.around(kind.times * value)
     offered = values.get(_OFFERED)
@@ -51,11 +57,46 @@ def _part(metric: str, values: Mapping[str, float | None]) -> str:
     return f"{_NAMES[metric]} {_number(low)} to {_number(high)} {unit}"
 
 
+def _among_the_highest(kind: Kind) -> str:
+    """Say how numbers came out that are too high for an interval."""
+    errors = [
+        row.measured - row.simulated
+        for row in kept()
+        if row.kind == kind.name and row.simulated >= kind.below
+    ]
+    close = sum(abs(error) <= _CLOSE for error in errors)
+    return (
+        f"from {kind.below:g} % on: {close} of {len(errors)} such were within {_CLOSE:g} pp, the "
+        f"lowest {-min(errors):.0f} below"
+    )
+
+
+def _interval(metric: str, values: Mapping[str, float | None]) -> intervals.Interval | None:
+    """Return the interval of the kind that a number of a result is of."""
+    kind = kinds.of_metric(metric)
+    if not values.get(metric) or kind is None or (kind.among and not values.get(kind.among)):
+        return None
+    return intervals.of_kind(kind)
+
+
+def _far_names(values: Mapping[str, float | None]) -> list[str]:
+    """Return the numbers that are smaller or larger than all that were measured."""
+    found = []
+    for metric, name in _NAMES.items():
+        interval, value = _interval(metric, values), values.get(metric)
+        if interval is not None and value is not None:
+            known = interval.kind.times * value
+            found += [name] * (known < interval.kind.below and not interval.reaches(known))
+    return found
+
+
 def _number(value: float) -> str:
     return f"{value:,.3g}" if abs(value) < _THREE_DIGITS else f"{value:,.0f}"
 
 
 _THREE_DIGITS = 1000
+# A hit rate so near to the simulated one, in percentage points, counts as met.
+_CLOSE = 2.0
 
 
 def of_numbers(entries: Iterable[tuple[str, float | None]]) -> str:

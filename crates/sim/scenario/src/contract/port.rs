@@ -15,10 +15,19 @@ use units::{Picos, RootPortId};
 /// departure and its receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GeneratorWait {
-    /// The time of every packet: the generator's own queue, and its path.
-    pub always: Picos,
+    /// The generator's own queue.
+    pub queue: Picos,
+    /// All other time outside of this server.
+    pub path: Picos,
     /// Packets that are stamped together wait for one another: evenly from none of it to all.
     pub batch: Picos,
+}
+
+impl GeneratorWait {
+    /// The time of every packet.
+    pub(crate) fn always(self) -> Picos {
+        self.queue + self.path
+    }
 }
 
 /// A root port and the devices behind it.

@@ -62,18 +62,18 @@ pub(super) fn wait(keys: &NicKeys) -> Option<GeneratorWait> {
         Picos::from_ns(bytes as f64 * 8.0 / keys.offered_gbps)
     };
     let path = Picos::from_ns(1e3 * traffic.generator_path_us.unwrap_or(0.0));
-    Some(GeneratorWait { always: on_wire(u64::from(queue)) + path, batch: on_wire(batch) })
+    Some(GeneratorWait { queue: on_wire(u64::from(queue)), path, batch: on_wire(batch) })
 }
 
 /// The note of a result on it.
 pub(super) fn note(wait: GeneratorWait) -> String {
-    let batch = match wait.batch.as_ns() {
-        0.0 => String::new(),
-        batch_ns => format!(", and up to {:.1} us more in its batch", batch_ns / 1e3),
-    };
+    let us = |time: Picos| time.as_ns() / 1e3;
     format!(
-        "Of generator_latency_ns, {:.1} us pass outside of this server, in the generator{batch}; \
-         latency_ns is the server's own part",
-        wait.always.as_ns() / 1e3
+        "Of generator_latency_ns, {:.1} us pass in the generator's own queue, up to {:.1} us in a batch, and \
+         {:.1} us elsewhere outside of this server (traffic.generator_path_us); latency_ns is the server's own \
+         part",
+        us(wait.queue),
+        us(wait.batch),
+        us(wait.path),
     )
 }
