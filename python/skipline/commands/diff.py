@@ -113,7 +113,10 @@ def diff(  # noqa: PLR0913, PLR0917 - one argument for each option
 def _print(compared: "Comparison", output: Format, *, everything: bool) -> None:
     match output:
         case Format.JSON:
-            terminal.emit_json(json.dumps(compared.as_json(), indent=1))
+            from skipline.diff import view
+
+            told = {**compared.as_json(), "model_error": view.model_error(compared)}
+            terminal.emit_json(json.dumps(told, indent=1))
         case Format.CSV:
             from skipline.diff import view
 
