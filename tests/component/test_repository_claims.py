@@ -81,10 +81,10 @@ def test_pages_count_the_claims_that_are_listed_and_explained() -> None:
     # The table of the README is made of these verdicts.
     kept = json.loads((REPOSITORY / "docs/evidence/kept/claims.json").read_text())["claims"]
     assert set(kept) == rows
-    judged = {claim: line.split(" | ") for claim, line in kept.items()}
-    words = [verdict for _, verdict, _ in judged.values()]
+    verdicts = {claim: line.split(" | ") for claim, line in kept.items()}
+    words = [verdict for _, verdict, _ in verdicts.values()]
     assert (words.count("fails"), words.count("undecided")) == (int(counted[1]), len(undecided))
-    assert {claim for claim, (_, _, basis) in judged.items() if basis == "test"} == tested
+    assert {claim for claim, (_, _, basis) in verdicts.items() if basis == "test"} == tested
 
 
 def _claims(path: str) -> list[Claim]:

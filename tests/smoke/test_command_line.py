@@ -87,4 +87,6 @@ def test_experiments_are_listed_with_their_question(skipline: Skipline) -> None:
 def test_an_experiment_shows_its_points_and_checks(skipline: Skipline) -> None:
     shown = skipline("experiment", "show", "pktsize-desc", "--format", "json").json
     assert len(shown["points"]) == 24
-    assert {check["name"] for check in shown["check"]} == {"hit-rates", "throughput"}
+    checks = {check["name"] for check in shown["check"]}
+    latencies = {"median-latency", "worst-median-latency", "tail-latency"}
+    assert checks == {"hit-rates", "throughput", *latencies}

@@ -153,12 +153,11 @@ mod tests {
         always_ns: f64,
         batch_ns: f64,
     ) -> MetricResult {
-        let wait =
-            GeneratorWait {
-                queue: Picos::from_ns(always_ns / 2.0),
-                path: Picos::from_ns(always_ns / 2.0),
-                batch: Picos::from_ns(batch_ns),
-            };
+        let wait = GeneratorWait {
+            queue: Picos::from_ns(always_ns / 2.0),
+            path: Picos::from_ns(always_ns / 2.0),
+            batch: Picos::from_ns(batch_ns),
+        };
         metric_of_generator(&GENERATOR, batches, wait)
     }
 
