@@ -16,6 +16,8 @@ from browser_window import DESK, show
 exceptions = pytest.importorskip("mkdocs.exceptions", reason="make docs-tools installs MkDocs")
 build_site = pytest.importorskip("build_site")
 SEARCH_LIMIT_S = 60
+# Building the site takes half a minute; links and words of pages have quick tests of their own.
+pytestmark = pytest.mark.soak
 
 
 @pytest.fixture(scope="module")

@@ -169,6 +169,7 @@ def test_a_capture_of_two_tenants_is_refused_when_the_pipe_is_empty(
     assert "this pipe has been read already" in refused.stderr, refused.stderr
 
 
+@pytest.mark.soak
 def test_a_fifo_without_a_writer_is_refused(run: Run, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "silent")
     trace = ["trace", "silent", "--machine", "skylake-gold-6140"]

@@ -6,7 +6,7 @@ use super::{place, read};
 fn kills_at_any_point_are_made_good_by_reset() {
     let place = place();
     // A change has some 70 points: every second one in a soak, fewer in every run.
-    let stride = soak::amount(4, 2);
+    let stride = soak::amount(6, 2);
     let script = format!(
         "show() {{ $dsa config show --format json; }}
         show > before; kills=0

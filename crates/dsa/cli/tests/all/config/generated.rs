@@ -90,7 +90,7 @@ struct Row<'a> {
 fn any_configuration_is_foretold_applied_shown_and_judged_by_accel_config() {
     let place = Place::new();
     let mut random = Random(soak::seed(0x2545_f491) | 1);
-    let count = soak::amount(12, 40);
+    let count = soak::amount(8, 40);
     for number in 0..count {
         let path = place.path().join(format!("file{number}.json"));
         std::fs::write(path, random.file()).expect("is written");
