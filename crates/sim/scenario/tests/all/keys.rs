@@ -44,6 +44,7 @@ const EXEMPT: &[(&str, &str, &str)] = &[
     ("chain", "placement.io_priority", "what it spares is not the least recently used"),
     ("block-io", "placement.io_priority", "what it spares is not the least recently used"),
     ("key-value", "placement.replace_read_first", "what was read is the least recently used"),
+    ("block-io", "placement.replace_read_first", "what was read is the least recently used"),
     ("offload", "core_way_mask", "the lines of its descriptors stay in L2"),
     ("offload", "dynamic_ways.", "its few writes hit, so that a controller has nothing to do"),
     (
@@ -51,6 +52,7 @@ const EXEMPT: &[(&str, &str, &str)] = &[
         "dynamic_ways.",
         "its few writes hit, so that a controller has nothing to do",
     ),
+    ("ping-pong", "dynamic_ways.", "its few writes hit, so that a controller has nothing to do"),
     ("ping-pong", "placement.bypass_unread", "one message in flight evicts nothing that is unread"),
     ("ping-pong", "placement.io_priority", "nothing competes with one message in flight"),
     ("ping-pong", "placement.replace_read_first", "one message in flight fills no set"),

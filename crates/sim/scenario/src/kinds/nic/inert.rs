@@ -54,6 +54,7 @@ pub(crate) fn inert_keys(keys: &NicKeys, packets: Packets, arrivals: Arrivals) -
     };
     if !packets.are_sent() {
         let of_sending = ["tx_descriptors", "internal_queue"];
+        let of_sending = of_sending.into_iter().chain(generator::KEYS);
         inert.extend(Inert::all(of_sending, "the application sends no packets"));
     }
     inert
