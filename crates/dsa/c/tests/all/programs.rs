@@ -53,7 +53,7 @@ fn the_example_in_cpp_of_the_page_compiles_and_runs() {
     let program = LIBRARY.compile(source.to_str().expect("is text"), folder.path(), &[]);
     let output = run(folder.path(), Command::new(program));
     c_programs::assert_clean("example.cpp", &output);
-    // 1 MiB of 7s, by whoever is there.
+    // The CRC is of 1 MiB of 7s, which the device has copied or, where there is none, the CPU.
     let printed = String::from_utf8_lossy(&output.stdout);
     let (bytes, crc) =
         printed.trim_end().split_once(" bytes by a device, CRC-32C ").expect(&printed);

@@ -3,8 +3,7 @@
 use crate::contract::input::{Defaults, TenantInput};
 use crate::contract::limit::Limit;
 use crate::contract::metric::{Metric, Subject};
-use crate::contract::port::DevicePlace;
-use crate::contract::port::GeneratorWait;
+use crate::contract::port::{DevicePlace, GeneratorWait};
 use crate::contract::sample::DeviceReading;
 use crate::contract::tenant::{TenantMut, TenantRef};
 use crate::text::error::InputError;

@@ -28,7 +28,7 @@ pub(super) fn check(keys: &TrafficKeys, check: &Check<'_>) -> Result<(), InputEr
     check.number(PATH, keys.generator_path_us.unwrap_or(0.0), PATH_US)
 }
 
-/// Those of the keys that have no effect, and why.
+/// The keys without effect, each with the reason.
 pub(super) fn inert(keys: &TrafficKeys, flow_control: bool) -> Vec<Inert> {
     if !is_even(keys, flow_control) {
         let because =
