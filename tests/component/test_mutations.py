@@ -40,13 +40,14 @@ run.batch_packets = 512
 run.max_batches = 10
 """
 FILE = """experiments = ["e.toml"]
-at_least = 1
 [[mutation]]
 name = "a slow wire"
+claim = "c-1"
 set = { "hardware.nic.line_rate_gbps" = 25.0, "hardware.nic.tx_rate_gbps" = 24.0 }
 times = { offered_gbps = 0.2 }
 [[mutation]]
 name = "engines that are not there"
+claim = "c-1"
 times = { "hardware.dsa.dispatch_ns" = 9.0 }
 """
 
@@ -58,10 +59,10 @@ def point(**settings: int | str) -> Point:
 
 
 def test_a_factor_is_of_what_the_point_has() -> None:
-    more = Mutation(name="m", times={"ddio_ways": 1.5, "hardware.dram.path_ns": 2.0})
+    more = Mutation(name="m", claim="c-1", times={"ddio_ways": 1.5, "hardware.dram.path_ns": 2.0})
     assert mutated(point(ddio_ways=2), more).settings["ddio_ways"] == 3
     assert mutated(point(), more).settings["hardware.dram.path_ns"] == pytest.approx(101.2)
-    own = Mutation(name="m", platform="skylake-gold-6140", set={"ddio_ways": 3})
+    own = Mutation(name="m", claim="c-1", platform="skylake-gold-6140", set={"ddio_ways": 3})
     assert mutated(point(), own).settings["ddio_ways"] == 3
     of_its_own = mutated(point(**{"hardware.dram.path_ns": "40"}), more)
     assert of_its_own.settings["hardware.dram.path_ns"] == pytest.approx(80)
@@ -70,12 +71,12 @@ def test_a_factor_is_of_what_the_point_has() -> None:
 @pytest.mark.parametrize(
     "mutation",
     [
-        Mutation(name="no DSA", times={"hardware.dsa.dispatch_ns": 2.0}),
-        Mutation(name="no ring", set={"hardware.ring.hop_uncore_cycles": 2.0}),
-        Mutation(name="as it is", set={"rng_calls": 0}, times={"cores": 1.0}),
-        Mutation(name="beyond the cache", times={"ddio_ways": 9.0}),
-        Mutation(name="none of none", times={"rng_calls": 2.0}),
-        Mutation(name="another machine", platform="ice-lake-40", set={"ddio_ways": 3}),
+        Mutation(name="no DSA", claim="c-1", times={"hardware.dsa.dispatch_ns": 2.0}),
+        Mutation(name="no ring", claim="c-1", set={"hardware.ring.hop_uncore_cycles": 2.0}),
+        Mutation(name="as it is", claim="c-1", set={"rng_calls": 0}, times={"cores": 1.0}),
+        Mutation(name="beyond the cache", claim="c-1", times={"ddio_ways": 9.0}),
+        Mutation(name="none of none", claim="c-1", times={"rng_calls": 2.0}),
+        Mutation(name="another machine", claim="c-1", platform="ice-lake-40", set={"ddio_ways": 3}),
     ],
     ids=lambda mutation: mutation.name,
 )
@@ -88,11 +89,14 @@ def test_each_mutation_reaches_an_experiment(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(REPOSITORY)
     known = toml_model.load(Mutations, Path(mutations.FILE).read_text(), mutations.FILE)
     assert len(known.mutation) >= 26
-    assert known.at_least >= 24
-    firsts = [points(catalogue.find(name))[-1] for name in known.experiments]
-    idle = [
-        one.name for one in known.mutation if all(mutated(first, one) is first for first in firsts)
-    ]
+    entries = [catalogue.find(name) for name in known.experiments]
+    lasts = {entry.identifier: points(entry)[-1] for entry in entries}
+    idle = []
+    for one in known.mutation:
+        looking = mutations.judging(one, entries, mutations.FILE)
+        looked = [lasts[entry.identifier] for entry in looking]
+        if all(mutated(point, one) is point for point in looked):
+            idle.append(one.name)
     assert idle == []
 
 
@@ -112,16 +116,25 @@ def test_who_notices_what_is_told(
     monkeypatch.chdir(tmp_path)
     for name, text in (("e.toml", EXPERIMENT), ("s.toml", SCENARIO), ("m.toml", FILE)):
         Path(name).write_text(text)
-    assert mutations.main(["m.toml"]) == 0
+    assert mutations.main(["m.toml"]) == 1
     wire, engines, last = capsys.readouterr().out.splitlines()
     assert wire == "a slow wire (1 of 1 points): c-1"
-    assert engines == "engines that are not there (0 of 1 points): nobody"
-    assert last.startswith(
-        "1 of 2 changes are noticed; at least 1 have to be. 2 checks of 1 claims"
-    )
-    assert mutations.main(["m.toml", "engines that are not there"]) == 1
+    assert engines == "engines that are not there (0 of 1 points): nobody; NOT c-1"
+    assert last == "1 of 2 changes are noticed by the claims that m.toml names."
+    assert mutations.main(["--all", "m.toml", "a slow wire"]) == 0
     with pytest.raises(InputError, match="no mutation 'nobody'; there are: a slow wire, engines"):
         mutations.main(["m.toml", "nobody"])
     with Store("reports/mutations/points.duckdb") as store:
         done = store.sweeps().select("title", "done").rows()
     assert sorted(done) == [("e: a slow wire", 1), ("e: none", 1)]
+
+
+def test_a_claim_that_no_experiment_judges_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = FILE.replace('claim = "c-1"', 'claim = "c-2"', 1)
+    for name, content in (("e.toml", EXPERIMENT), ("s.toml", SCENARIO), ("m.toml", text)):
+        Path(name).write_text(content)
+    with pytest.raises(InputError, match="'a slow wire': no experiment .* judges the claim 'c-2'"):
+        mutations.main(["m.toml"])

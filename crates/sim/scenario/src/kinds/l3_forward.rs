@@ -50,6 +50,7 @@ pub(crate) struct L3ForwardPlan {
 
 impl PacketApplication for L3ForwardPlan {
     const PACKETS: Packets = Packets::Forwarded;
+    const GATHERS: bool = true;
     const TABLE: Option<&'static str> = Some("l3_forward");
 
     /// The routing table, which all cores share.

@@ -14,7 +14,7 @@ mod sample;
 pub(crate) mod source;
 mod traffic;
 
-pub(crate) use inert::{Arrivals, inert_keys};
+pub(crate) use inert::{Arrivals, inert_gathering, inert_keys};
 pub(crate) use traffic::{ArrivalProcess, Pattern, SizeMix, TrafficKeys};
 
 use crate::contract::device::DeviceModule;
@@ -90,6 +90,13 @@ pub(crate) struct NicKeys {
     /// Number of packets per receive and send burst.
     #[schemars(range(min = check::BURST.0, max = check::BURST.1))]
     pub burst: u32,
+    /// Number of processed packets that must wait before a core sends them. The core sends fewer only
+    /// from time to time (send_rest_after_polls).
+    #[schemars(range(min = check::SEND_AT_PACKETS.0, max = check::SEND_AT_PACKETS.1))]
+    pub send_at_packets: u32,
+    /// Number of polls of a core after which it sends the packets that still wait, however few.
+    #[schemars(range(min = check::SEND_REST_AFTER_POLLS.0, max = check::SEND_REST_AFTER_POLLS.1))]
+    pub send_rest_after_polls: u32,
     /// Number of buffers of the pool that all cores share.
     #[schemars(range(min = check::LEAST_POOL_BUFFERS, max = check::MOST_POOL_BUFFERS))]
     pub pool_buffers: u32,
@@ -116,6 +123,8 @@ impl Default for NicKeys {
             tx_descriptors: None,
             internal_queue: 1024,
             burst: 32,
+            send_at_packets: 1,
+            send_rest_after_polls: 4096,
             pool_buffers: 65_535,
             pool_cache: 256,
             warm_buffers: 0,

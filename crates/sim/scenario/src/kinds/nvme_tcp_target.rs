@@ -73,8 +73,9 @@ impl ApplicationModule for NvmeTcpTargetPlan {
     const METRICS: &'static [Metric<ApplicationCores>] = metrics::METRICS;
 
     fn inert(tenant: TenantRef<'_>) -> Vec<Inert> {
-        let mut inert =
-            nic::inert_keys(tenant.table::<NicKeys>(), Self::PACKETS, Arrivals::Initiators);
+        let keys = tenant.table::<NicKeys>();
+        let mut inert = nic::inert_keys(keys, Self::PACKETS, Arrivals::Initiators);
+        inert.extend(nic::inert_gathering(keys, false));
         inert.extend(Inert::all(names::<CbdmaKeys>(), "nvme-tcp-target uses no CBDMA"));
         let because = match tenant.table::<NvmeTcpTargetKeys>().digest {
             DigestName::Dsa => {
@@ -114,7 +115,12 @@ impl ApplicationModule for NvmeTcpTargetPlan {
         let tenant = TenantRef { tables: &steered, ..input.tenant };
         let input = &TenantInput { tenant, ..input.clone() };
         card.check(input)?;
-        let needs = DriverNeeds { receives: true, spacing: Spacing::OddLines, own_bytes: 0 };
+        let needs = DriverNeeds {
+            receives: true,
+            gathers: false,
+            spacing: Spacing::OddLines,
+            own_bytes: 0,
+        };
         let driver = DriverPlan::resolve(input, &card, needs);
         let answer = TargetAnswer {
             read_bytes: keys.read_bytes,

@@ -37,6 +37,8 @@ pub(crate) trait PacketApplication: Sized + Clone + Debug {
     const TABLE: Option<&'static str> = None;
     /// Origin of the packets that arrive.
     const ARRIVALS: Arrivals = Arrivals::Keys;
+    /// Whether its cores gather packets before they send them (`send_at_packets`).
+    const GATHERS: bool = false;
     /// Spacing of the buffers in the application's pool.
     const SPACING: Spacing = Spacing::OddLines;
     /// Bytes of each core, besides its queues, for the application's own use.
@@ -115,7 +117,9 @@ impl<A: PacketApplication> ApplicationModule for NicApplication<A> {
     const TABLE: Option<&'static str> = A::TABLE;
 
     fn inert(tenant: TenantRef<'_>) -> Vec<Inert> {
-        let mut inert = nic::inert_keys(tenant.table::<NicKeys>(), A::PACKETS, A::ARRIVALS);
+        let keys = tenant.table::<NicKeys>();
+        let mut inert = nic::inert_keys(keys, A::PACKETS, A::ARRIVALS);
+        inert.extend(nic::inert_gathering(keys, A::GATHERS));
         let because = format!("{} uses no SSD", tenant.application());
         inert.extend(Inert::all(names::<SsdKeys>(), &because));
         let engines = names::<DsaKeys>().into_iter().chain(names::<CbdmaKeys>());
@@ -137,6 +141,7 @@ impl<A: PacketApplication> ApplicationModule for NicApplication<A> {
         card.check(input)?;
         let needs = DriverNeeds {
             receives: A::PACKETS.are_received(),
+            gathers: A::GATHERS,
             spacing: A::SPACING,
             own_bytes: A::OWN_BYTES,
         };

@@ -119,7 +119,9 @@ impl ApplicationModule for VhostSwitchPlan {
     const METRICS: &'static [Metric<ApplicationCores>] = metrics::METRICS;
 
     fn inert(tenant: TenantRef<'_>) -> Vec<Inert> {
-        let mut inert = nic::inert_keys(tenant.table::<NicKeys>(), Self::PACKETS, Arrivals::Keys);
+        let keys = tenant.table::<NicKeys>();
+        let mut inert = nic::inert_keys(keys, Self::PACKETS, Arrivals::Keys);
+        inert.extend(nic::inert_gathering(keys, false));
         inert.extend(Inert::all(names::<SsdKeys>(), "vhost-switch uses no SSD"));
         inert.extend(Inert::all(names::<CbdmaKeys>(), "vhost-switch uses no CBDMA"));
         match tenant.table::<VhostSwitchKeys>().by {
@@ -154,7 +156,12 @@ impl ApplicationModule for VhostSwitchPlan {
         let card = Card::for_tenant(input)?;
         card.check(input)?;
         let source = SourcePlan::from_keys(input, &card)?;
-        let needs = DriverNeeds { receives: true, spacing: Spacing::OddLines, own_bytes: 0 };
+        let needs = DriverNeeds {
+            receives: true,
+            gathers: false,
+            spacing: Spacing::OddLines,
+            own_bytes: 0,
+        };
         let driver = DriverPlan::resolve(input, &card, needs);
         let mut ports = vec![nic::plan(input, &card, source)?];
         let shape = (keys.depth, input.table::<NicKeys>().burst);

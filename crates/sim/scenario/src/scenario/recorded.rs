@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// The order of keys in results. Keys that are not listed follow.
-const ORDER: [&str; 39] = [
+const ORDER: [&str; 41] = [
     "name",
     "application",
     "cores",
@@ -30,6 +30,8 @@ const ORDER: [&str; 39] = [
     "tx_descriptors",
     "internal_queue",
     "burst",
+    "send_at_packets",
+    "send_rest_after_polls",
     "pool_buffers",
     "pool_cache",
     "page_size",

@@ -87,9 +87,9 @@ fn each_direction_of_the_link_carries_what_the_packets_need() {
     let result =
         run(&[("packet_bytes", "1024"), ("offered_gbps", "20"), ("rx_descriptors", "512")]);
     let packets_per_s = value(&result, "rx_mpps") * 1e6;
-    // Payload with TLP headers; descriptors and completions come on top.
-    let up_bytes = packets_per_s * (1024.0 + 4.0 * 24.0);
-    let down_bytes = packets_per_s * (1024.0 + 4.0 * 20.0);
+    // Payloads of 512 B with TLP headers; descriptors and completions come on top.
+    let up_bytes = packets_per_s * (1024.0 + 2.0 * 24.0);
+    let down_bytes = packets_per_s * (1024.0 + 2.0 * 20.0);
     let share = |bytes: f64| 100.0 * bytes * 8.0 / 113.7e9;
     let (up, down) =
         (part(&result, "pcie_utilisation", "up"), part(&result, "pcie_utilisation", "down"));
@@ -319,4 +319,33 @@ fn the_invariants_hold_in_the_middle_of_a_run() {
         machine.run(packets, Picos::NEVER);
         assert_eq!(machine.check_invariants(), Ok(()));
     }
+}
+
+/// Median and 99th percentile of latency beyond that of packets that are sent at once, in us.
+fn gathering_us(offered_gbps: &str, gathering: &[(&str, &str)]) -> (f64, f64) {
+    let offered = [("offered_gbps", offered_gbps)];
+    let at_once = run(&[&offered[..], &[("send_at_packets", "1")]].concat());
+    let gathered = run(&[&offered[..], gathering].concat());
+    let beyond =
+        |name| (part(&gathered, "latency_ns", name) - part(&at_once, "latency_ns", name)) / 1e3;
+    (beyond("p50"), beyond("p99"))
+}
+
+#[test]
+fn packets_wait_until_there_are_enough_to_send() {
+    // 1500 B at 49.65 Gbit/s come every 245 ns, and leave every 122 ns: the first of 32 waits for 31
+    // others, the last while 31 others leave.
+    let (median, tail) = gathering_us("49.65", &[]);
+    assert!((4.8..6.2).contains(&median), "{median}");
+    assert!((6.8..8.4).contains(&tail), "{tail}");
+}
+
+#[test]
+fn too_few_packets_wait_for_the_timer() {
+    // They come every 12 us. A poll takes 10 ns: the core looks at the timer every 41 or 10 us.
+    let (median, tail) = gathering_us("1", &[]);
+    assert!((15.0..26.0).contains(&median), "{median}");
+    assert!((36.0..43.0).contains(&tail), "{tail}");
+    let (sooner, _) = gathering_us("1", &[("send_rest_after_polls", "1024")]);
+    assert!((3.7..6.5).contains(&sooner), "{sooner}");
 }

@@ -3,7 +3,8 @@
 //! Models: a core that polls its receive queue and takes bursts, prefetches headers, passes each packet
 //! to its application, and then sends it or frees its buffer.
 //! Source: DPDK's sample applications; FastClick as on the measured testbed (blocking queue before the
-//! send ring).
+//! send ring, sent from a number of packets on; a timer, which the thread looks at after a number of polls,
+//! sends a rest).
 //! Simplifies: buffers of packets that end here are freed together at the end of their burst.
 
 use crate::driver::mempool::Mempool;
@@ -29,6 +30,13 @@ pub enum Fate {
     Consume,
 }
 
+impl Sending {
+    /// Whether `waiting` packets are too few to be sent, and not none.
+    fn leaves_rest(self, waiting: usize) -> bool {
+        (1..self.at_packets).contains(&waiting)
+    }
+}
+
 /// An application's work on a packet.
 pub trait Handler: Debug {
     /// Processes a packet whose first line has been prefetched.
@@ -49,6 +57,17 @@ pub struct PacketLoopConfig {
     pub poll_cycles: Cycles,
     /// Cycles of additional work per packet.
     pub extra_cycles: Cycles,
+    /// When packets that wait before the send ring are sent.
+    pub sending: Sending,
+}
+
+/// When packets that wait before the send ring are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// Number of waiting packets from which on all are sent.
+    pub at_packets: usize,
+    /// Number of polls after which the core sends fewer.
+    pub rest_after_polls: u64,
 }
 
 /// The driver software of a core.
@@ -116,6 +135,8 @@ pub struct PacketLoop<H> {
     batch: Vec<(Packet, Picos)>,
     /// Buffers of packets of this burst that end here.
     ended: Vec<u32>,
+    /// Polls since the core last looked whether a rest waits to be sent.
+    polls: u64,
     /// When the core started to wait, and whether for the send ring.
     waiting: Option<(Picos, bool)>,
     idle: Picos,
@@ -136,6 +157,7 @@ impl<H: Handler> PacketLoop<H> {
             phase: LoopPhase::Receive,
             batch: Vec::with_capacity(config.burst),
             ended: Vec::with_capacity(config.burst),
+            polls: 0,
             waiting: None,
             idle: Picos::ZERO,
             sender_blocked: Picos::ZERO,
@@ -154,6 +176,11 @@ impl<H: Handler> PacketLoop<H> {
     }
 
     fn receive<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pair: &mut QueuePair) -> Turn {
+        if self.rest_is_due() {
+            self.phase = LoopPhase::Send;
+            return Turn::Busy(self.core.now());
+        }
+        self.polls += 1;
         let refill = self.drivers.refill(&mut self.core, fabric, pair);
         let Drivers { pool, rx, tx, .. } = &mut self.drivers;
         let pool = pool.borrow();
@@ -169,7 +196,12 @@ impl<H: Handler> PacketLoop<H> {
             return Turn::Busy(self.core.now());
         }
         self.core.compute(self.config.poll_cycles);
-        let sendable = tx.next_chance(&pair.tx);
+        let mut sendable = tx.next_chance(&pair.tx);
+        if self.config.sending.leaves_rest(tx.waiting()) {
+            let polls = self.config.sending.rest_after_polls.saturating_sub(self.polls);
+            let poll = poll_time(&self.core, self.config);
+            sendable = sendable.max(self.core.now() + Picos(poll.0 * polls));
+        }
         if sendable <= self.core.now() {
             self.phase = LoopPhase::Send;
             return Turn::Busy(self.core.now());
@@ -207,9 +239,9 @@ impl<H: Handler> PacketLoop<H> {
         } else {
             self.batch.clear();
             self.free_ended(fabric);
-            self.phase = match self.drivers.tx.waiting() {
-                0 => LoopPhase::Receive,
-                _ => LoopPhase::Send,
+            self.phase = match self.drivers.tx.waiting() < self.config.sending.at_packets {
+                true => LoopPhase::Receive,
+                false => LoopPhase::Send,
             };
         }
         Turn::Busy(self.core.now())
@@ -249,7 +281,20 @@ impl<H: Handler> PacketLoop<H> {
         Turn::Idle(until)
     }
 
+    /// Whether the core has polled often enough to send a rest, and one waits.
+    fn rest_is_due(&mut self) -> bool {
+        if self.polls < self.config.sending.rest_after_polls {
+            return false;
+        }
+        self.polls = 0;
+        self.config.sending.leaves_rest(self.drivers.tx.waiting())
+    }
+
     fn end_wait(&mut self, now: Picos) {
+        if let Some((since, false)) = self.waiting {
+            let poll = poll_time(&self.core, self.config);
+            self.polls += now.saturating_sub(since).0 / poll.0;
+        }
         self.core.wait_until(now);
         (self.idle, self.sender_blocked) = self.waits_until(now);
         self.waiting = None;
@@ -263,6 +308,11 @@ impl<H: Handler> PacketLoop<H> {
             None => (self.idle, self.sender_blocked),
         }
     }
+}
+
+/// Time of one poll of an empty queue.
+fn poll_time(core: &Core, config: PacketLoopConfig) -> Picos {
+    core.span_of(config.poll_cycles).max(Picos(1))
 }
 
 impl<T: Tracer, H: Handler> Software<T> for PacketLoop<H> {

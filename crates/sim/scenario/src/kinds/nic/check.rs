@@ -16,6 +16,9 @@ pub(super) const RINGS: [u32; 13] =
 pub(super) const RNG_CALLS: (u32, u32) = (0, 1_000_000);
 pub(super) const INTERNAL_QUEUE: (u32, u32) = (32, 65_536);
 pub(super) const BURST: (u32, u32) = (1, 64);
+/// No more than the least [`INTERNAL_QUEUE`] holds.
+pub(super) const SEND_AT_PACKETS: (u32, u32) = (1, 32);
+pub(super) const SEND_REST_AFTER_POLLS: (u32, u32) = (1, 1_000_000);
 /// Least and most buffers in a core's cache of a pool; the most is DPDK's own limit.
 pub(super) const POOL_CACHE: (u32, u32) = (32, 512);
 /// Largest pool: the pools of all tenants fit the simulated memory.
@@ -72,7 +75,9 @@ fn check_queues(
     let rings: Vec<u32> = RINGS.into_iter().filter(|&ring| ring >= least).collect();
     check.one_of("tx_descriptors", keys.tx_packets(card.nic, cores), &rings)?;
     check.whole("internal_queue", keys.internal_queue, INTERNAL_QUEUE, "packets")?;
-    check.whole("burst", keys.burst, BURST, "packets")
+    check.whole("burst", keys.burst, BURST, "packets")?;
+    check.whole("send_at_packets", keys.send_at_packets, SEND_AT_PACKETS, "packets")?;
+    check.whole("send_rest_after_polls", keys.send_rest_after_polls, SEND_REST_AFTER_POLLS, "polls")
 }
 
 /// The pool must fill every receive ring and cache, the bursts in work, and the sent packets that no

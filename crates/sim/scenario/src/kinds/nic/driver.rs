@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::narrow::fit;
 use units::{Cycles, LINE_BYTES, Picos};
-use workload::app::packet_loop::{Drivers, PacketLoopConfig};
+use workload::app::packet_loop::{Drivers, PacketLoopConfig, Sending};
 use workload::driver::header_slices::HeaderPlacement;
 use workload::driver::mempool::{Mempool, MempoolConfig, Spacing};
 use workload::driver::queues::QueueShape;
@@ -32,6 +32,8 @@ const POINTER_BYTES: u64 = 8;
 pub(crate) struct DriverNeeds {
     /// Whether the application receives packets: if so, its receive queues are filled before time zero.
     pub receives: bool,
+    /// Whether its cores gather packets before they send them.
+    pub gathers: bool,
     /// Spacing of the buffers in the application's pool.
     pub spacing: Spacing,
     /// Bytes besides the queues of each core for the application's own use.
@@ -95,7 +97,7 @@ impl DriverPlan {
                 Some(_) => card.buffer_bytes.div_ceil(LINE_BYTES),
                 None => keys.packet_bytes.div_ceil(LINE_BYTES),
             },
-            polling: polling(keys, card),
+            polling: polling(keys, card, needs.gathers),
         }
     }
 
@@ -177,12 +179,16 @@ impl DriverPlan {
     }
 }
 
-fn polling(keys: &NicKeys, card: &Card<'_>) -> PacketLoopConfig {
+fn polling(keys: &NicKeys, card: &Card<'_>, gathers: bool) -> PacketLoopConfig {
     let extra = f64::from(keys.rng_calls) * card.software.rng_call_cycles.value;
     PacketLoopConfig {
         burst: keys.burst as usize,
         poll_cycles: Cycles(card.software.poll_cycles.value),
         extra_cycles: Cycles(extra),
+        sending: Sending {
+            at_packets: if gathers { keys.send_at_packets as usize } else { 1 },
+            rest_after_polls: u64::from(keys.send_rest_after_polls),
+        },
     }
 }
 

@@ -60,6 +60,19 @@ pub(crate) fn inert_keys(keys: &NicKeys, packets: Packets, arrivals: Arrivals) -
     inert
 }
 
+/// Keys of gathering packets before they are sent, as far as they have no effect.
+pub(crate) fn inert_gathering(keys: &NicKeys, gathers: bool) -> Vec<Inert> {
+    const AT: &str = "send_at_packets";
+    const REST: &str = "send_rest_after_polls";
+    if !gathers {
+        return Inert::all([AT, REST], "the application gathers no packets").collect();
+    }
+    match keys.send_at_packets {
+        1 => Inert::all([REST], "every packet is sent at once (send_at_packets = 1)").collect(),
+        _ => Vec::new(),
+    }
+}
+
 fn inert_traffic_keys(traffic: &TrafficKeys, flow_control: bool) -> Vec<Inert> {
     const THREADS: [&str; 2] = ["traffic.generator_threads", "traffic.turn_packets"];
     const TRAINS: [&str; 1] = ["traffic.train_packets"];

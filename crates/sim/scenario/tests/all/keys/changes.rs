@@ -95,6 +95,8 @@ pub const CHANGES: &[Change] = &[
     ("flow_control", &[], &["true"]),
     ("initial_content", &[], &["\"pages-zeroed\"", "\"empty\""]),
     ("internal_queue", &[], &["32"]),
+    ("send_at_packets", &[], &["32"]),
+    ("send_rest_after_polls", &[("send_at_packets", "32"), ("offered_gbps", "1")], &["64"]),
     ("iommu", &[], &["\"4K\"", "\"2M\""]),
     ("key_value.get_percent", &[], &["50"]),
     ("key_value.items", &[], &["4096"]),
