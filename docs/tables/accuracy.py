@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 from kept_results import REPOSITORY, Kept, read
 from page_blocks import table
@@ -131,22 +131,31 @@ def accuracy() -> str:
 
 def _of_claims() -> list[str]:
     """Return the row of the README on claims: what holds, by what it rests on."""
-    hold = [one[2] for one in _judged() if one[1] == "holds"]
-    predicted, fitted, shown = (hold.count(basis) for basis in _HOLD)
-    simulated = [one for one in _judged() if one[2] in _HOLD[:2]]
-    fails = sum(verdict == "fails" for _, verdict, _ in simulated)
+    simulated = [one for one in _judged() if one.shown_by == "simulation"]
+    tested = [one for one in _judged() if one.shown_by == "tests" and one.verdict == "holds"]
+    holds = [one.basis for one in simulated if one.verdict == "holds"]
+    fails = sum(one.verdict == "fails" for one in simulated)
+    bases = ", ".join(f"{holds.count(basis)} {basis}" for basis in _HOLD[:3])
     return [
-        f"**{predicted + fitted} of {len(simulated)}** claims of five publications hold that are "
-        "simulated",
+        f"**{len(holds)} of {len(simulated)}** claims of five publications hold that are simulated",
         "`skipline evidence`",
-        f"{predicted} predicted, {fitted} fitted; {fails} fail. Tests show the mechanisms of "
-        f"{shown} others ([by source](docs/evidence/failing-claims.md))",
+        f"{bases}; {fails} fail. Tests show the mechanisms of {len(tested)} others "
+        "([by source](docs/evidence/failing-claims.md))",
     ]
 
 
 # Claims of one source: what holds by basis, then what does not.
-_HOLD = ("predicted", "fitted", "test")
+_HOLD = ("predicted", "fitted elsewhere", "fitted", "test", "test, in part")
 _OTHERWISE = ("weak", "undecided", "fails", "not judged")
+
+
+class JudgedClaim(NamedTuple):
+    """The verdict on a claim, and whether simulation or tests show it."""
+
+    source: str
+    verdict: str
+    basis: str
+    shown_by: str
 
 
 def measure_claims() -> Kept:
@@ -156,27 +165,33 @@ def measure_claims() -> Kept:
     return {
         "command": "skipline evidence",
         "claims": {
-            claim["id"]: " | ".join((claim["source"], claim["verdict"], claim["basis"] or ""))
+            claim["id"]: " | ".join(_judged_claim(claim))
             for claim in json.loads(done.stdout)["claims"]
         },
     }
 
 
+def _judged_claim(claim: dict[str, Any]) -> JudgedClaim:
+    """Return what is kept of a claim."""
+    shown_by = "simulation" if claim["experiments"] else "tests" if claim["tests"] else ""
+    return JudgedClaim(claim["source"], claim["verdict"], claim["basis"] or "", shown_by)
+
+
 def claims() -> str:
     """Return the table of claims: how many hold, by what they rest on, and how many do not."""
     judged = _judged()
-    sources = dict.fromkeys(source for source, _, _ in judged)
-    body = [_claims(source, [one for one in judged if one[0] == source]) for source in sources]
+    sources = dict.fromkeys(one.source for one in judged)
+    body = [_claims(source, [one for one in judged if one.source == source]) for source in sources]
     header = ["source", "claims", *(f"hold, {basis}" for basis in _HOLD), *_OTHERWISE]
     return table(header, [*body, _claims("all", judged)])
 
 
-def _judged() -> list[list[str]]:
-    """Return source, verdict and basis of each claim."""
-    return [line.split(" | ") for line in read("claims")["claims"].values()]
+def _judged() -> list[JudgedClaim]:
+    """Return the claims that are kept."""
+    return [JudgedClaim(*line.split(" | ")) for line in read("claims")["claims"].values()]
 
 
-def _claims(name: str, judged: list[list[str]]) -> list[str]:
-    hold = [sum(one[1:] == ["holds", basis] for one in judged) for basis in _HOLD]
-    otherwise = [sum(verdict == word for _, verdict, _ in judged) for word in _OTHERWISE]
+def _claims(name: str, judged: list[JudgedClaim]) -> list[str]:
+    hold = [sum(one[1:3] == ("holds", basis) for one in judged) for basis in _HOLD]
+    otherwise = [sum(one.verdict == word for one in judged) for word in _OTHERWISE]
     return [name, *(str(count) for count in (len(judged), *hold, *otherwise))]

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from skipline import InputError
-from skipline.evidence import collection, failing_claims, recorded_tests
+from skipline.evidence import collection, failing_claims, recorded_tests, verdicts
+from skipline.evidence.pointers import Pointer
+from skipline.experiment.claims_table import ClaimRow
 from small_experiment import CLAIMS, CLAIMS_TABLE, record_that_tests, write_small_evidence
 
 SHOWN = "tests/test_shown.py::test_it_is_shown"
@@ -160,3 +162,22 @@ def test_the_section_of_a_claim_has_its_fields_each_on_one_line() -> None:
     assert found["x-01"].fields == {"Claim": "a statement in two lines.", "Tried": "nothing."}
     assert found["x-021"].fields == {"Tried": "all of it."}
     assert failing_claims.without_section(found, ["x-01", "x-02", "x-2"]) == ["x-02", "x-2"]
+
+
+@pytest.mark.parametrize(
+    ("more", "basis", "note"),
+    [
+        ({}, "test", []),
+        ({"missing": "a card"}, "test, in part", ["The tests do not show: a card"]),
+        ({"fitted_on": "54 medians"}, "fitted", ["Fitted on 54 medians"]),
+    ],
+)
+def test_a_claim_that_tests_show_says_what_they_leave_out_or_rest_on(
+    more: dict[str, str], basis: str, note: list[str]
+) -> None:
+    row = ClaimRow("y-01", "another", "mechanism", "It is so", "", "")
+    known = collection.Collection(
+        [row], [], {"y-01": Pointer(id="y-01", test=[SHOWN], **more)}, True, {SHOWN: "passed"}
+    )
+    (judged,) = verdicts.judge_all(known, [])
+    assert (judged.verdict, judged.basis, judged.notes) == ("holds", basis, note)

@@ -1,6 +1,7 @@
 """Does a testbed decide what a claim is worth, and what a kept result depends on?"""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,23 +37,28 @@ def a_testbed(*measurements: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("measurements", "basis"),
-    [(["my rack"], "fitted"), (["another rack"], "predicted"), ([], "predicted")],
+    ("measurements", "parameters", "basis"),
+    [
+        (["my rack"], PARAMETERS, "fitted"),
+        (["another rack"], PARAMETERS, "fitted elsewhere"),
+        ([], PARAMETERS, "fitted elsewhere"),
+        (["my rack"], [], "predicted"),
+    ],
 )
-def test_a_claim_is_predicted_only_if_its_testbed_chose_nothing(
-    tmp_path: Path, measurements: list[str], basis: str
+def test_a_claim_is_predicted_only_if_nothing_was_chosen(
+    tmp_path: Path, measurements: list[str], parameters: list[dict[str, Any]], basis: str
 ) -> None:
     check = 'at("rx_mpps", size=64, mode="on") > 1'
     (tmp_path / "e.toml").write_text(f"{EXPERIMENT}{CLAIM}value = '{check}'\n")
     entry = catalogue.load((tmp_path / "e.toml").as_posix())
-    facts = {"testbed": a_testbed(*measurements), "fitted_parameters": PARAMETERS}
+    facts = {"testbed": a_testbed(*measurements), "fitted_parameters": parameters}
     done = finished(entry, more_facts=facts)
     (verdict,) = claim_verdicts.of_experiment(entry, done, [])
     assert verdict.basis == basis
     # Points keep theirs: what was measured at them.
     assert [one.point.basis for one in done] == ["predicted", "predicted", "fitted"]
     (known,) = outcome.conclude(entry, done, None).summary.testbeds
-    chosen = [one["key"] for one in PARAMETERS if known.tuned(FittedParameter(**one))]
+    chosen = [one["key"] for one in parameters if known.tuned(FittedParameter(**one))]
     assert chosen == (["llc.ways"] if basis == "fitted" else [])
 
 

@@ -39,7 +39,7 @@ def test_json_has_every_claim_with_verdict_basis_and_checks(judged: Outcome) -> 
     verdicts = {name: (claim["verdict"], claim["basis"]) for name, claim in found.items()}
     assert verdicts == {
         # Any rate above one percent would do, also that of the other ring.
-        "x-01": ("weak", "predicted"),
+        "x-01": ("weak", "fitted elsewhere"),
         "x-02": ("fails", "fitted"),
         "y-01": ("holds", "test"),
         "y-02": ("not judged", None),
@@ -57,7 +57,8 @@ def test_json_counts_by_source_and_times_by_experiment(judged: Outcome) -> None:
     assert [counts["made up"][name] for name in ("holds", "weak", "fails")] == [0, 1, 1]
     assert (counts["all"]["simulated"], counts["all"]["simulated hold"]) == (2, 0)
     assert (counts["another"]["test"], counts["another"]["not judged"]) == (1, 1)
-    assert counts["all"]["fitted"] == counts["all"]["predicted"] == 1
+    assert counts["all"]["fitted"] == counts["all"]["fitted elsewhere"] == 1
+    assert counts["all"]["predicted"] == 0
     (experiment,) = judged.json["experiments"]
     assert (experiment["id"], experiment["points"], experiment["reused"]) == ("two-rings", 2, 0)
     assert experiment["wall_s"] >= experiment["simulated_wall_s"] > 0

@@ -27,6 +27,10 @@ class Pointer(BaseModel):
 
     id: str
     test: list[str] = Field(default=[])
+    # What of the claim these tests do not show.
+    missing: str | None = None
+    # What measurements chose the values that the tests compare.
+    fitted_on: str | None = None
     note: str | None = None
     judged: Literal["not judged"] | None = None
     reason: str | None = None

@@ -6,13 +6,14 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from skipline.evidence.collection import Collection
+from skipline.evidence.pointers import Pointer
 from skipline.evidence.recorded_tests import TestOutcome
-from skipline.experiment.claim import ClaimCheckVerdict, join_verdicts
+from skipline.experiment.claim import ClaimCheckVerdict, join_bases, join_verdicts
 from skipline.experiment.claims_table import ClaimRow
 from skipline.experiment.outcome import Summary
 
 Judged = Literal["holds", "weak", "undecided", "fails", "not judged", "not run here"]
-Shown = Literal["predicted", "fitted", "test"]
+Shown = Literal["predicted", "fitted elsewhere", "fitted", "test", "test, in part"]
 # A claim that holds in each null model too is weak. One that only tests show is not run here if
 # they have not run on the present sources.
 VERDICTS: tuple[Judged, ...] = (
@@ -23,7 +24,7 @@ VERDICTS: tuple[Judged, ...] = (
     "not judged",
     "not run here",
 )
-BASES: tuple[Shown, ...] = ("predicted", "fitted", "test")
+BASES: tuple[Shown, ...] = ("predicted", "fitted elsewhere", "fitted", "test", "test, in part")
 # In cells of tables more checks than these are counted, not listed.
 _FEW_CHECKS = 2
 
@@ -63,7 +64,7 @@ class Judgement(BaseModel):
             return f"shown by {tests} of the repository"
         if self.failed_tests:
             return f"{len(self.failed_tests)} of {tests} failed: {', '.join(self.failed_tests)}"
-        return f"shown by {tests}" if self.basis == "test" else ""
+        return f"shown by {tests}" if self.tests and self.basis else ""
 
     @property
     def failed_tests(self) -> list[str]:
@@ -97,11 +98,15 @@ def _judgement(row: ClaimRow, collection: Collection, summaries: Sequence[Summar
     notes = [claim.note for _, claim in found if claim.note]
     if pointer is not None:
         notes += [text for text in (pointer.note, pointer.reason) if text]
+        if pointer.missing:
+            notes.append(f"The tests do not show: {pointer.missing}")
+        if pointer.fitted_on:
+            notes.append(f"Fitted on {pointer.fitted_on}")
     tests = pointer.test if pointer else []
     test_outcomes = {
         test: collection.test_outcomes[test] for test in tests if test in collection.test_outcomes
     }
-    verdict, basis = _verdict(checks, tests, test_outcomes)
+    verdict, basis = _verdict(checks, pointer, test_outcomes)
     refuted_by = [claim.refuted_by for _, claim in found if claim.refuted_by]
     if checks and verdict == "holds" and not refuted_by:
         verdict = "weak"
@@ -121,16 +126,24 @@ def _judgement(row: ClaimRow, collection: Collection, summaries: Sequence[Summar
 
 
 def _verdict(
-    checks: Sequence[JudgedCheck], tests: Sequence[str], test_outcomes: Mapping[str, TestOutcome]
+    checks: Sequence[JudgedCheck],
+    pointer: Pointer | None,
+    test_outcomes: Mapping[str, TestOutcome],
 ) -> tuple[Judged, Shown | None]:
     """Judge a claim by its checks and by its tests that ran; without checks all need to run."""
     failed = any(word == "failed" for word in test_outcomes.values())
-    if not checks:
-        if not failed and len(test_outcomes) < len(tests):
-            return "not run here", None
-        return "fails" if failed else "holds", "test"
-    fitted = any(check.basis == "fitted" for check in checks)
-    return "fails" if failed else join_verdicts(checks), "fitted" if fitted else "predicted"
+    if checks:
+        basis = join_bases([check.basis for check in checks])
+        return "fails" if failed else join_verdicts(checks), basis
+    if not failed and pointer is not None and len(test_outcomes) < len(pointer.test):
+        return "not run here", None
+    return "fails" if failed else "holds", _basis_of_tests(pointer)
+
+
+def _basis_of_tests(pointer: Pointer | None) -> Shown:
+    if pointer is not None and pointer.fitted_on:
+        return "fitted"
+    return "test, in part" if pointer is not None and pointer.missing else "test"
 
 
 def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:

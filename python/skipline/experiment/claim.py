@@ -1,6 +1,6 @@
 """Claims of a publication in an experiment's TOML, and how they came out."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -9,6 +9,9 @@ from skipline.experiment.axis import Setting, Table, Value
 
 # Whether measured values of a point chose a parameter of the model.
 Basis = Literal["fitted", "predicted"]
+# Of a check also: whether measured values of other testbeds chose a parameter of its points.
+CheckBasis = Literal["fitted", "fitted elsewhere", "predicted"]
+CHECK_BASES: tuple[CheckBasis, ...] = ("fitted", "fitted elsewhere", "predicted")
 # Undecided: the runs with other seeds differ by more than the verdict allows.
 Word = Literal["holds", "undecided", "fails"]
 
@@ -135,7 +138,7 @@ class ClaimCheckVerdict(BaseModel):
     high: float | None
     unit: str
     source: str
-    basis: Basis
+    basis: CheckBasis
     holds: bool
     decided: bool = True
     refuted_by: str | None = None
@@ -194,9 +197,14 @@ class ClaimVerdict(BaseModel):
         return next((null.name for null in self.nulls if null.fails), "")
 
     @property
-    def basis(self) -> Basis:
-        """Predicted if no check is fitted."""
-        return "fitted" if any(check.basis == "fitted" for check in self.checks) else "predicted"
+    def basis(self) -> CheckBasis:
+        """Predicted if no check is fitted, here or elsewhere."""
+        return join_bases([check.basis for check in self.checks])
+
+
+def join_bases(bases: Collection[CheckBasis]) -> CheckBasis:
+    """Return the basis of all of them: one that is fitted decides, then one fitted elsewhere."""
+    return next((basis for basis in CHECK_BASES if basis in bases), "predicted")
 
 
 def got_text(check: ClaimCheckVerdict) -> str:

@@ -9,10 +9,12 @@ from skipline.experiment import intervals, nulls, table
 from skipline.experiment.axis import Axis
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.claim import (
+    CheckBasis,
     Claim,
     ClaimCheck,
     ClaimCheckVerdict,
     ClaimVerdict,
+    join_bases,
     join_verdicts,
     number_text,
 )
@@ -158,17 +160,18 @@ def _in_world(
 def _checks(entry: Entry, claim: Claim, readings: Readings) -> list[ClaimCheckVerdict]:
     checks = []
     for check in claim.check:
-        readings.read_fitted = False
+        readings.read_bases.clear()
         try:
             value = evaluate(check.value, {**LIST_FUNCTIONS, **readings.functions})
-            checks.append(_check(entry, check, value, fitted=readings.read_fitted))
+            basis = join_bases({check.basis, *readings.read_bases})
+            checks.append(_check(entry, check, value, basis))
         except ExpressionError as error:
             raise InputError(_place(entry, claim, check, error)) from error
     return checks
 
 
 def _check(
-    entry: Entry, check: ClaimCheck, value: ExpressionValue, *, fitted: bool
+    entry: Entry, check: ClaimCheck, value: ExpressionValue, basis: CheckBasis
 ) -> ClaimCheckVerdict:
     bounds = check.bounds
     if bounds is None:
@@ -176,21 +179,26 @@ def _check(
             raise ExpressionError(
                 "is not true or false; give expected and a tolerance, at_least or at_most"
             )
-        return _verdict(entry, check, fitted, str(value).lower(), None, value)
+        return _verdict(entry, check, basis, str(value).lower(), None, value)
     if isinstance(value, bool) or not isinstance(value, float | int):
         raise ExpressionError(f"gives {value!r}, where one number is compared")
     if value == math.inf:
         # first() or crossing() found nothing.
-        return _verdict(entry, check, fitted, "nowhere", None, False)
+        return _verdict(entry, check, basis, "nowhere", None, False)
     if not math.isfinite(value):
         raise ExpressionError(f"gives {value}, which is not a number")
     holds = bounds[0] <= value <= bounds[1]
     got = number_text(value, check.unit)
-    return _verdict(entry, check, fitted, got, float(value), holds)
+    return _verdict(entry, check, basis, got, float(value), holds)
 
 
 def _verdict(
-    entry: Entry, check: ClaimCheck, fitted: bool, got: str, value: float | None, holds: bool
+    entry: Entry,
+    check: ClaimCheck,
+    basis: CheckBasis,
+    got: str,
+    value: float | None,
+    holds: bool,
 ) -> ClaimCheckVerdict:
     low, high = check.bounds or (None, None)
     return ClaimCheckVerdict(
@@ -204,6 +212,6 @@ def _verdict(
         high=high if high is not None and math.isfinite(high) else None,
         unit=check.unit,
         source=check.source or entry.experiment.source,
-        basis="fitted" if fitted else check.basis,
+        basis=basis,
         holds=holds,
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from skipline import _core
 from skipline._core import InputError
 from skipline.experiment.catalogue import Entry
+from skipline.experiment.claim import CheckBasis
 from skipline.experiment.definition import Axis, Basis, Value
 from skipline.experiment.expression import ExpressionError, ExpressionValue, Functions, number
 from skipline.experiment.points import combinations
@@ -71,8 +72,18 @@ def coordinate_on(axis: Axis, value: object) -> Value:
     return found
 
 
+def _rests_on(done: Finished) -> CheckBasis:
+    """Return the basis of a point.
+
+    Where measurements of its testbed chose a parameter, nothing on it is predicted freely.
+    """
+    if done.point.basis == "fitted" or done.results[0].chosen_here:
+        return "fitted"
+    return "fitted elsewhere" if done.results[0].fitted_parameters else "predicted"
+
+
 class Readings:
-    """Looks numbers up by metric and point; notes whether a fitted point was read."""
+    """Looks numbers up by metric and point; notes the bases of the points that were read."""
 
     def __init__(self, entry: Entry, finished: Sequence[Finished], rows: list[Comparison]) -> None:
         self._entry = entry
@@ -89,13 +100,9 @@ class Readings:
         self._basis: dict[_PointKey, Basis] = {
             _key(done.point.axes): done.point.basis for done in finished
         }
-        # Where measurements of a testbed chose a parameter, nothing on it is predicted freely,
-        # whatever the point itself is.
-        self._is_fitted = {
-            _key(done.point.axes): done.point.basis == "fitted" or bool(done.results[0].chosen_here)
-            for done in finished
-        }
-        self.read_fitted = False
+        self._rests_on = {_key(done.point.axes): _rests_on(done) for done in finished}
+        # The bases of the points that were read since a caller cleared them.
+        self.read_bases: set[CheckBasis] = set()
         # Whether numbers are those of the table: neither of one run nor of a null model.
         self._is_whole = True
         self._as_at: Mapping[str, Value] = {}
@@ -237,7 +244,7 @@ class Readings:
         ]
         if not chosen:
             raise ExpressionError("no number to compare with")
-        self.read_fitted |= any(self._is_fitted[_key(row.axes)] for row in chosen)
+        self.read_bases |= {self._rests_on[_key(row.axes)] for row in chosen}
         errors = ((self._predicted(row) - row.measured, row.measured) for row in chosen)
         if relative:
             return [abs(100 * error / base) if base else 0.0 for error, base in errors]
@@ -255,7 +262,7 @@ class Readings:
         key = _key({**point, **self._as_at})
         if key not in self._numbers:
             raise ExpressionError(f"no point at {_text(point)}")
-        self.read_fitted |= self._is_fitted[key]
+        self.read_bases.add(self._rests_on[key])
         numbers = self._numbers[key]
         if str(metric) not in numbers:
             hint = did_you_mean(str(metric), numbers)

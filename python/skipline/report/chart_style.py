@@ -15,7 +15,7 @@ EDGE = variable("edge")
 MEASURED = variable("measured")
 PREDICTED = variable("predicted")
 FAILS = variable("fails")
-CATEGORIES = [variable(f"category-{number}") for number in range(1, 7)]
+CATEGORIES = [variable(f"category-{number}") for number in range(1, 8)]
 HEIGHT_PX = 230
 
 # The same for all figures: pages hold it once.

@@ -13,8 +13,10 @@ _ROW_PX = 34
 # From left to right; the basis of what holds says how much that is worth.
 _OUTCOMES = {
     "holds, predicted": CATEGORIES[0],
+    "holds, fitted elsewhere": CATEGORIES[1],
     "holds, fitted": CATEGORIES[5],
     "holds, test": CATEGORIES[2],
+    "holds, test, in part": CATEGORIES[6],
     "weak": CATEGORIES[4],
     "undecided": CATEGORIES[3],
     "fails": FAILS,

@@ -38,6 +38,7 @@ MARKS = {
     "category-4": Colour("#b0548a", "#e39cc5"),
     "category-5": Colour("#946a00", "#e6b03c"),
     "category-6": Colour("#6a5acd", "#b3a6ff"),
+    "category-7": Colour("#56751c", "#a9d05f"),
 }
 # Separates what is also apart without it.
 _QUIET = {

@@ -227,6 +227,24 @@ fn atc_03_a_read_hit_needs_no_dram_a_read_miss_allocates_nothing() {
     assert_eq!((counters.pcie_read_hits, counters.pcie_read_misses), (1, 1));
 }
 
+/// The ways of the LLC in which a device reads lines; the device's own writes go to the last two.
+#[test]
+fn atc_03_a_read_hits_in_any_way() {
+    let mut config = config();
+    config.core_way_masks = vec![WayMask(0b001100); 2];
+    let mut machine = machine(&config);
+    machine.core_write(CORE, PACKET, NOW);
+    for i in 1..=8 {
+        machine.core_read(CORE, PACKET.step(2 * i), NOW);
+    }
+    let way = way_of(&machine, 0, PACKET);
+    assert!(way.is_some_and(|way| (2..4).contains(&way)), "{way:?}");
+    let before = machine.memory().lines_moved();
+    read(&mut machine, PACKET, LINE_BYTES);
+    assert_eq!(machine.memory().lines_moved(), before);
+    assert_eq!(machine.counters().pcie_read_hits, 1);
+}
+
 #[test]
 fn atc_09_ways_may_be_added_to_the_register_s_default_but_not_taken_from_it() {
     let mut register = LlcWaysRegister::after_reset(2, 11);
