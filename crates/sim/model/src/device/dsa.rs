@@ -98,6 +98,8 @@ pub struct DsaTiming {
     pub dispatch: Picos,
     /// Time from the last data to the write of the completion record.
     pub finish: Picos,
+    /// Time that a checksum adds to it.
+    pub checksum: Picos,
     /// Time of a translation that the engine does not have: to the IOMMU and back, a page walk apart.
     pub translation: Picos,
     /// Time of the operating system's answer to a page request.

@@ -68,7 +68,12 @@ impl Dsa {
         job.phases.moved = now;
         let (engine, record) = (job.engine, job.descriptor.record);
         let silent = !job.descriptor.wants_record && job.status == Status::Success;
-        let written = now + self.config.timing.finish;
+        let timing = &self.config.timing;
+        let checksum = match job.descriptor.operation.has_checksum() {
+            true if job.lines > 0 => timing.checksum,
+            _ => Picos::ZERO,
+        };
+        let written = now + timing.finish + checksum;
         if silent || job.members.is_some() {
             return self.at(written, InstanceEvent::Record(id));
         }

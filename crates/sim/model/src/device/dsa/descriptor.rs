@@ -74,6 +74,22 @@ pub enum Operation {
     CacheFlush,
 }
 
+impl Operation {
+    /// Whether the engine computes a checksum over the data.
+    #[must_use]
+    pub fn has_checksum(self) -> bool {
+        matches!(
+            self,
+            Self::Crc
+                | Self::CopyCrc
+                | Self::DifCheck { .. }
+                | Self::DifInsert { .. }
+                | Self::DifStrip { .. }
+                | Self::DifUpdate { .. }
+        )
+    }
+}
+
 /// Where an operand's data goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {

@@ -27,6 +27,7 @@ pub const TIMING: DsaTiming = DsaTiming {
     descriptor_interval: Picos(40_000),
     dispatch: Picos(200_000),
     finish: Picos(80_000),
+    checksum: Picos(200_000),
     translation: Picos(100_000),
     page_request: Picos(50_000_000),
     portal: Picos(70_000),

@@ -49,6 +49,8 @@ pub struct DsaFacts {
     pub dispatch_ns: Sourced<f64>,
     /// Time from the last data to the write of the completion record.
     pub finish_ns: Sourced<f64>,
+    /// Time that a checksum adds to it.
+    pub checksum_ns: Sourced<f64>,
     /// Time of a translation that an engine does not have, a page walk apart.
     pub translation_ns: Sourced<f64>,
     /// Time until the operating system has answered a page request.
@@ -148,6 +150,7 @@ impl DsaFacts {
             descriptor_interval: ns(&self.descriptor_interval_ns),
             dispatch: ns(&self.dispatch_ns),
             finish: ns(&self.finish_ns),
+            checksum: ns(&self.checksum_ns),
             translation: ns(&self.translation_ns),
             page_request: ns(&self.page_request_ns),
             portal: ns(&self.portal_ns),
@@ -178,6 +181,7 @@ impl DsaFacts {
             ("dsa.descriptor_interval_ns", &self.descriptor_interval_ns),
             ("dsa.dispatch_ns", &self.dispatch_ns),
             ("dsa.finish_ns", &self.finish_ns),
+            ("dsa.checksum_ns", &self.checksum_ns),
             ("dsa.translation_ns", &self.translation_ns),
             ("dsa.page_request_ns", &self.page_request_ns),
             ("dsa.portal_ns", &self.portal_ns),
