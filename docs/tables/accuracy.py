@@ -173,7 +173,7 @@ def measure_claims() -> Kept:
 
 def _judged_claim(claim: dict[str, Any]) -> JudgedClaim:
     """Return what is kept of a claim."""
-    shown_by = "simulation" if claim["experiments"] else "tests" if claim["tests"] else ""
+    shown_by = "simulation" if claim["checks"] else "tests" if claim["tests"] else ""
     return JudgedClaim(claim["source"], claim["verdict"], claim["basis"] or "", shown_by)
 
 
