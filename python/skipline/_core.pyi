@@ -111,6 +111,8 @@ def run(
     trace_descriptor: int | None = None,
     miss_kinds: bool = False,
     resolved: Callable[[], object] | None = None,
+    perfetto_window: tuple[int, int] | None = None,
+    perfetto: Callable[[bytes, int, bool], object] | None = None,
 ) -> str: ...
 def trace(
     trace: str | PathLike[str],

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,7 +12,13 @@ from skipline.commands import options, suggestions
 from skipline.commands.command import Command
 from skipline.commands.options import Format, WholeNumber
 
+if TYPE_CHECKING:
+    from skipline.runs.perfetto_file import TimelineRequest
+
 _SIMULATED_BYTES = 256 << 30
+# Packets of a timeline: by default, and at most. 10,000 of 1500 bytes have a million operations.
+DEFAULT_PACKETS = 1000
+MOST_PACKETS = 100_000
 
 
 class Address(click.ParamType[int]):
@@ -37,6 +43,7 @@ class Address(click.ParamType[int]):
         "skipline run experiments/ddio-bench/l2fwd.toml",
         "skipline run experiments/blog/echo.toml --set ddio_ways=0 --explain",
         "skipline run examples/previous-copy-engine.toml --trace-descriptor 500",
+        "skipline run experiments/ddio-bench/l2fwd.toml --perfetto trace.pftrace",
         "skipline run experiments/ddio-bench/l2fwd.toml --format json --out baseline",
     ],
 )
@@ -78,6 +85,24 @@ class Address(click.ParamType[int]):
     type=WholeNumber(),
     help="Print descriptor N of the copy engines phase by phase.",
 )
+@click.option(
+    "--perfetto",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write a timeline for ui.perfetto.dev: every line operation in a window of the run.",
+)
+@click.option(
+    "--perfetto-from",
+    metavar="N",
+    type=WholeNumber(),
+    help="First packet of the window; default: 0, or the traced descriptor alone.",
+)
+@click.option(
+    "--perfetto-packets",
+    metavar="N",
+    type=click.IntRange(min=1, max=MOST_PACKETS),
+    help=f"Packets of the window, 1 to {MOST_PACKETS:,}; default: {DEFAULT_PACKETS:,}.",
+)
 def run(  # noqa: PLR0913, PLR0917 - one argument for each option
     scenario: str,
     settings: tuple[str, ...],
@@ -89,6 +114,9 @@ def run(  # noqa: PLR0913, PLR0917 - one argument for each option
     trace_packet: int | None,
     trace_line: int | None,
     trace_descriptor: int | None,
+    perfetto: Path | None,
+    perfetto_from: int | None,
+    perfetto_packets: int | None,
 ) -> None:
     """Simulate one scenario."""
     from skipline.runs import run_command
@@ -103,9 +131,26 @@ def run(  # noqa: PLR0913, PLR0917 - one argument for each option
         trace_packet,
         trace_line,
         trace_descriptor,
+        _timeline(perfetto, perfetto_from, perfetto_packets, trace_descriptor),
     )
     with _experiments_named(scenario):
         run_command.execute(request, output.value)
+
+
+def _timeline(
+    file: Path | None, first: int | None, packets: int | None, descriptor: int | None
+) -> "TimelineRequest | None":
+    """Return the timeline that the options ask for."""
+    from skipline.runs.perfetto_file import TimelineRequest
+
+    if file is None:
+        for flag, given in (("--perfetto-from", first), ("--perfetto-packets", packets)):
+            if given is not None:
+                raise InputError(f"{flag} {given}: this is the window of --perfetto FILE; add it")
+        return None
+    if descriptor is not None and first is None and packets is None:
+        return TimelineRequest(file, None)
+    return TimelineRequest(file, (first or 0, packets or DEFAULT_PACKETS))
 
 
 @contextmanager

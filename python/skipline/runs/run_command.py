@@ -5,6 +5,7 @@ from pathlib import Path
 
 from skipline import _core, atomic
 from skipline._core import InputError
+from skipline.runs.perfetto_file import TimelineFile, TimelineRequest
 from skipline.scenarios.settings import parse_settings
 from skipline.text import foreign, terminal
 
@@ -24,11 +25,19 @@ class Request:
     trace_packet: int | None
     trace_line: int | None
     trace_descriptor: int | None
+    timeline: TimelineRequest | None
+
+    def prepare(self) -> None:
+        """Find out before the simulation whether its files can be written."""
+        if self.out is not None:
+            atomic.prepare_directory(self.out)
+        if self.timeline is not None:
+            self.timeline.prepare()
 
 
 def execute(request: Request, output: str) -> None:
     """Simulate, store the result if asked to, and print it as `output` (table, json or csv)."""
-    out = request.out
+    timeline = None if request.timeline is None else TimelineFile(request.timeline)
     with terminal.progress_bar("simulating") as bar:
         text = _core.run(
             request.scenario,
@@ -40,12 +49,16 @@ def execute(request: Request, output: str) -> None:
             trace_descriptor=request.trace_descriptor,
             miss_kinds=request.explain,
             # Bad input leaves no directory behind, and a bad directory costs no simulation.
-            resolved=None if out is None else lambda: atomic.prepare_directory(out),
+            resolved=request.prepare,
+            perfetto_window=None if request.timeline is None else request.timeline.window,
+            perfetto=None if timeline is None else timeline.take,
         )
     if request.trace_packet is not None:
         _require_trace(text, request)
     if request.trace_descriptor is not None:
         _require_descriptor(text, request)
+    if timeline is not None:
+        timeline.write()
     if request.out is not None:
         atomic.write(request.out / RESULT_FILE, foreign.in_json(text) + "\n")
     _print(request, text, output)

@@ -45,13 +45,17 @@ use crate::llc::Evicted;
 use crate::private_caches::PrivateCachesConfig;
 use crate::root_complex::ddio::IoPolicy;
 use crate::root_complex::iommu::Iommu;
-use crate::tracer::{Event, Found, LineOperation, NoTrace, PushedOut, Tracer};
+use crate::tracer::{
+    Event, Found, LineOperation, NoTrace, PushedOut, ResourceSpan, SpanPlace, Tracer,
+};
 use home::RemoteHolders;
 use recent_sets::RecentSets;
 use root_port::MachineShape;
 use socket::Socket;
 use units::narrow::fit;
-use units::{ById, CoreId, Id, LineAddr, Picos, RootPortId, SocketCore, SocketId, WayMask};
+use units::{
+    ById, CoreId, Id, LINE_BYTES, LineAddr, Picos, RootPortId, SocketCore, SocketId, WayMask,
+};
 
 /// Configuration of a machine's memory system.
 #[derive(Clone, Debug)]
@@ -216,6 +220,40 @@ impl<T: Tracer> Fabric<T> {
         } else {
             self.device_agent(RootPortId(owner.0 - cores))
         }
+    }
+
+    /// Reads a line from memory for `socket`; returns when its data arrives.
+    #[inline(always)]
+    fn read_memory(&mut self, socket: SocketId, line: LineAddr, now: Picos) -> Picos {
+        let end = self.memory.read(socket, line, now);
+        if T::WATCHING {
+            let place = SpanPlace::MemoryRead(self.memory.node_of(line));
+            self.tracer.span(ResourceSpan {
+                place,
+                first: line,
+                bytes: LINE_BYTES,
+                start: now,
+                end,
+            });
+        }
+        end
+    }
+
+    /// Writes a line of `socket` to memory; returns when memory has taken it.
+    #[inline(always)]
+    fn write_memory(&mut self, socket: SocketId, line: LineAddr, now: Picos) -> Picos {
+        let end = self.memory.write(socket, line, now);
+        if T::WATCHING {
+            let place = SpanPlace::MemoryWrite(self.memory.node_of(line));
+            self.tracer.span(ResourceSpan {
+                place,
+                first: line,
+                bytes: LINE_BYTES,
+                start: now,
+                end,
+            });
+        }
+        end
     }
 
     #[inline]

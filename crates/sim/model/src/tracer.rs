@@ -6,17 +6,24 @@ mod descriptor;
 mod line;
 mod misses;
 mod packet;
+mod timeline;
 mod watch;
+mod window;
 
 pub use descriptor::{DescriptorLines, DescriptorPhase, LineRole, WatchDescriptor};
 pub use line::WatchLine;
 pub use misses::WatchMisses;
 pub use packet::WatchPacket;
+pub use timeline::{
+    LevelSample, PacketLife, QueueLevels, ResourceSpan, SpanPlace, TimedEvent, TimedSpan,
+    WindowRequest,
+};
 pub use watch::Watch;
+pub use window::WatchWindow;
 
 use crate::attribution::AgentId;
 use crate::miss_kinds::AccessCounts;
-use units::{CoreId, LineAddr, Picos, SocketId};
+use units::{CoreId, LineAddr, Picos, RootPortId, SocketId};
 
 /// The operation of an agent on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +142,42 @@ pub trait Tracer {
     /// A descriptor has passed a phase; of several times the last one counts.
     #[inline]
     fn descriptor_phase(&mut self, _key: LineAddr, _phase: DescriptorPhase, _time: Picos) {}
+    /// Time zero: what was recorded before filled the caches.
+    #[inline]
+    fn clock_starts(&mut self) {}
+    /// The operation on `line` that was recorded last is done at `done`.
+    #[inline]
+    fn operation_ends(&mut self, _agent: AgentId, _line: LineAddr, _done: Picos) {}
+    /// A resource was in use for a span of time.
+    #[inline]
+    fn span(&mut self, _span: ResourceSpan) {}
+    /// The card at `port` took a packet with data at `first` off the wire at `from`; its last line is
+    /// visible at `until`.
+    #[inline]
+    fn packet_received(
+        &mut self,
+        _port: RootPortId,
+        _first: LineAddr,
+        _from: Picos,
+        _until: Picos,
+    ) {
+    }
+    /// The card at `port` began to read a packet with data at `first` at `from`, and has it at `until`.
+    #[inline]
+    fn packet_sent(&mut self, _port: RootPortId, _first: LineAddr, _from: Picos, _until: Picos) {}
+    /// Whether it wants samples of fill levels, now or later.
+    #[inline]
+    fn wants_levels(&self) -> bool {
+        false
+    }
+    /// Whether it wants a sample at a time.
+    #[inline]
+    fn levels_are_due(&self, _now: Picos) -> bool {
+        false
+    }
+    /// Receives fill levels.
+    #[inline]
+    fn sample_levels(&mut self, _sample: LevelSample) {}
     /// Kinds of LLC misses of each agent so far; empty if it does not count them.
     fn miss_counts(&self) -> &[AccessCounts] {
         &[]

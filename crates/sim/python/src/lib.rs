@@ -15,9 +15,11 @@ use arguments::TextArgument;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
+use scenario::result::PerfettoTrace;
 use scenario::{
-    InputError as BadInput, KernelJob, RecordingRequest, RunProgress, builtin, metrics, schema,
+    InputError as BadInput, KernelJob, RecordingRequest, RunProgress, WindowRequest, builtin,
+    metrics, schema,
 };
 use units::LineAddr;
 use watch::{WatchedRun, failed};
@@ -42,11 +44,14 @@ fn as_json(value: &impl serde::Serialize) -> PyResult<String> {
 /// Runs a scenario and returns its result as JSON.
 ///
 /// `resolved` is called once, when the input has been checked and before the simulation begins.
-/// `progress` is called about ten times a second with packets, fraction and simulated_ns. What either
-/// raises ends the run. Other Python threads run at the same time.
+/// `progress` is called about ten times a second with packets, fraction and simulated_ns. `perfetto` is
+/// called once at the end with the timeline, its number of operations and whether it is cut off, if its
+/// window has come: `perfetto_window` is the number of its first packet and of packets; without it, the
+/// life of the traced descriptor. What any of them raises ends the run. Other Python threads run at the same time.
 #[pyfunction]
 #[pyo3(signature = (scenario, overrides, seed=None, trace_packet=None, progress=None, *,
-                    trace_line=None, trace_descriptor=None, miss_kinds=false, resolved=None))]
+                    trace_line=None, trace_descriptor=None, miss_kinds=false, resolved=None,
+                    perfetto_window=None, perfetto=None))]
 #[allow(clippy::too_many_arguments)]
 fn run(
     py: Python<'_>,
@@ -59,6 +64,8 @@ fn run(
     #[pyo3(from_py_with = arguments::trace_descriptor)] trace_descriptor: Option<u64>,
     miss_kinds: bool,
     resolved: Option<Py<PyAny>>,
+    perfetto_window: Option<(u64, u64)>,
+    perfetto: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let overrides = arguments::pairs(overrides);
     py.detach(|| {
@@ -71,10 +78,25 @@ fn run(
         }
         let line = trace_line.map(LineAddr::of_byte);
         let (packet, descriptor) = (trace_packet, trace_descriptor);
-        let wanted = RecordingRequest { packet, descriptor, line, miss_kinds };
+        let window = perfetto.is_some().then_some(WindowRequest {
+            packets: perfetto_window,
+            descriptor: descriptor.filter(|_| perfetto_window.is_none()),
+        });
+        let wanted = RecordingRequest { packet, descriptor, line, miss_kinds, window };
         let mut watched = WatchedRun::new(progress.as_ref());
-        let result = job.run(wanted, |now| watched.report(|py| as_dict(py, now)));
-        watched.finish(result, failed)
+        let mut result = job.run(wanted, |now| watched.report(|py| as_dict(py, now)));
+        let trace = result.as_mut().ok().and_then(|result| result.perfetto.take());
+        let text = watched.finish(result, failed)?;
+        perfetto.zip(trace).map_or(Ok(()), |(receiver, trace)| hand_over(&receiver, &trace))?;
+        Ok(text)
+    })
+}
+
+/// Gives a timeline to the function that receives it.
+fn hand_over(receiver: &Py<PyAny>, trace: &PerfettoTrace) -> PyResult<()> {
+    Python::attach(|py| {
+        let bytes = PyBytes::new(py, &trace.bytes);
+        receiver.call1(py, (bytes, trace.operations, trace.is_cut)).map(drop)
     })
 }
 

@@ -26,7 +26,7 @@ pub use job::{
 };
 pub use run::assemble::ScenarioMachine;
 pub use run::{
-    RecordingRequest, RunFailure, RunProgress, Stopped, half_width_95, metrics, packet_trace,
-    read_sample, result, run_batch,
+    RecordingRequest, RunFailure, RunProgress, Stopped, WindowRequest, half_width_95, metrics,
+    packet_trace, read_sample, result, run_batch,
 };
 pub use text::error::InputError;

@@ -7,6 +7,7 @@ mod batches;
 mod latency;
 mod limits;
 pub mod metrics;
+mod perfetto;
 mod replays;
 pub mod result;
 mod sample;
@@ -15,6 +16,7 @@ mod story;
 mod summary;
 
 pub use advance::run_batch;
+pub use model::tracer::WindowRequest;
 pub use sample::read_sample;
 pub use statistics::half_width_95;
 pub use story::packet_trace;
@@ -24,9 +26,11 @@ use crate::plan::Plan;
 use crate::scenario::Scenario;
 use assemble::ScenarioMachine;
 use batches::RunBatch;
-use model::fabric::Resource;
-use model::tracer::{NoTrace, Tracer, Watch, WatchDescriptor, WatchLine, WatchMisses, WatchPacket};
-use result::{RunResult, StoppedBy};
+use model::fabric::{Fabric, Resource};
+use model::tracer::{
+    NoTrace, Tracer, Watch, WatchDescriptor, WatchLine, WatchMisses, WatchPacket, WatchWindow,
+};
+use result::{PerfettoTrace, RunResult, StoppedBy};
 use std::ops::ControlFlow;
 use units::{LINE_BYTES, LineAddr, Picos};
 
@@ -57,6 +61,8 @@ pub struct RecordingRequest {
     pub line: Option<LineAddr>,
     /// Whether to classify the misses of the LLC.
     pub miss_kinds: bool,
+    /// Records everything that happens in a window, for a timeline.
+    pub window: Option<WindowRequest>,
 }
 
 /// Receives the progress of a run, and may stop it.
@@ -129,6 +135,7 @@ impl Simulation {
             descriptor: wanted.descriptor.map(WatchDescriptor::new),
             line: wanted.line.map(WatchLine::new),
             misses: wanted.miss_kinds.then(|| WatchMisses::new(lines)),
+            window: wanted.window.map(WatchWindow::new),
         };
         let (mut result, machine) = self.measure(self.machine(tracer), watch)?;
         let watched = &machine.fabric.tracer;
@@ -142,7 +149,31 @@ impl Simulation {
         });
         result.line_trace =
             watched.line.as_ref().map(|line| story::line_trace(line, &self.plan.layout));
+        result.perfetto = self.perfetto_trace(&machine.fabric);
         Ok(result)
+    }
+
+    /// The timeline of the window, if anything happened in it.
+    fn perfetto_trace(&self, fabric: &Fabric<Watch>) -> Option<PerfettoTrace> {
+        let window = fabric.tracer.window.as_ref().filter(|window| window.has_opened())?;
+        let layout = &self.plan.layout;
+        let llc = &self.platform.llc;
+        let devices = layout.devices.iter();
+        let shown = perfetto::ShownWindow {
+            window,
+            descriptor: fabric.tracer.descriptor.as_ref(),
+            fabric,
+            agents: layout.agent_names(),
+            devices: devices.map(|it| format!("{}{}", it.kind.key(), it.place.number)).collect(),
+            cores: layout.all_cores(),
+            way_bytes: u64::from(llc.slices.value * llc.sets_per_slice.value) * LINE_BYTES,
+            title: &self.scenario.machine.title,
+        };
+        Some(PerfettoTrace {
+            bytes: shown.trace(),
+            operations: window.events.len(),
+            is_cut: window.is_cut,
+        })
     }
 
     /// Builds the machine at time zero, for tests that inspect it.

@@ -54,6 +54,7 @@ impl<T: Tracer> Fabric<T> {
         let (found, done) = self.perform(request, line, action);
         self.counters.count_write(full, !found.is_memory());
         self.trace(now, agent, write_operation(full), line, found, None);
+        self.tracer.operation_ends(agent, line, done);
         done - request.arrived
     }
 
@@ -65,6 +66,7 @@ impl<T: Tracer> Fabric<T> {
         let (found, done) = self.perform(request, line, action);
         self.counters.count_read(!found.is_memory());
         self.trace(now, agent, LineOperation::DmaRead, line, found, None);
+        self.tracer.operation_ends(agent, line, done);
         done - request.arrived
     }
 
@@ -116,7 +118,7 @@ impl<T: Tracer> Fabric<T> {
             }
             match part.llc.find(set, line) {
                 Some(way) => part.llc.mark_dirty(set, way),
-                None => drop(self.memory.write(socket, line, now)),
+                None => drop(self.write_memory(socket, line, now)),
             }
         }
         (found, done, false)
@@ -178,7 +180,7 @@ impl<T: Tracer> Fabric<T> {
                 return self.write_back_into_llc(port, held, mask, now);
             }
         }
-        self.memory.write(socket, line, now);
+        self.write_memory(socket, line, now);
         let found = self.memory.found(socket, line);
         self.trace(now, device, LineOperation::IoWriteBack, line, found, None);
     }
@@ -263,7 +265,7 @@ impl<T: Tracer> Fabric<T> {
     ) {
         let modified = self.take_from_buffers(line, Some(request.port));
         if modified && !full {
-            self.memory.write(request.socket, line, request.now);
+            self.write_memory(request.socket, line, request.now);
         }
     }
 }

@@ -72,6 +72,7 @@ impl<T: Tracer> Fabric<T> {
 
     /// Ends the initialisation: cache content stays, counters and reservations are cleared.
     pub fn start_clock(&mut self) {
+        self.tracer.clock_starts();
         self.counters = Counters::default();
         self.evictions.clear();
         self.memory.forget();

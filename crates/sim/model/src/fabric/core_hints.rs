@@ -31,8 +31,9 @@ impl<T: Tracer> Fabric<T> {
         let socket = self.location(core).socket;
         let there = now + self.core_path.llc.mean();
         let (done, found) =
-            (self.memory.write(socket, line, there), self.memory.found(socket, line));
+            (self.write_memory(socket, line, there), self.memory.found(socket, line));
         self.trace(now, AgentId::of(core), LineOperation::Store, line, found, None);
+        self.tracer.operation_ends(AgentId::of(core), line, done);
         AccessOutcome { done, found }
     }
 

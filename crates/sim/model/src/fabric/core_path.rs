@@ -96,10 +96,13 @@ impl<T: Tracer> Fabric<T> {
         let l1i = private.l1i.as_mut().expect("the machine has an L1I");
         if l1i.access(line, false).is_some() {
             self.trace(now, AgentId::of(core), LineOperation::Fetch, line, Found::L1, None);
-            return AccessOutcome { done: now + self.core_path.l1, found: Found::L1 };
+            let done = now + self.core_path.l1;
+            self.tracer.operation_ends(AgentId::of(core), line, done);
+            return AccessOutcome { done, found: Found::L1 };
         }
         private.counters.fetch_misses += 1;
         let (state, served) = self.beyond_l1(core, line, AccessKind::Fetch, now);
+        self.tracer.operation_ends(AgentId::of(core), line, served.done);
         if let Some(l1i) = &mut self.private(core).l1i
             && let Some((victim, _)) = l1i.fill(line, state.min(MesiState::Exclusive))
             && self.inclusion().l1_victim(false) == L1Victim::DropLast
@@ -132,12 +135,15 @@ impl<T: Tracer> Fabric<T> {
         let held = private.l1.access(line, write);
         if held.is_some_and(|state| !write || state != MesiState::Shared) {
             self.trace(now, AgentId::of(core), want.operation(), line, Found::L1, None);
-            return AccessOutcome { done: now + self.core_path.l1, found: Found::L1 };
+            let done = now + self.core_path.l1;
+            self.tracer.operation_ends(AgentId::of(core), line, done);
+            return AccessOutcome { done, found: Found::L1 };
         }
         if want != AccessKind::Prefetch {
             private.counters.l1_misses += 1;
         }
         let (state, served) = self.beyond_l1(core, line, want, now);
+        self.tracer.operation_ends(AgentId::of(core), line, served.done);
         // A line that L1D only reads is not newer than L2's copy, even if that is modified.
         let unwritten = state.min(MesiState::Exclusive);
         let state = if write { MesiState::Modified } else { unwritten };
@@ -235,6 +241,7 @@ impl<T: Tracer> Fabric<T> {
             return;
         }
         let (state, served) = self.fetch(core, line, AccessKind::Prefetch, now);
+        self.tracer.operation_ends(AgentId::of(core), line, served.done);
         let from_memory = served.found.is_memory();
         let private = self.private(core);
         private.counters.llc_prefetch_misses += u64::from(from_memory);
@@ -265,7 +272,7 @@ impl<T: Tracer> Fabric<T> {
         let sockets = self.sockets.iter_mut();
         let dirty = sockets.fold(in_buffer, |dirty, socket| socket.drop_line(line) || dirty);
         self.elsewhere.forget(line);
-        if dirty { self.memory.write(self.memory.socket_of(line), line, now) } else { now }
+        if dirty { self.write_memory(self.memory.socket_of(line), line, now) } else { now }
     }
 
     /// The socket and number of a core: with one socket, the common case, without a table look-up.

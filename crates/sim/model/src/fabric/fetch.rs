@@ -83,7 +83,7 @@ impl<T: Tracer> Fabric<T> {
             && self.sockets[socket].on_fetch_hit(set, way) == FetchHit::MoveUp
         {
             self.sockets[socket].llc.mark_clean(set, way);
-            self.memory.write(socket, line, now);
+            self.write_memory(socket, line, now);
         }
     }
 
@@ -148,7 +148,7 @@ impl<T: Tracer> Fabric<T> {
         match socket.inclusion.shared_content() {
             SharedContent::Memory => {
                 self.record_holders(at.socket, set, line, holders_now, now);
-                self.memory.write(at.socket, line, now);
+                self.write_memory(at.socket, line, now);
             }
             SharedContent::UntrackedWay => {
                 self.record_holders(at.socket, set, line, holders_now, now);

@@ -121,7 +121,7 @@ impl<T: Tracer> Fabric<T> {
         let others = self.others_with(socket, line);
         let served = if others == 0 {
             let found = self.memory.found(socket, line);
-            AccessOutcome { done: self.memory.read(socket, line, now), found }
+            AccessOutcome { done: self.read_memory(socket, line, now), found }
         } else {
             let done =
                 self.memory.snoop(socket, others, now).max(now + self.core_path.other_socket);
@@ -169,7 +169,7 @@ impl<T: Tracer> Fabric<T> {
     fn share_from(&mut self, others: u8, line: LineAddr, now: Picos) {
         for socket in sockets_of(others) {
             if self.sockets[socket].clean_line(line) {
-                self.memory.write(socket, line, now);
+                self.write_memory(socket, line, now);
             }
         }
         self.note_use(others, line);

@@ -13,10 +13,10 @@ use crate::attribution::AgentId;
 use crate::occupancy::Entries;
 use crate::root_complex::ddio::DmaKind;
 use crate::root_complex::iommu::PageFault;
-use crate::tracer::Tracer;
+use crate::tracer::{ResourceSpan, SpanPlace, Tracer};
 use tag_array::RUN_LINES;
 use units::narrow::usize_from;
-use units::{CoreId, LineAddr, Picos, RootPortId, SetIndex, SocketId};
+use units::{CoreId, LINE_BYTES, LineAddr, Picos, RootPortId, SetIndex, SocketId};
 
 /// Progress of a DMA write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -279,6 +279,11 @@ impl<T: Tracer> Fabric<T> {
         kind: DmaKind,
         (sent, arrived): (Picos, Picos),
     ) -> Result<DmaDone, PageFault> {
+        if T::WATCHING {
+            let attachment = &self.ports[port].attachment;
+            let bytes = total(extents, |bytes| attachment.write_bytes(bytes));
+            self.trace_span(SpanPlace::TowardsMemory(port), extents, bytes, (sent, arrived));
+        }
         let translated = self.ports[port].translate_request(extents, arrived)?;
         let before = (self.counters.pcie_write_hits, self.counters.pcie_write_misses);
         let mut spans = RequestSpans::default();
@@ -323,6 +328,7 @@ impl<T: Tracer> Fabric<T> {
         let attachment = &mut self.ports[port].attachment;
         let requests = total(extents, |bytes| attachment.read_request_bytes(bytes));
         let arrived = attachment.request_up(now, requests);
+        self.trace_span(SpanPlace::ReadRequests(port), extents, requests, (now, arrived));
         let translated = self.ports[port].translate_request(extents, arrived)?;
         let before = (self.counters.pcie_read_hits, self.counters.pcie_read_misses);
         let mut spans = RequestSpans::default();
@@ -336,7 +342,25 @@ impl<T: Tracer> Fabric<T> {
         let data = arrived + spans.seen;
         let attachment = &mut self.ports[port].attachment;
         let bytes = total(extents, |bytes| attachment.completion_bytes(bytes));
-        Ok(attachment.send_down(data, bytes))
+        let done = attachment.send_down(data, bytes);
+        self.trace_span(SpanPlace::TowardsDevice(port), extents, bytes, (data, done));
+        Ok(done)
+    }
+
+    /// Records a span of a resource that a request for `extents` uses.
+    #[inline(always)]
+    fn trace_span(
+        &mut self,
+        place: SpanPlace,
+        extents: &[Extent],
+        bytes: u64,
+        (start, end): (Picos, Picos),
+    ) {
+        if T::WATCHING
+            && let Some(&Extent { first, .. }) = extents.first()
+        {
+            self.tracer.span(ResourceSpan { place, first, bytes, start, end });
+        }
     }
 
     #[inline(always)]
@@ -434,6 +458,21 @@ impl<T: Tracer> Fabric<T> {
             let held = serve(self, request, burst);
             let entries = self.entries_mut(port, direction);
             let entered = from - arrived + entries.admit(from, held.entry_time);
+            if T::WATCHING {
+                let place = match direction {
+                    DmaDirection::Write => SpanPlace::WriteEntries(port),
+                    DmaDirection::Read => SpanPlace::ReadEntries(port),
+                };
+                let bytes = burst.sets.len() as u64 * LINE_BYTES;
+                let end = arrived + entered + held.seen;
+                self.tracer.span(ResourceSpan {
+                    place,
+                    first: burst.first,
+                    bytes,
+                    start: from,
+                    end,
+                });
+            }
             spans.join(RequestSpans { entered, seen: entered + held.seen });
             served += burst.sets.len() as u64;
         }

@@ -64,6 +64,7 @@ impl<T: Tracer> Fabric<T> {
         self.count_remote(socket, line);
         self.counters.count_read(!found.is_memory());
         self.trace(now, agent, LineOperation::DmaRead, line, found, None);
+        self.tracer.operation_ends(agent, line, done);
         done - arrived
     }
 
@@ -109,7 +110,7 @@ impl<T: Tracer> Fabric<T> {
             let answer = self.memory.snoop(socket, others, now) + self.core_path.snoop_extra();
             return (Found::OtherSocket(first_of(others)), answer.max(from_llc));
         }
-        (self.memory.found(socket, line), self.memory.read(socket, line, now) + extra)
+        (self.memory.found(socket, line), self.read_memory(socket, line, now) + extra)
     }
 
     /// Evicts a line that a device has read from the caches.
@@ -117,7 +118,7 @@ impl<T: Tracer> Fabric<T> {
         let dirty = self.sockets[socket].drop_line(line) | self.drop_elsewhere(socket, line);
         self.elsewhere.forget(line);
         if dirty {
-            self.memory.write(socket, line, now);
+            self.write_memory(socket, line, now);
         }
     }
 }

@@ -87,22 +87,24 @@ impl<T: Tracer> Fabric<T> {
                 WriteOutcome::Allocated { rest_from_core: true, .. }
                     | WriteOutcome::ToMemory { rest_from_cache: true }
             );
-        let merged = if has_rest { now } else { self.memory.read(request.socket, line, now) };
+        let merged = if has_rest { now } else { self.read_memory(request.socket, line, now) };
         let times = &self.ports[request.port].times;
-        match outcome {
+        let spans = match outcome {
             WriteOutcome::Hit => LineSpans::both(merged + times.llc_write - request.arrived),
             WriteOutcome::Allocated { room, .. } | WriteOutcome::Moved { room } => {
                 LineSpans::both(room.max(merged + times.llc_write) - request.arrived)
             }
             WriteOutcome::ToMemory { .. } => {
                 let (confirmed, seen) = (merged + times.dram_write, merged + times.dram_visible);
-                let taken = self.memory.write(request.socket, line, merged);
+                let taken = self.write_memory(request.socket, line, merged);
                 LineSpans {
                     entry: taken.max(confirmed) - request.arrived,
                     seen: taken.max(seen) - request.arrived,
                 }
             }
-        }
+        };
+        self.tracer.operation_ends(request.agent, line, request.arrived + spans.seen);
+        spans
     }
 
     #[inline(always)]
@@ -209,7 +211,7 @@ impl<T: Tracer> Fabric<T> {
             self.sockets[socket].drop_line(line) | self.drop_elsewhere(socket, line);
         // A full line overwrites the old content; a partial one needs the rest of it in memory.
         if !full && newer_than_memory {
-            self.memory.write(socket, line, now);
+            self.write_memory(socket, line, now);
         }
         let found = self.memory.found(socket, line);
         self.trace(now, agent, write_operation(full), line, found, None);

@@ -116,7 +116,7 @@ impl Memory {
     }
 
     #[inline]
-    fn node_of(&self, line: LineAddr) -> usize {
+    pub(super) fn node_of(&self, line: LineAddr) -> usize {
         let node = usize_from(line.0 >> self.node_shift);
         debug_assert!(node < self.nodes.len(), "{line:?} is in no node");
         node.min(self.nodes.len() - 1)

@@ -36,6 +36,12 @@ impl<T: Tracer> Fabric<T> {
         &self.sockets[at.socket].cores[at.core]
     }
 
+    /// The socket of a core.
+    #[must_use]
+    pub fn socket_of_core(&self, core: CoreId) -> SocketId {
+        self.locations[core].socket
+    }
+
     /// The integrated I/O block that the devices of a socket share.
     #[must_use]
     pub fn iio(&self, socket: SocketId) -> &Iio {

@@ -110,7 +110,7 @@ impl<T: Tracer> Fabric<T> {
             return;
         }
         self.private(core).counters.llc_victim_misses += 1;
-        self.memory.read(at.socket, line, now);
+        self.read_memory(at.socket, line, now);
         self.fill_llc(core, set, line, true, LineOperation::L2Victim, now);
     }
 
@@ -213,7 +213,7 @@ impl<T: Tracer> Fabric<T> {
         };
         let taken = if dirty {
             self.counters.llc_writebacks += 1;
-            self.memory.write(socket, line, now)
+            self.write_memory(socket, line, now)
         } else {
             now
         };
@@ -281,7 +281,7 @@ impl<T: Tracer> Fabric<T> {
             llc.mark_dirty(set, way);
             return Found::LlcHit(way);
         }
-        self.memory.write(socket, line, now);
+        self.write_memory(socket, line, now);
         Found::Dram
     }
 }

@@ -3,11 +3,12 @@
 //! Models: no hardware; it passes events on.
 
 use super::{
-    DescriptorLines, DescriptorPhase, Event, Tracer, WatchDescriptor, WatchLine, WatchMisses,
-    WatchPacket,
+    DescriptorLines, DescriptorPhase, Event, LevelSample, ResourceSpan, Tracer, WatchDescriptor,
+    WatchLine, WatchMisses, WatchPacket, WatchWindow,
 };
+use crate::attribution::AgentId;
 use crate::miss_kinds::AccessCounts;
-use units::{LineAddr, Picos};
+use units::{LineAddr, Picos, RootPortId};
 
 /// All tracers of a run.
 #[derive(Debug, Default)]
@@ -20,6 +21,8 @@ pub struct Watch {
     pub line: Option<WatchLine>,
     /// Kinds of LLC misses.
     pub misses: Option<WatchMisses>,
+    /// Everything that happens in a window of the run.
+    pub window: Option<WatchWindow>,
 }
 
 impl Tracer for Watch {
@@ -38,11 +41,17 @@ impl Tracer for Watch {
         if let Some(misses) = &mut self.misses {
             misses.record(event);
         }
+        if let Some(window) = &mut self.window {
+            window.record(event);
+        }
     }
 
     fn packet_arrives(&mut self, sequence: u64, first: LineAddr, lines: u64) {
         if let Some(packet) = &mut self.packet {
             packet.packet_arrives(sequence, first, lines);
+        }
+        if let Some(window) = &mut self.window {
+            window.packet_arrives(sequence, first, lines);
         }
     }
 
@@ -56,11 +65,61 @@ impl Tracer for Watch {
         if let Some(descriptor) = &mut self.descriptor {
             descriptor.descriptor_begins(key, time, lines);
         }
+        if let Some(window) = &mut self.window {
+            window.descriptor_begins(key, time, lines);
+        }
     }
 
     fn descriptor_phase(&mut self, key: LineAddr, phase: DescriptorPhase, time: Picos) {
         if let Some(descriptor) = &mut self.descriptor {
             descriptor.descriptor_phase(key, phase, time);
+        }
+        if let Some(window) = &mut self.window {
+            window.descriptor_phase(key, phase, time);
+        }
+    }
+
+    fn clock_starts(&mut self) {
+        if let Some(window) = &mut self.window {
+            window.clock_starts();
+        }
+    }
+
+    fn operation_ends(&mut self, agent: AgentId, line: LineAddr, done: Picos) {
+        if let Some(window) = &mut self.window {
+            window.operation_ends(agent, line, done);
+        }
+    }
+
+    fn span(&mut self, span: ResourceSpan) {
+        if let Some(window) = &mut self.window {
+            window.span(span);
+        }
+    }
+
+    fn packet_received(&mut self, port: RootPortId, first: LineAddr, from: Picos, until: Picos) {
+        if let Some(window) = &mut self.window {
+            window.packet_received(port, first, from, until);
+        }
+    }
+
+    fn packet_sent(&mut self, port: RootPortId, first: LineAddr, from: Picos, until: Picos) {
+        if let Some(window) = &mut self.window {
+            window.packet_sent(port, first, from, until);
+        }
+    }
+
+    fn wants_levels(&self) -> bool {
+        self.window.as_ref().is_some_and(Tracer::wants_levels)
+    }
+
+    fn levels_are_due(&self, now: Picos) -> bool {
+        self.window.as_ref().is_some_and(|window| window.levels_are_due(now))
+    }
+
+    fn sample_levels(&mut self, sample: LevelSample) {
+        if let Some(window) = &mut self.window {
+            window.sample_levels(sample);
         }
     }
 

@@ -23,6 +23,9 @@ use units::{CoreId, Id, Picos};
 const SLICE_STEPS: u64 = 1 << 12;
 const SLICE: Picos = Picos(1_000_000_000);
 
+/// Steps between two samples of fill levels for a timeline: fewer than a packet takes.
+const SAMPLE_STEPS: u64 = 4;
+
 /// No queue of a machine is as long as this. Reservations further ahead can never be served.
 const LONGEST_BACKLOG: Picos = Picos(20_000_000_000);
 
@@ -159,7 +162,7 @@ pub fn run_batch<T: Tracer>(
             _ => machine.now(),
         };
         let slice = busy_from.saturating_add(SLICE).min(until);
-        let ran = machine.run_slice(goal, slice, SLICE_STEPS);
+        let ran = run_sampled(machine, goal, slice);
         let at = machine.now();
         let reserved = machine.fabric.resources(at).find(|it| it.ahead > LONGEST_BACKLOG);
         if let Some(ResourceState { resource, ahead, .. }) = reserved {
@@ -175,6 +178,20 @@ pub fn run_batch<T: Tracer>(
             Ran::OutOfTime | Ran::OutOfSteps => {}
         }
     }
+}
+
+/// Runs a slice. A tracer that wants fill levels gets them every few steps; the steps are the same.
+fn run_sampled<T: Tracer>(machine: &mut ScenarioMachine<T>, goal: u64, until: Picos) -> Ran {
+    let mut left = SLICE_STEPS;
+    while T::WATCHING && left > SAMPLE_STEPS && machine.fabric.tracer.wants_levels() {
+        let ran = machine.run_slice(goal, until, SAMPLE_STEPS);
+        sample::sample_levels(machine);
+        if ran != Ran::OutOfSteps {
+            return ran;
+        }
+        left -= SAMPLE_STEPS;
+    }
+    machine.run_slice(goal, until, left)
 }
 
 /// Progress of a replay: packets that have arrived at the first device with a wire, or else the work done.

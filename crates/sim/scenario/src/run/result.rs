@@ -88,6 +88,20 @@ pub struct RunResult {
     /// Kinds of LLC misses by agent over the measured time, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub miss_kinds: Option<BTreeMap<String, MissKindCounts>>,
+    /// The timeline of the requested window, if it has come; a file of its own.
+    #[serde(skip)]
+    pub perfetto: Option<PerfettoTrace>,
+}
+
+/// The timeline of a window of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PerfettoTrace {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// Number of line operations in it.
+    pub operations: usize,
+    /// Whether the window had more operations than are kept.
+    pub is_cut: bool,
 }
 
 /// Measurements between the end of the previous point, or time zero, and this one.

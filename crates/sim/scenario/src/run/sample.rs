@@ -4,11 +4,11 @@ use crate::contract::sample::{PortSample, Sample};
 use crate::kinds;
 use crate::run::assemble::ScenarioMachine;
 use model::attribution::AgentId;
-use model::device::Levels;
+use model::device::{DeviceId, Levels};
 use model::fabric::Fabric;
 use model::root_complex::ddio::Ddio;
 use model::software::Account;
-use model::tracer::Tracer;
+use model::tracer::{LevelSample, QueueLevels, Tracer};
 use units::narrow::fit;
 use units::{CoreId, Id, RootPortId};
 
@@ -47,6 +47,25 @@ pub fn read_sample<T: Tracer>(machine: &ScenarioMachine<T>) -> Sample {
         rings_used: (levels.rings_used, levels.rings_used_whole),
         occupancy: fabric.llc_occupancy_bytes(),
     }
+}
+
+/// Gives the tracer the fill levels of the machine at its simulated time, if it wants them now.
+pub(super) fn sample_levels<T: Tracer>(machine: &mut ScenarioMachine<T>) {
+    if !machine.fabric.tracer.levels_are_due(machine.now()) {
+        return;
+    }
+    let (time, occupancy_bytes) = (machine.now(), machine.fabric.llc_occupancy_bytes());
+    let devices = (0..).map(DeviceId).zip(&machine.devices);
+    let devices = devices.map(|(id, device)| {
+        let levels = device.levels(machine.queues.device(id));
+        QueueLevels {
+            buffers_posted: levels.buffers_posted,
+            packets_unseen: levels.packets_unseen,
+            packets_to_send: levels.packets_to_send,
+        }
+    });
+    let sample = LevelSample { time, occupancy_bytes, devices: devices.collect() };
+    machine.fabric.tracer.sample_levels(sample);
 }
 
 fn accounts<T: Tracer>(machine: &ScenarioMachine<T>) -> impl Iterator<Item = Account> {

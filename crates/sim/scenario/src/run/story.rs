@@ -52,7 +52,7 @@ pub(crate) fn descriptor_trace(
     Some(DescriptorTrace { descriptor: number, begun_ns: begun.as_ns(), phases, events, left_out })
 }
 
-fn phase_name(phase: DescriptorPhase) -> &'static str {
+pub(super) fn phase_name(phase: DescriptorPhase) -> &'static str {
     match phase {
         DescriptorPhase::Begun => "begun",
         DescriptorPhase::Prepared => "prepared",
@@ -68,7 +68,7 @@ fn phase_name(phase: DescriptorPhase) -> &'static str {
     }
 }
 
-fn role_name(role: LineRole) -> &'static str {
+pub(super) fn role_name(role: LineRole) -> &'static str {
     match role {
         LineRole::Descriptor => "descriptor",
         LineRole::List => "list",
@@ -102,7 +102,7 @@ fn trace_events(events: &[Event], layout: &Layout, first_line: u64) -> Vec<Trace
         .collect()
 }
 
-fn operation_name(operation: LineOperation) -> &'static str {
+pub(super) fn operation_name(operation: LineOperation) -> &'static str {
     match operation {
         LineOperation::DmaWriteFull => "DMA write (ItoM)",
         LineOperation::DmaWritePartial => "DMA write, partial (RFO)",
@@ -119,7 +119,7 @@ fn operation_name(operation: LineOperation) -> &'static str {
     }
 }
 
-fn outcome_name(found: Found) -> String {
+pub(super) fn outcome_name(found: Found) -> String {
     match found {
         Found::L1 => "L1D".into(),
         Found::L2 => "L2".into(),

@@ -69,6 +69,7 @@ impl Simulation {
             line_trace: None,
             descriptor_trace: None,
             miss_kinds: self.miss_kinds(&measured),
+            perfetto: None,
         }
     }
 

@@ -328,6 +328,7 @@ impl<S: PacketSource> RxPort<S> {
         let (root_port, reader, first) = (self.root_port, queue.reader, buffer.data);
         self.payload.write(written);
         let done = fabric.dma_write_for(root_port, reader, first, written, kind, start);
+        fabric.tracer.packet_received(root_port, first, arrival.time, done.visible);
         if let Some(next) = queue.next_buffer() {
             fabric.expect_dma(root_port, DmaDirection::Write, next.data, written);
         }

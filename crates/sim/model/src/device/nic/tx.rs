@@ -141,8 +141,10 @@ impl TxQueue {
             let Packet { buffer, bytes, .. } = next.packet;
             fabric.expect_dma(self.root_port, DmaDirection::Read, buffer.data, bytes.0);
         }
+        let sent = read + self.config.tx_pipeline;
+        fabric.tracer.packet_sent(self.root_port, first.packet.buffer.data, now, sent);
         fabric.tracer.packet_leaves(first.packet.sequence);
-        egress.send(first.packet, read + self.config.tx_pipeline);
+        egress.send(first.packet, sent);
         self.last_read = self.last_read.max(read);
         self.uncompleted += 1;
         (self.uncompleted == self.config.tx_packets_per_completion)
