@@ -4,6 +4,8 @@
 //!   memory: the caller has mapped the pages and passes their virtual addresses.
 //! - [`SliceMemory`] maps the pages, and allocates objects, lines and buffers for owners whose slices
 //!   are disjoint.
+//! - [`SpreadPool`] chooses buffers of given pages by slice and set, so that none of the sets gets many
+//!   more lines than others.
 //!
 //! If the kernel gives no huge pages or hides physical addresses, both can allocate memory regardless of
 //! slices, and report the reason.
@@ -26,6 +28,7 @@ mod pagemap;
 mod pages_unavailable;
 mod reallocation;
 mod slice_memory;
+mod spread_pool;
 
 pub use allocation_error::AllocationError;
 pub use buffers::LINKED_BYTES;
@@ -38,3 +41,4 @@ pub use page_location::{MappedPage, PlacementError, VirtualPage, locate};
 pub use pagemap::{OWN as OWN_PAGEMAP, PhysicalAddressError, PhysicalAddresses, ProcPagemap};
 pub use pages_unavailable::PagesUnavailable;
 pub use slice_memory::SliceMemory;
+pub use spread_pool::{SpreadError, SpreadPool, SpreadRequest};

@@ -15,3 +15,4 @@ mod published;
 mod recovery;
 mod refusals;
 mod slice_memory;
+mod spread_pool;
