@@ -36,9 +36,13 @@ pub use software_error::SoftwareError;
 use crate::descriptor::Descriptor;
 use crate::engine::SoftwareEngine;
 use engine_threads::Shared;
-use group::EngineGroup;
+use group::{Accepted, EngineGroup};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+
+/// Stack of an engine's thread in bytes: several times what an operation needs. Each counts against the limit
+/// of the address space of its process (`ulimit -v`).
+pub const STACK_BYTES: usize = 256 << 10;
 
 /// The response to an enqueue command (ENQCMD).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +109,7 @@ impl SoftwareDevice {
         hooks: impl Into<Hooks>,
     ) -> Result<Self, ConfigError> {
         config.check()?;
+        crate::operations::prepare();
         let hooks = hooks.into();
         let mut first_queue = 0;
         let groups = config.groups.iter().map(|group| {
@@ -130,7 +135,9 @@ impl SoftwareDevice {
         for (group, config) in config.groups.iter().enumerate() {
             for _ in 0..config.engines {
                 let shared = Arc::clone(&device.shared);
-                let engine = std::thread::Builder::new().spawn(move || shared.run_engine(group));
+                let engine = std::thread::Builder::new()
+                    .stack_size(STACK_BYTES)
+                    .spawn(move || shared.run_engine(group));
                 let no_thread = |error: std::io::Error| ConfigError::NoThread(error.kind());
                 device.engines.push(engine.map_err(no_thread)?);
             }
@@ -156,11 +163,15 @@ impl SoftwareDevice {
     pub fn post_tagged(&self, queue: GroupQueue, descriptor: &Descriptor, tag: Tag) -> Posted {
         let group = &self.shared.groups[queue.group];
         let posted = group.post(queue.queue, (*descriptor, tag));
+        self.note_overflow(queue, descriptor, posted);
+        posted
+    }
+
+    fn note_overflow(&self, queue: GroupQueue, descriptor: &Descriptor, posted: Posted) {
         if posted == Posted::Overflow {
-            let number = group.number_in_device(queue.queue);
+            let number = self.shared.groups[queue.group].number_in_device(queue.queue);
             self.shared.note(SoftwareError::overflow(number, descriptor));
         }
-        posted
     }
 
     /// Submits to a shared queue, as ENQCMD does, and returns the response.
@@ -176,6 +187,60 @@ impl SoftwareDevice {
         tag: Tag,
     ) -> EnqueueAnswer {
         self.shared.groups[queue.group].enqueue(queue.queue, (*descriptor, tag))
+    }
+
+    /// As [`Self::post_tagged`], but the descriptor has ended when the call returns, unless it is behind others
+    /// that were submitted without that. With `may_execute` the calling thread executes it in place of an
+    /// engine, where nothing is before it and an engine is free: the call then allocates nothing, and needs as
+    /// much stack as an engine does. Otherwise the thread waits for the engines.
+    pub fn post_attended(
+        &self,
+        queue: GroupQueue,
+        descriptor: &Descriptor,
+        tag: Tag,
+        may_execute: bool,
+    ) -> Posted {
+        let group = &self.shared.groups[queue.group];
+        let Some(most) = group.most_posted(queue.queue) else { return Posted::Lost };
+        match group.take_attended(queue.queue, (*descriptor, tag), most, may_execute) {
+            Ok(accepted) => {
+                self.attend(queue, accepted);
+                Posted::Taken
+            }
+            Err(refused) => {
+                let posted = Posted::from(refused);
+                self.note_overflow(queue, descriptor, posted);
+                posted
+            }
+        }
+    }
+
+    /// As [`Self::enqueue_tagged`], and as [`Self::post_attended`] waits.
+    pub fn enqueue_attended(
+        &self,
+        queue: GroupQueue,
+        descriptor: &Descriptor,
+        tag: Tag,
+        may_execute: bool,
+    ) -> EnqueueAnswer {
+        let group = &self.shared.groups[queue.group];
+        let Some(most) = group.most_enqueued(queue.queue) else { return EnqueueAnswer::Retry };
+        match group.take_attended(queue.queue, (*descriptor, tag), most, may_execute) {
+            Ok(accepted) => {
+                self.attend(queue, accepted);
+                EnqueueAnswer::Accepted
+            }
+            Err(_) => EnqueueAnswer::Retry,
+        }
+    }
+
+    /// Executes an accepted descriptor, or waits for it.
+    fn attend(&self, queue: GroupQueue, accepted: Accepted) {
+        match accepted {
+            Accepted::Taken(work) => self.shared.finish_for_submitter(queue.group, work),
+            Accepted::Waits(order) => self.shared.groups[queue.group].wait_for(queue.queue, order),
+            Accepted::Left => {}
+        }
     }
 
     /// Number of descriptors in a queue that no engine has taken yet, those of other processes included.

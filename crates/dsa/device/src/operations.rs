@@ -29,6 +29,14 @@ pub(crate) struct Manner {
     pub fault_info: bool,
 }
 
+/// Makes tables that operations need, and looks at the CPU's features, before the first operation: a thread
+/// that executes one in a signal handler can do neither.
+pub(crate) fn prepare() {
+    crc::prepare();
+    dif::prepare();
+    let _ = is_x86_feature_detected!("ermsb");
+}
+
 /// Executes a descriptor that has passed the checks. Batches and the order of drains are handled by the
 /// engine.
 pub(crate) fn execute(descriptor: &Descriptor, opcode: Opcode, manner: Manner) -> Record {

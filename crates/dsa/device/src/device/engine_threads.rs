@@ -2,7 +2,7 @@
 
 use super::crew::Task;
 use super::event_log::Appended;
-use super::group::EngineGroup;
+use super::group::{EngineGroup, TakenDescriptor};
 use super::{EventLog, GroupQueue, Hooks, SoftwareError, SubmissionOrigin};
 use crate::engine::batch::Crew;
 use crate::engine::{EndedDescriptor, SoftwareEngine};
@@ -106,21 +106,31 @@ impl Shared {
 
     /// Executes descriptors of a group until it stops and its queues are empty.
     pub fn run_engine(&self, number: usize) {
-        let group = &self.groups[number];
-        while let Some(task) = group.next() {
-            // A watcher that panics has reported that; the engine goes on, so that no drain waits for it.
-            let execute = || self.execute(number, &task);
-            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(execute));
-            let Task::Execute(work) = task else { continue };
-            group.done(&work);
-            let last = self.hooks.injector.as_ref().and_then(|injector| injector.reset_after());
-            if last.is_some_and(|last| self.ended.fetch_add(1, Ordering::Relaxed) + 1 == last) {
-                self.reset();
-            }
+        while let Some(task) = self.groups[number].next() {
+            self.finish(number, &task, !self.groups[number].has_one_engine());
         }
     }
 
-    fn execute(&self, number: usize, task: &Task) {
+    /// Executes a descriptor in the thread of its submitter, which is in the place of an engine. It allocates
+    /// nothing.
+    pub fn finish_for_submitter(&self, number: usize, work: TakenDescriptor) {
+        self.finish(number, &Task::Execute(work), false);
+    }
+
+    /// Executes a task and ends its descriptor. With `may_share`, idle engines help with a batch.
+    fn finish(&self, number: usize, task: &Task, may_share: bool) {
+        // A watcher that panics has reported that; the engine goes on, so that no drain waits for it.
+        let execute = || self.execute(number, task, may_share);
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(execute));
+        let Task::Execute(work) = task else { return };
+        self.groups[number].done(work);
+        let last = self.hooks.injector.as_ref().and_then(|injector| injector.reset_after());
+        if last.is_some_and(|last| self.ended.fetch_add(1, Ordering::Relaxed) + 1 == last) {
+            self.reset();
+        }
+    }
+
+    fn execute(&self, number: usize, task: &Task, may_share: bool) {
         let group = &self.groups[number];
         let id = GroupQueue { group: number, queue: task.queue() };
         let origin = SubmissionOrigin { queue: id, tag: task.tag() };
@@ -140,7 +150,7 @@ impl Shared {
             Task::Help { batch, .. } => return batch.help(&crew, &self.engine, &mut watch),
         };
         let (descriptor, limits) = (&work.descriptor, group.limits(work.queue));
-        let crew = (!group.has_one_engine()).then_some(&crew as &dyn Crew);
+        let crew = may_share.then_some(&crew as &dyn Crew);
         let seen_by = (crew, &mut watch as &mut dyn FnMut(&EndedDescriptor<'_>));
         match &self.hooks.injector {
             None => self.engine.execute_with(descriptor, limits, seen_by),

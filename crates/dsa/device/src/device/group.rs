@@ -14,6 +14,7 @@ use super::{EnqueueAnswer, Tag};
 use crate::checks::QueueLimits;
 use crate::descriptor::Descriptor;
 use crate::engine::batch::RunningBatch;
+use crate::hardware::Opcode;
 use crate::inject::Injector;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -29,6 +30,16 @@ pub enum Posted {
     Overflow,
 }
 
+/// A descriptor that was accepted from a submitter who wants it to have ended when the submission returns.
+pub(super) enum Accepted {
+    /// The submitter executes it: nothing was before it, and an engine was free.
+    Taken(TakenDescriptor),
+    /// Engines of the group execute it. Its number in the order of the queue.
+    Waits(u64),
+    /// It is behind descriptors that no submitter waits for.
+    Left,
+}
+
 /// A descriptor that an engine has taken.
 pub(super) struct TakenDescriptor {
     pub queue: usize,
@@ -42,8 +53,8 @@ pub(super) struct EngineGroup {
     queues: Vec<QueueConfig>,
     /// Number of its first queue in the device.
     first_queue: usize,
-    /// Whether the group has one engine: then writes of a queue keep their order [S 3.9].
-    has_one_engine: bool,
+    /// Number of engines. With one, writes of a queue keep their order [S 3.9].
+    engines: usize,
     injector: Option<Injector>,
     state: Mutex<GroupState>,
     /// Number of descriptors in all queues, for a look without the lock.
@@ -61,10 +72,21 @@ struct GroupState {
     queues: Vec<Queue>,
     held: DelayedDescriptors,
     batches: Vec<((usize, Tag), Arc<RunningBatch>)>,
+    /// Number of descriptors being executed: by engines, or by their submitters in place of one.
+    working: usize,
     stopped: bool,
     idle: Idle,
     /// Number of threads that wait for descriptors to end: a signal costs a system call.
     awaiting: usize,
+}
+
+impl From<Refused> for Posted {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Disabled => Self::Lost,
+            Refused::Full => Self::Overflow,
+        }
+    }
 }
 
 impl EngineGroup {
@@ -75,6 +97,7 @@ impl EngineGroup {
             queues: config.queues.iter().map(Queue::new).collect(),
             held: DelayedDescriptors::new(),
             batches: Vec::with_capacity(config.engines.into()),
+            working: 0,
             stopped: false,
             idle: Idle::default(),
             awaiting: 0,
@@ -82,7 +105,7 @@ impl EngineGroup {
         Self {
             queues: config.queues.iter().map(QueueConfig::with_pasid_of_mode).collect(),
             first_queue,
-            has_one_engine: config.engines == 1,
+            engines: config.engines.into(),
             injector,
             state: Mutex::new(state),
             waiting: AtomicUsize::new(0),
@@ -98,34 +121,85 @@ impl EngineGroup {
 
     /// Submits a descriptor to a dedicated queue by a posted write.
     pub fn post(&self, queue: usize, entry: (Descriptor, Tag)) -> Posted {
-        let QueueConfig { size, mode, .. } = self.queues[queue];
-        if mode != Mode::Dedicated {
-            return Posted::Lost;
-        }
-        match self.take(queue, entry, size) {
-            Ok(()) => Posted::Taken,
-            Err(Refused::Disabled) => Posted::Lost,
-            Err(Refused::Full) => Posted::Overflow,
-        }
+        let Some(most) = self.most_posted(queue) else { return Posted::Lost };
+        self.take(queue, entry, most).map_or_else(Posted::from, |()| Posted::Taken)
     }
 
     /// Submits a descriptor to a shared queue by an enqueue command.
     pub fn enqueue(&self, queue: usize, entry: (Descriptor, Tag)) -> EnqueueAnswer {
-        let QueueConfig { size, mode, .. } = self.queues[queue];
-        let Mode::Shared { threshold } = mode else { return EnqueueAnswer::Retry };
-        match self.take(queue, entry, threshold.min(size)) {
+        let Some(most) = self.most_enqueued(queue) else { return EnqueueAnswer::Retry };
+        match self.take(queue, entry, most) {
             Ok(()) => EnqueueAnswer::Accepted,
             Err(_) => EnqueueAnswer::Retry,
         }
     }
 
+    /// Number of entries up to which the queue accepts posted writes; `None` if it accepts none.
+    pub fn most_posted(&self, queue: usize) -> Option<u16> {
+        let QueueConfig { size, mode, .. } = self.queues[queue];
+        (mode == Mode::Dedicated).then_some(size)
+    }
+
+    /// Number of entries up to which the queue accepts enqueue commands; `None` if it accepts none.
+    pub fn most_enqueued(&self, queue: usize) -> Option<u16> {
+        let QueueConfig { size, mode, .. } = self.queues[queue];
+        let Mode::Shared { threshold } = mode else { return None };
+        Some(threshold.min(size))
+    }
+
     fn take(&self, queue: usize, entry: (Descriptor, Tag), most: u16) -> Result<(), Refused> {
         let mut state = self.lock();
-        let most = if self.is_full(&mut state, queue) { 0 } else { most.into() };
-        state.queues[queue].take(entry, most)?;
+        self.admit(&mut state, queue, entry, most)?;
+        state.queues[queue].leave_last();
         self.waiting.fetch_add(1, Ordering::Release);
         self.call_engine(state);
         Ok(())
+    }
+
+    fn admit(
+        &self,
+        state: &mut GroupState,
+        queue: usize,
+        entry: (Descriptor, Tag),
+        most: u16,
+    ) -> Result<(), Refused> {
+        let most = if self.is_full(state, queue) { 0 } else { most.into() };
+        state.queues[queue].take(entry, most)
+    }
+
+    /// Accepts a descriptor whose submitter wants it to have ended when the submission returns. With
+    /// `may_execute` the submitter gets it back to execute it, in place of an engine that is free, if nothing
+    /// is before it.
+    pub fn take_attended(
+        &self,
+        queue: usize,
+        entry: (Descriptor, Tag),
+        most: u16,
+        may_execute: bool,
+    ) -> Result<Accepted, Refused> {
+        let mut state = self.lock();
+        self.admit(&mut state, queue, entry, most)?;
+        let order = state.queues[queue].end_of_entries() - 1;
+        let is_first = self.waiting.fetch_add(1, Ordering::Release) == 0;
+        // A drain waits for what engines have taken.
+        let is_drain = entry.0.opcode() == Some(Opcode::Drain);
+        let is_next = is_first && !(is_drain && state.queues[queue].engines_have_before(order));
+        if may_execute
+            && is_next
+            && self.injector.is_none()
+            && let Some(work) = self.dispatch(&mut state)
+        {
+            return Ok(Accepted::Taken(work));
+        }
+        let is_left = state.queues[queue].has_left();
+        self.call_engine(state);
+        Ok(if is_left { Accepted::Left } else { Accepted::Waits(order) })
+    }
+
+    /// Waits until a descriptor with this number in the order of the queue has ended.
+    pub fn wait_for(&self, queue: usize, order: u64) {
+        let state = self.lock();
+        self.wait_while(state, |state| state.queues[queue].has(order));
     }
 
     /// Wakes an engine for new work, if no engine is polling.

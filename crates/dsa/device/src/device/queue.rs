@@ -35,6 +35,8 @@ pub(super) struct Queue {
     next: u64,
     /// Numbers of the descriptors that engines have taken and not ended.
     in_flight: Vec<u64>,
+    /// Number of the last descriptor whose submitter does not wait for it.
+    left: Option<u64>,
 }
 
 impl Queue {
@@ -54,6 +56,7 @@ impl Queue {
             submissions: 0,
             next: 0,
             in_flight: Vec::with_capacity(MOST_ENGINES),
+            left: None,
         }
     }
 
@@ -133,6 +136,21 @@ impl Queue {
     /// Number that the next accepted descriptor will have in the order of the queue.
     pub fn end_of_entries(&self) -> u64 {
         self.next + self.entries.len() as u64
+    }
+
+    /// Notes that no submitter waits for the last accepted descriptor.
+    pub fn leave_last(&mut self) {
+        self.left = self.end_of_entries().checked_sub(1);
+    }
+
+    /// Whether the last descriptor that no submitter waits for has not ended.
+    pub fn has_left(&self) -> bool {
+        self.left.is_some_and(|order| self.has(order))
+    }
+
+    /// Whether the accepted descriptor with this number has not ended.
+    pub fn has(&self, order: u64) -> bool {
+        self.next <= order || self.in_flight.contains(&order)
     }
 
     /// Whether a descriptor with a number below `end` has not ended.

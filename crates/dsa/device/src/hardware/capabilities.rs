@@ -1,6 +1,8 @@
 //! Capability registers [S 9.2], and the capabilities of known devices.
 //!
-//! Source of the values of Sapphire Rapids: registers that users posted (idxd-config issues 8 and 40).
+//! Source of the values of shipped processors: `accel-config list` of servers, as public reports show it.
+//! Sapphire and Emerald Rapids agree in four of them; two older reports (idxd-config issues 8 and 40) have
+//! the capabilities of [`Capabilities::VERSION_1`].
 
 use super::Opcode;
 
@@ -102,7 +104,21 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// A device of version 1: Sapphire and Emerald Rapids.
+    /// A device of version 1 as it ships in Sapphire and Emerald Rapids: without delta records.
+    pub const SAPPHIRE_RAPIDS: Self =
+        Self { gen_cap: 0x40_915f_0107, op_cap: 0x1_003f_027f, ..Self::VERSION_1 };
+
+    /// A device of version 2 as it ships in Sierra Forest: without delta records, with `op_config` for each
+    /// queue. Operations between domains are in its list, and are refused here. Its GENCAP is not published:
+    /// it is that of [`Self::VERSION_2`] without cache control of flushes.
+    pub const SIERRA_FOREST: Self = Self {
+        gen_cap: Self::VERSION_2.gen_cap & !gencap::FLUSH_CONTROL,
+        op_cap: 0x7b_00bf_067f,
+        queue_features: Self::VERSION_2.queue_features | wqcap::OPERATIONS,
+        ..Self::VERSION_2
+    };
+
+    /// A device of version 1 with more operations than shipped processors list.
     pub const VERSION_1: Self = Self {
         version: 0x100,
         gen_cap: 0x40_915f_010f,

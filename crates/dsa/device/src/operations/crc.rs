@@ -36,6 +36,11 @@ static KINDS: LazyLock<[CrcParams; 4]> = LazyLock::new(|| {
     ]
 });
 
+/// Makes the polynomials.
+pub(super) fn prepare() {
+    LazyLock::force(&KINDS);
+}
+
 /// Variant of the CRC that a descriptor selects by its flags.
 #[derive(Clone, Copy)]
 struct CrcVariant {
@@ -97,10 +102,9 @@ pub(super) fn compute_crc(descriptor: &Descriptor, to: Option<u64>, manner: Mann
     UnitOperation::new(descriptor, u64::from(descriptor.size()), spans, manner).run(
         |units| UnitsOutcome::Done(digest(begun, from, to, units)),
         |state| Record::with_status(status::SUCCESS).with_u64(16, kind.end(state)),
-        |record, state, units| {
-            let next = if units == 0 { 0 } else { kind.end(state) };
-            record.with_completed(low(units)).with_u64(16, next)
-        },
+        // The seed of the operation that continues: before the first byte that of this one, which the
+        // specification leaves open.
+        |record, state, units| record.with_completed(low(units)).with_u64(16, kind.end(state)),
     )
 }
 

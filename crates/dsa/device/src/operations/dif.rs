@@ -16,6 +16,11 @@ use crate::record::Record;
 use protection::{DESTINATION_TAGS, Protection, SOURCE_TAGS, Tags, Walk, destination, source};
 use units::narrow::usize_from;
 
+/// Looks at the CPU's features for guards.
+pub(super) fn prepare() {
+    let _ = Guard::new(0);
+}
+
 /// Bits of the DIF flags.
 const GUARD_SEED_ONES: u8 = 1 << 2;
 const INVERT_GUARD: u8 = 1 << 3;

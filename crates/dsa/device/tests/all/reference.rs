@@ -1150,10 +1150,8 @@ fn crc(memory: &mut Memory, call: &Call, copies: bool) -> Completion {
             Ok(byte) => checksum.add(byte),
             Err(fault) => {
                 let mut completion = partial(call, &fault, offset);
-                // Undefined, thus 0, if nothing was done.
-                if offset > 0 {
-                    completion.put(16, 8, checksum.value());
-                }
+                // Undefined if nothing was done: the seed, so that who continues needs no other case.
+                completion.put(16, 8, checksum.value());
                 return completion;
             }
         }

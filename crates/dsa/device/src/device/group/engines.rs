@@ -89,7 +89,17 @@ impl EngineGroup {
         }
     }
 
-    fn dispatch(&self, state: &mut GroupState) -> Option<TakenDescriptor> {
+    /// Takes the next descriptor for an engine that is free; `None` if there is neither.
+    pub(super) fn dispatch(&self, state: &mut GroupState) -> Option<TakenDescriptor> {
+        if state.working >= self.engines {
+            return None;
+        }
+        let work = self.next_descriptor(state)?;
+        state.working += 1;
+        Some(work)
+    }
+
+    fn next_descriptor(&self, state: &mut GroupState) -> Option<TakenDescriptor> {
         loop {
             if let Some(work) = state.held.take_due() {
                 return Some(work);
@@ -114,7 +124,7 @@ impl EngineGroup {
     fn take_out(&self, state: &mut GroupState) -> Option<TakenDescriptor> {
         let GroupState { arbiter, queues, held, .. } = state;
         let has_work = |queue: usize| {
-            queues[queue].own_entries() > 0 && !(self.has_one_engine && held.has_of(queue))
+            queues[queue].own_entries() > 0 && !(self.engines == 1 && held.has_of(queue))
         };
         let queue = arbiter.choose(has_work)?;
         let ((descriptor, tag), order) = queues[queue].dispatch()?;
@@ -137,11 +147,17 @@ impl EngineGroup {
         work
     }
 
-    /// Ends a descriptor that an engine has taken.
+    /// Ends a descriptor that an engine, or its submitter in place of one, has taken.
     pub fn done(&self, work: &TakenDescriptor) {
         let mut state = self.lock();
         state.queues[work.queue].end(work.order);
+        state.working -= 1;
+        // A submitter takes no other descriptor.
+        let calls = self.waiting.load(Ordering::Relaxed) > 0 && state.idle.call();
         self.wake_waiting(state);
+        if calls {
+            self.arrived.notify_one();
+        }
     }
 
     /// The engines of the group, for a batch of a queue.
@@ -150,7 +166,7 @@ impl EngineGroup {
     }
 
     pub fn has_one_engine(&self) -> bool {
-        self.has_one_engine
+        self.engines == 1
     }
 
     /// Offers a batch to engines that have nothing else to do.
