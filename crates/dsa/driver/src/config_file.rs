@@ -36,6 +36,8 @@ use std::fmt::Write;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavedConfig {
     entries: Vec<NodeSettings>,
+    /// Names of the devices in the file that are not DSA devices. Such a device is left as it is.
+    passed_over: Vec<String>,
 }
 
 /// Settings of a node in a file.
@@ -61,6 +63,13 @@ impl NodeSettings {
 }
 
 impl SavedConfig {
+    /// Names of the devices in the file that are not DSA devices, as iax1: `save-config` writes all accelerators
+    /// of the bus. They are left as they are.
+    #[must_use]
+    pub fn passed_over(&self) -> &[String] {
+        &self.passed_over
+    }
+
     /// The configuration that the devices of a driver have now.
     #[must_use]
     pub fn from_driver(driver: &Driver) -> Self {
@@ -74,7 +83,7 @@ impl SavedConfig {
             let state = read("state").map(|state| state == "enabled\n");
             NodeSettings { node, settings: settings.collect(), enabled: state }
         };
-        Self { entries: driver.nodes().map(entry).collect() }
+        Self { entries: driver.nodes().map(entry).collect(), passed_over: Vec::new() }
     }
 
     /// Formats the configuration as the text of a file.

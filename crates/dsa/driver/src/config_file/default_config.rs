@@ -19,7 +19,8 @@ impl SavedConfig {
     #[must_use]
     pub fn default_for(parts: &[Capabilities]) -> Self {
         let devices = parts.iter().enumerate();
-        Self { entries: devices.flat_map(|(device, part)| default_device(device, part)).collect() }
+        let entries = devices.flat_map(|(device, part)| default_device(device, part)).collect();
+        Self { entries, ..Self::default() }
     }
 }
 

@@ -45,9 +45,24 @@ impl SavedConfig {
         // A single device needs no brackets of a list.
         let devices = if value.is_object() { Value::Array(vec![value]) } else { value };
         for object in objects("the file", "devices", &devices)? {
-            saved.read_device(object)?;
+            match other_accelerator(object) {
+                Some(name) => saved.passed_over.push(name.to_owned()),
+                None => saved.read_device(object)?,
+            }
         }
+        saved.drop_thresholds_of_dedicated_queues();
         Ok(saved)
+    }
+
+    /// Removes the threshold of each queue that the file makes dedicated: accel-config writes thresholds of
+    /// shared queues alone.
+    fn drop_thresholds_of_dedicated_queues(&mut self) {
+        for entry in &mut self.entries {
+            if entry.get("mode") == Some("dedicated") {
+                // A threshold of 0 is what a dedicated queue shows.
+                entry.settings.retain(|(name, text)| *name != "threshold" || text == "0");
+            }
+        }
     }
 
     fn read_device(&mut self, object: &Map<String, Value>) -> Result<(), ParseError> {
@@ -135,6 +150,14 @@ impl SavedConfig {
         self.entries.push(entry);
         Ok(node)
     }
+}
+
+/// Name of a device that is an in-memory analytics accelerator (IAA), which has its numbers in common with the DSA
+/// devices; `None` for other devices.
+fn other_accelerator(device: &Map<String, Value>) -> Option<&str> {
+    let name = device.get("dev")?.as_str()?;
+    let number = name.strip_prefix("iax").or_else(|| name.strip_prefix("iaa"))?;
+    (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(name)
 }
 
 fn wrong_kind(at: &str, node: BusNode, allowed: &str) -> ParseError {

@@ -70,7 +70,7 @@ impl SavedConfig {
         let (known, unknown) =
             self.entries.iter().cloned().partition(|entry| nodes.contains(&entry.node));
         let unknown: Vec<NodeSettings> = unknown;
-        let known = Self { entries: known };
+        let known = Self { entries: known, ..Self::default() };
         let devices = known.devices();
         let mut trial = TrialDriver {
             driver: reset(driver, &devices),
@@ -153,7 +153,7 @@ impl SavedConfig {
         for entry in &mut entries {
             entry.settings.retain(|(attribute, text)| !is_unset(attribute, text));
         }
-        Self { entries }
+        Self { entries, ..Self::default() }
     }
 }
 
