@@ -32,7 +32,9 @@ pub fn run(_: &ListArguments) -> Result<(), CommandFailure> {
 
 fn list_run(run: &LiveRun, out: &mut impl Write) -> Result<(), CommandFailure> {
     writeln!(out, "run {}", run.process)?;
-    for (number, device) in run.devices().enumerate() {
+    let devices = run.devices().enumerate();
+    // Numbers between those of a configuration have no device.
+    for (number, device) in devices.filter(|(_, device)| device.capabilities().version != 0) {
         let state = state_name(device.state.load(Ordering::Acquire));
         let version = device.capabilities().version;
         writeln!(out, "  dsa{number}  {state}, version {version:#x}")?;

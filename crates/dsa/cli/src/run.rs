@@ -3,9 +3,11 @@
 //! - [`directory`]: the directory that the processes of a run share.
 //! - [`device_models`]: the devices that can be chosen, and their PCI addresses.
 //! - [`devices`]: the driver's state and the devices' registers, kept equal.
+//! - [`pci_config`]: what `lspci` and `setpci` read; [`tools`]: stand-ins for such tools.
 //! - [`driver_files`]: the files of the driver; [`server`]: the file system that serves them.
 //! - [`namespace`]: a view of /sys and /dev with these files in it; [`without_namespaces`]: devices without
 //!   such a view. [`access`] chooses one of the two.
+//! - [`executable`]: reasons why a program cannot have devices.
 //! - [`program`]: the program itself; [`signal_forwarding`]: passes signals on to it.
 //! - [`descriptor_log`]: the log of descriptors of all processes.
 
@@ -15,10 +17,13 @@ mod device_models;
 mod devices;
 mod directory;
 mod driver_files;
+pub mod executable;
 mod namespace;
+mod pci_config;
 pub mod program;
 mod server;
 mod signal_forwarding;
+mod tools;
 mod without_namespaces;
 
 use crate::failure::CommandFailure;
@@ -30,6 +35,7 @@ use idxd::config_file::{ApplyError, SavedConfig};
 use inputs::texts::{KEYS_LIMIT_BYTES, read_once};
 use program::Program;
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -40,9 +46,9 @@ pub use without_namespaces::RunEnvironment;
 /// Run a program with devices.
 #[derive(clap::Args)]
 pub struct RunArguments {
-    /// Number of devices: 1 to 8.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
-    devices: u8,
+    /// Number of devices: 1 to 16. Default: those that the configuration names, or one.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
+    devices: Option<u8>,
     /// Configuration, as accel-config saves it. Without it each device has a dedicated queue for DPDK
     /// (wqN.0) and a shared one (wqN.1).
     #[arg(long, value_name = "FILE.json")]
@@ -50,8 +56,7 @@ pub struct RunArguments {
     /// Leave the devices as they are after a boot: disabled, without configuration.
     #[arg(long, conflicts_with = "config")]
     unconfigured: bool,
-    /// The device model: `sapphire-rapids` (version 1), or `version-2`, with capabilities that were not seen
-    /// on any device yet.
+    /// The device model: that of a shipped processor, or one that can do more than these.
     #[arg(long, value_name = "PART", default_value = "sapphire-rapids")]
     part: device_models::DeviceModel,
     /// Write a line for each completed descriptor, for `descriptor_replay.log` of a scenario.
@@ -91,7 +96,7 @@ impl RunArguments {
     /// A quiet run of a program on one device, recorded in the file that an option names.
     pub fn recording(program: &[OsString], record: &Path, record_option: &'static str) -> Self {
         Self {
-            devices: 1,
+            devices: None,
             config: None,
             unconfigured: false,
             part: device_models::DeviceModel::SapphireRapids,
@@ -119,7 +124,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, CommandFailure> {
         if !arguments.quiet {
             eprintln!("skipline-dsa: {} descriptors recorded", ended.recorded);
         }
-        if ended.recorded == 0 {
+        if ended.recorded == 0 && ended.lost == 0 {
             eprintln!("skipline-dsa: {}", nothing_recorded(&program));
         }
     }
@@ -145,8 +150,14 @@ pub fn run_program(
     program: &Program,
     variables: RunEnvironment,
 ) -> Result<FinishedProgram, CommandFailure> {
-    let parts = device_models::place_devices(arguments.part, arguments.devices);
-    let configuration = configuration(arguments, &parts)?;
+    let saved = arguments.config.as_deref().map(read_configuration).transpose()?;
+    let named = saved.as_ref().map(SavedConfig::devices).unwrap_or_default();
+    let numbers = device_models::numbers(arguments.devices, &named).map_err(|error| {
+        let file = arguments.config.as_deref().unwrap_or(Path::new(""));
+        CommandFailure::bad_input(format!("--config {}: {error}", file.display()))
+    })?;
+    let parts = device_models::place_devices(arguments.part, &numbers);
+    let configuration = saved.unwrap_or_else(|| configuration(arguments, &parts));
     let plan = arguments.inject.as_deref().map(directory::read_plan).transpose()?;
     let prepare = |path: &Path| descriptor_log::RecordFile::prepare(path, arguments.record_option);
     let out = arguments.record.as_deref().map(prepare).transpose()?;
@@ -158,16 +169,20 @@ pub fn run_program(
     registers.files.store(access.file_system(), Ordering::Release);
     let supervisor = devices.supervise(access.watcher());
     if !arguments.quiet {
-        eprintln!("skipline-dsa: {} device(s), {access}", arguments.devices);
+        eprintln!("skipline-dsa: {} device(s), {access}", numbers.len());
     }
     let begun = Instant::now();
-    let environment = [access.environment(&directory), variables].concat();
+    let tools = tools::write(directory.path(), &devices, access.has_namespaces());
+    let tools =
+        tools.map_err(|error| CommandFailure::failed(format!("tools of the run: {error}")))?;
+    let environment = [access.environment(&directory), tools, variables].concat();
     let code = program.run(&directory, environment)?;
     let took_ns = units::narrow::fit(begun.elapsed().as_nanos());
     supervisor.stop();
     devices.stop();
-    let recorded = out.map(|out| out.merge(&directory)).transpose()?.unwrap_or(0);
-    let lost = registers.lost_lines.load(Ordering::Acquire);
+    let merged = out.map(|out| out.merge(&directory)).transpose()?;
+    let (recorded, cut) = merged.map_or((0, 0), |merged| (merged.written, merged.lost));
+    let lost = registers.lost_lines.load(Ordering::Acquire) + cut;
     Ok(FinishedProgram { code, took_ns, recorded, lost })
 }
 
@@ -179,22 +194,22 @@ fn in_file(arguments: &RunArguments, error: &ApplyError) -> CommandFailure {
     }
 }
 
-/// The configuration of the devices: none, that of --config, or the default.
-fn configuration(
-    arguments: &RunArguments,
-    parts: &[idxd::Part],
-) -> Result<SavedConfig, CommandFailure> {
+/// The configuration of the devices without --config: none, or the default.
+fn configuration(arguments: &RunArguments, parts: &[idxd::Part]) -> SavedConfig {
     if arguments.unconfigured {
-        return Ok(SavedConfig::default());
+        return SavedConfig::default();
     }
-    let Some(path) = &arguments.config else {
-        return Ok(SavedConfig::default_for(
-            &parts.iter().map(|part| part.capabilities).collect::<Vec<_>>(),
-        ));
-    };
+    SavedConfig::default_for(&parts.iter().map(|part| part.capabilities).collect::<Vec<_>>())
+}
+
+/// Reads the file of --config, and says which of its devices are passed over.
+fn read_configuration(path: &Path) -> Result<SavedConfig, CommandFailure> {
     let shown = path.display();
-    let text = read_once(path, KEYS_LIMIT_BYTES)
-        .map_err(|error| CommandFailure::bad_input(format!("--config {shown}: {error}")))?;
-    SavedConfig::parse(&text)
-        .map_err(|error| CommandFailure::bad_input(format!("--config {shown}: {error}")))
+    let bad = |error: &dyn Display| CommandFailure::bad_input(format!("--config {shown}: {error}"));
+    let text = read_once(path, KEYS_LIMIT_BYTES).map_err(|error| bad(&error))?;
+    let saved = SavedConfig::parse(&text).map_err(|error| bad(&error))?;
+    for name in saved.passed_over() {
+        eprintln!("skipline-dsa: --config {shown}: {name} is not a DSA device; left as it is");
+    }
+    Ok(saved)
 }

@@ -32,6 +32,9 @@ pub fn run(arguments: &StatsArguments) -> Result<(), CommandFailure> {
     }
     let mut out = std::io::stdout().lock();
     for run in chosen {
+        if !arguments.json {
+            writeln!(out, "run {}", run.process)?;
+        }
         for (number, device) in run.devices().enumerate() {
             for (queue, own) in device.queue.iter().enumerate() {
                 if own.generation.load(Ordering::Relaxed) == 0 {

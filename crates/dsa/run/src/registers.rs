@@ -27,9 +27,9 @@ pub const MOST_GROUPS: usize = 4;
 /// Most entries of a queue.
 pub const MOST_ENTRIES: usize = 256;
 /// Most processes that have a queue open at a time.
-pub const MOST_CLIENTS: usize = 64;
+pub const MOST_CLIENTS: usize = 4096;
 /// Mark of the file, with the version of this layout.
-const MAGIC: u64 = u64::from_le_bytes(*b"skdsa\0\0\x02");
+const MAGIC: u64 = u64::from_le_bytes(*b"skdsa\0\0\x03");
 
 /// Values of [`DeviceRegisters::state`] and [`QueueRegisters::state`].
 pub mod state {
@@ -116,6 +116,8 @@ pub struct QueueRegisters {
     unused: AtomicU32,
     /// Most bytes that a descriptor may transfer.
     pub most_transfer_bytes: AtomicU64,
+    /// Operations that the queue allows: bit n for opcode n.
+    pub operations: AtomicU64,
     /// Client whose descriptor is in each entry; 0: free.
     pub entries: [AtomicU32; MOST_ENTRIES],
     /// Number of descriptors of each process that the queue has accepted and that have not ended.

@@ -63,6 +63,15 @@ impl TrapContext {
         Self(context)
     }
 
+    /// Whether the handler runs on the alternate stack of the thread.
+    pub fn is_on_alternate_stack(&self) -> bool {
+        // SAFETY: the context is that of this handler.
+        let stack = unsafe { (*self.0).uc_stack };
+        let start = stack.ss_sp as u64;
+        stack.ss_flags & libc::SS_DISABLE == 0
+            && (start..start + stack.ss_size as u64).contains(&(self.0 as u64))
+    }
+
     fn slot(&mut self, number: c_int) -> &mut i64 {
         let number = usize::try_from(number).unwrap_or_default();
         // SAFETY: the context is that of this handler.

@@ -2,7 +2,7 @@
 
 use crate::context::{TrapContext, code_at};
 use crate::cpuid;
-use crate::portals;
+use crate::found_portals;
 use crate::thread_locals::local;
 use dsa::descriptor::Descriptor;
 use dsa::device::EnqueueAnswer;
@@ -78,7 +78,7 @@ fn move_directly(context: &mut TrapContext, instruction: &Instruction) -> Emulat
         return Emulation::Protection;
     }
     let Some(bytes) = dsa::memory::load(from) else { return Emulation::PageFault(from) };
-    if let Some(portal) = portals::at(to) {
+    if let Some(portal) = found_portals::at(to) {
         portal.post(&Descriptor(bytes));
         return Emulation::Done;
     }
@@ -94,7 +94,7 @@ fn enqueue(context: &mut TrapContext, instruction: &Instruction) -> Emulation {
     if to % DESCRIPTOR_BYTES as u64 != 0 || bytes[PRIVILEGE_AND_PASID] != [0; 4] {
         return Emulation::Protection;
     }
-    let answer = match portals::at(to) {
+    let answer = match found_portals::at(to) {
         Some(portal) => {
             bytes[PRIVILEGE_AND_PASID].copy_from_slice(&portal.pasid().to_le_bytes());
             portal.enqueue(&Descriptor(bytes))
@@ -135,7 +135,7 @@ fn wait_until(context: &mut TrapContext, deadline: u64, monitored: Option<u64>) 
 fn access(context: &mut TrapContext, instruction: &Instruction) -> Emulation {
     let operand = (0..instruction.op_count()).find(|&number| is_memory(instruction, number));
     let Some(operand) = operand else { return Emulation::NotOurs };
-    let portal = context.address(instruction, operand).and_then(portals::at);
+    let portal = context.address(instruction, operand).and_then(found_portals::at);
     let Some(portal) = portal else { return Emulation::NotOurs };
     if !context.faulted_on_write() {
         return read_ones(context, instruction);

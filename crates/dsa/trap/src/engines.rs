@@ -1,12 +1,16 @@
 //! Engines of the queues that this process has mapped, and the registers that show their work.
 
+mod bytes;
 mod hooks;
 
 use crate::cpus;
 use crate::descriptor_log::{self, Recorder};
+use crate::engine_stacks::EngineStack;
 use crate::leaked::load_or_leak;
+use crate::private_libc;
 use crate::run::{self, CurrentRun};
 use crate::signals::masks;
+use crate::thread_locals::local;
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
 use dsa::device::{
@@ -38,6 +42,34 @@ pub struct QueueHandle {
 struct GroupDevice {
     device: SoftwareDevice,
     recorder: Option<Arc<Recorder>>,
+    /// Whether the run injects faults.
+    injects: bool,
+}
+
+/// Most bytes of a descriptor that has ended when its submission returns. A real part transfers as many in
+/// some 600 us, for which programs poll that look 10,000 times with PAUSE in between.
+const MOST_ATTENDED_BYTES: u64 = 16 << 20;
+
+impl GroupDevice {
+    /// Submits a descriptor by `submit`. Its argument is `None` for a descriptor that takes long, or may be delayed
+    /// on purpose, and otherwise whether the thread may execute the descriptor itself: on a stack for that,
+    /// and where no log needs more than a signal handler may do.
+    fn submit<R>(&self, descriptor: &Descriptor, submit: impl FnOnce(Option<bool>) -> R) -> R {
+        if self.injects
+            || bytes::transfer_bytes(descriptor, MOST_ATTENDED_BYTES) > MOST_ATTENDED_BYTES
+        {
+            return submit(None);
+        }
+        let Some(stack) = self.recorder.is_none().then(EngineStack::take).flatten() else {
+            return submit(Some(false));
+        };
+        let mut submit = Some(submit);
+        let mut result = None;
+        local().executes.set(1);
+        stack.call(|| result = submit.take().map(|submit| submit(Some(true))));
+        local().executes.set(0);
+        result.unwrap_or_else(|| unreachable!("the call has run"))
+    }
 }
 
 type QueueHandles = Mutex<Vec<((u32, u32), QueueHandle)>>;
@@ -58,7 +90,12 @@ impl QueueHandle {
             self.counts().lost.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        match self.device.device.post_tagged(self.id, descriptor, self.tag()) {
+        let (device, tag) = (&self.device.device, self.tag());
+        let posted = self.device.submit(descriptor, |attended| match attended {
+            None => device.post_tagged(self.id, descriptor, tag),
+            Some(may_execute) => device.post_attended(self.id, descriptor, tag, may_execute),
+        });
+        match posted {
             Posted::Taken => self.counts().accepted.fetch_add(1, Ordering::Relaxed),
             Posted::Lost => {
                 self.halt_if_reset();
@@ -74,7 +111,11 @@ impl QueueHandle {
     /// Submits a descriptor by an enqueue command, and counts the response.
     pub fn enqueue(&self, descriptor: &Descriptor) -> EnqueueAnswer {
         let answer = if self.is_current() {
-            self.device.device.enqueue_tagged(self.id, descriptor, self.tag())
+            let (device, tag) = (&self.device.device, self.tag());
+            self.device.submit(descriptor, |attended| match attended {
+                None => device.enqueue_tagged(self.id, descriptor, tag),
+                Some(may_execute) => device.enqueue_attended(self.id, descriptor, tag, may_execute),
+            })
         } else {
             EnqueueAnswer::Retry
         };
@@ -136,7 +177,11 @@ pub fn serve(identity: &Identity) -> Result<QueueHandle, c_int> {
     if let Some((_, known)) = known {
         return Ok(*known);
     }
-    let new = start(run, identity)?;
+    // The C library allocates by the program's functions, which may submit to a portal.
+    local().starts_engines.set(1);
+    let new = start(run, identity);
+    local().starts_engines.set(0);
+    let new = new?;
     served.push((key, new));
     Ok(new)
 }
@@ -166,6 +211,7 @@ fn start(run: &'static CurrentRun, identity: &Identity) -> Result<QueueHandle, c
     let config = device_config(registers, queue, identity).ok_or(libc::ENODEV)?;
     let recorder = descriptor_log::start(run);
     let hooks = hooks::for_queue(run, identity, (registers, queue), recorder.clone());
+    let injects = hooks.injector.is_some();
     // Signals of the program have to be delivered to its own threads.
     let device = masks::without_signals(|| {
         // SAFETY: a program is responsible for the memory that its descriptors name, as on a real device.
@@ -179,7 +225,8 @@ fn start(run: &'static CurrentRun, identity: &Identity) -> Result<QueueHandle, c
         libc::EAGAIN
     })?;
     let id = *device.queues().first().ok_or(libc::ENODEV)?;
-    let device: &'static GroupDevice = Box::leak(Box::new(GroupDevice { device, recorder }));
+    let device: &'static GroupDevice =
+        Box::leak(Box::new(GroupDevice { device, recorder, injects }));
     Ok(QueueHandle { number: identity.queue, generation, registers, queue, device, id })
 }
 
@@ -207,7 +254,7 @@ fn device_config(
 fn print_error(text: &str) {
     let text = format!("skipline-dsa: {text}");
     // SAFETY: the bytes of a text; if the program has closed the file, the line is lost.
-    unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+    unsafe { private_libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
 }
 
 fn config_of(
@@ -226,6 +273,7 @@ fn config_of(
         block_on_fault: queue.block_on_fault.load(Ordering::Relaxed) != 0,
         most_batch: queue.most_batch.load(Ordering::Relaxed),
         most_transfer_bytes: queue.most_transfer_bytes.load(Ordering::Relaxed),
+        operations: queue.operations.load(Ordering::Relaxed),
         ..QueueLimits::of(part)
     };
     let slots = EntrySlots {

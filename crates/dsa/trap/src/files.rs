@@ -1,40 +1,20 @@
 //! Functions of the C library that programs call for the file of a queue: `mmap`, `munmap`, `write`.
 
 use crate::engines;
+use crate::handler;
+use crate::identities::identify;
 use crate::libc_functions::next;
 use crate::portals;
+use crate::private_libc;
 use crate::run;
-use crate::signals::masks;
-use crate::without_namespaces;
+use crate::signals::{self, masks, stacks};
+use crate::thread_locals::local;
 use dsa::descriptor::Descriptor;
 use dsa::device::EnqueueAnswer;
 use dsa::hardware::{DESCRIPTOR_BYTES, Opcode, PORTAL_BYTES, RECORD_BYTES};
-use dsa_run::{IDENTIFY, Identity, WRITE_IN_PROCESS};
+use dsa_run::{Identity, WRITE_IN_PROCESS};
 use libc::{c_int, off_t, size_t, ssize_t};
 use std::ffi::c_void;
-use std::mem::MaybeUninit;
-use std::sync::atomic::Ordering;
-
-/// Identifies the queue of an open file; `None` for all other files.
-fn identify(file: c_int) -> Option<Identity> {
-    let run = run::current()?;
-    let mut status = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the call fills the status in, if it succeeds. Only files of the supervisor get the ioctl, as
-    // its number may mean another thing to another driver.
-    unsafe {
-        if libc::fstat(file, status.as_mut_ptr()) != 0
-            || status.assume_init_ref().st_dev != run.registers.files.load(Ordering::Acquire)
-        {
-            return None;
-        }
-        if run.requests.is_some() {
-            return without_namespaces::identify(run, status.assume_init_ref().st_ino);
-        }
-        let mut identity = Identity::default();
-        let answer = libc::ioctl(file, IDENTIFY.into(), &raw mut identity);
-        (answer == 0).then_some(identity)
-    }
-}
 
 fn fail(error: c_int) {
     // SAFETY: each thread has its own errno.
@@ -47,6 +27,19 @@ fn fail(error: c_int) {
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mmap(
+    address: *mut c_void,
+    bytes: size_t,
+    protection: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: off_t,
+) -> *mut c_void {
+    // SAFETY: the caller's arguments.
+    unsafe { map(address, bytes, protection, flags, file, offset) }
+}
+
+/// Maps memory for the program; a portal, if the file is that of a queue.
+unsafe fn map(
     address: *mut c_void,
     bytes: size_t,
     protection: c_int,
@@ -78,11 +71,12 @@ pub unsafe extern "C" fn mmap(
         portals::remove(mapped as u64, bytes as u64);
     }
     let Some(identity) = identity else { return mapped };
+    handler::install();
     // SAFETY: the page has just been mapped.
     unsafe { libc::madvise(mapped, bytes, libc::MADV_DONTFORK) };
     if let Err(error) = portals::add(mapped as u64, identity) {
         // SAFETY: as above.
-        unsafe { munmap(mapped, bytes) };
+        unsafe { private_libc::munmap(mapped, bytes) };
         fail(error);
         return libc::MAP_FAILED;
     }
@@ -103,7 +97,7 @@ pub unsafe extern "C" fn mmap64(
     offset: off_t,
 ) -> *mut c_void {
     // SAFETY: the caller's arguments; both are one function on this machine.
-    unsafe { mmap(address, bytes, protection, flags, file, offset) }
+    unsafe { map(address, bytes, protection, flags, file, offset) }
 }
 
 /// `munmap` of the C library. It removes the portals in the range.
@@ -153,6 +147,9 @@ fn submit(identity: &Identity, from: u64, count: usize) -> ssize_t {
         fail(libc::EPERM);
         return -1;
     }
+    // A handler of the program may write on the alternate stack.
+    let is_on_alternate = stacks::current().ss_flags & libc::SS_ONSTACK != 0;
+    let outer = local().handles_on_alternate.replace(is_on_alternate.into());
     let mut taken = 0;
     let error = loop {
         if taken == count {
@@ -165,6 +162,8 @@ fn submit(identity: &Identity, from: u64, count: usize) -> ssize_t {
             Err(error) => break error,
         }
     };
+    local().handles_on_alternate.set(outer);
+    signals::raise_postponed();
     if taken == 0 && error != 0 {
         fail(error);
         return -1;

@@ -5,10 +5,15 @@
 
 use crate::context::TrapContext;
 use crate::emulate::{self, Emulation};
+use crate::private_libc;
 use crate::signals::{self, actions};
+use crate::thread_locals::local;
 use std::ffi::{c_int, c_void};
 
-/// Installs the handler for the three signals, and stores the actions that were set before.
+/// Installs the handler for the three signals where it is not, and stores the actions that were set before.
+///
+/// A library may set an action by a system call, or by a function of the C library that it has found itself,
+/// as AddressSanitizer does: then the handler is installed again.
 pub fn install() {
     dsa::memory::leave_handlers_to_caller();
     for (number, signal) in signals::OWN.into_iter().enumerate() {
@@ -23,7 +28,11 @@ pub fn install() {
                 libc::sigdelset(&raw mut ours.sa_mask, own);
             }
             let mut before: libc::sigaction = std::mem::zeroed();
-            signals::set_action(signal, &raw const ours, &raw mut before);
+            private_libc::sigaction(signal, std::ptr::null(), &raw mut before);
+            if before.sa_sigaction == ours.sa_sigaction {
+                continue;
+            }
+            private_libc::sigaction(signal, &raw const ours, &raw mut before);
             actions::store(number, &before);
         }
     }
@@ -34,14 +43,23 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
     if unsafe { dsa::memory::recover(signal, info, context) } {
         return;
     }
+    // SAFETY: the kernel's information.
+    if local().executes.get() != 0 && unsafe { (*info).si_code } <= 0 {
+        // A handler of the program may jump away, and what is under way has locks.
+        let number = signals::OWN.iter().position(|own| *own == signal).unwrap_or_default();
+        local().postponed.set(local().postponed.get() | 1 << number);
+        return;
+    }
     // SAFETY: each thread has its own errno.
     let errno = unsafe { &mut *libc::__errno_location() };
     let kept = *errno;
     // SAFETY: above zero the kernel reports what an instruction did; the context is that of its thread.
     let (is_raised, mut registers) =
         unsafe { ((*info).si_code > 0, TrapContext::new(context.cast::<libc::ucontext_t>())) };
+    let outer = local().handles_on_alternate.replace(registers.is_on_alternate_stack().into());
     let emulated =
         if is_raised { emulate::instruction(signal, &mut registers) } else { Emulation::NotOurs };
+    local().handles_on_alternate.set(outer);
     match emulated {
         Emulation::Done => {}
         // SAFETY: as above.
@@ -61,6 +79,9 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
         },
     }
     *errno = kept;
+    if emulated == Emulation::Done {
+        signals::raise_postponed();
+    }
 }
 
 /// The code of a signal that the kernel raises without an address.

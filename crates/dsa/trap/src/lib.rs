@@ -7,13 +7,15 @@
 //! Reading order:
 //! - [`handler`]: the signal handler; [`signals`]: the program's own actions and masks.
 //! - [`emulate`]: emulation of an instruction that trapped; [`context`]: its registers.
-//! - [`portals`]: the mapped pages and their queues.
+//! - [`portals`]: the mapped pages and their queues; [`found_portals`]: those that were mapped unseen.
 //! - [`engines`]: the queues' engines, threads of this process; [`cpus`]: the CPUs that they run on.
-//! - [`files`]: calls of the C library about a queue's file.
+//! - [`files`]: calls of the C library about a queue's file; [`identities`]: the queue of a file.
 //! - [`without_namespaces`]: files of a run without namespaces.
 //! - [`cpuid`]: CPUID that reports the instructions.
 //! - [`fork`]: forked children.
 //! - [`descriptor_log`]: the log of descriptors.
+//! - [`engine_stacks`]: stacks for descriptors that the submitting thread executes.
+//! - [`private_libc`]: the C library's functions, whatever the program has in their place.
 //!
 //! Without `skipline-dsa run`, which sets the path of its directory in the environment, the library only
 //! passes calls on.
@@ -30,13 +32,17 @@ mod cpuid;
 mod cpus;
 mod descriptor_log;
 mod emulate;
+mod engine_stacks;
 mod engines;
 mod files;
 mod fork;
+mod found_portals;
 mod handler;
+mod identities;
 mod leaked;
 mod libc_functions;
 mod portals;
+mod private_libc;
 mod run;
 mod signals;
 mod thread_locals;
@@ -45,14 +51,22 @@ mod without_namespaces;
 /// Runs before the program's own code.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static START: extern "C" fn() = start;
+static START: extern "C" fn() = run_constructor;
 
 /// Runs behind the program's own code, if it ends by itself.
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static FINISH: extern "C" fn() = engines::finish;
 
-extern "C" fn start() {
+extern "C" fn run_constructor() {
+    // A library whose constructor came before may have called one of the functions here.
+    if run::construct().is_some() {
+        handler::install();
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn skipline_dsa_trap_start() {
     if run::join() {
         cpus::store_initial();
         emulate::prepare();

@@ -3,6 +3,7 @@
 //! A signal handler reads the table, so it has no lock: a portal is never freed, and its entry in the
 //! table is set and cleared by one atomic write.
 
+use crate::engine_stacks::EngineStack;
 use crate::engines::{self, QueueHandle};
 use dsa::descriptor::Descriptor;
 use dsa::device::EnqueueAnswer;
@@ -57,6 +58,7 @@ pub fn at(address: u64) -> Option<&'static MappedPortal> {
 /// ENOMEM if the process has too many portals, and the errors of [`engines::serve`].
 pub fn add(page: u64, identity: Identity) -> Result<(), c_int> {
     let queue = engines::serve(&identity)?;
+    EngineStack::prepare();
     let portal = Box::into_raw(Box::new(MappedPortal { page, identity, queue }));
     let free = std::ptr::null_mut();
     let is_placed = TABLE.iter().any(|entry| {

@@ -10,10 +10,11 @@
 pub mod actions;
 pub mod masks;
 mod running_handler;
-mod stacks;
+pub mod stacks;
 mod threads;
 
 use crate::libc_functions::next;
+use crate::thread_locals::local;
 use std::ffi::c_int;
 
 /// The signals that an instruction may raise and that this library handles.
@@ -34,4 +35,15 @@ pub unsafe fn set_action(
 ) -> c_int {
     next!(c"sigaction" as fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
         signal, new, old)
+}
+
+/// Raises the signals that were sent to this thread while it executed a descriptor.
+pub fn raise_postponed() {
+    let postponed = local().postponed.replace(0);
+    for (number, signal) in OWN.into_iter().enumerate() {
+        if postponed >> number & 1 != 0 {
+            // SAFETY: this handler takes it.
+            unsafe { libc::raise(signal) };
+        }
+    }
 }

@@ -21,6 +21,14 @@ pub struct Local {
     pub stack_bytes: Cell<u64>,
     /// Address of the stack that this library has allocated; 0: none.
     pub own_stack: Cell<u64>,
+    /// 1: the thread executes a descriptor in place of an engine.
+    pub executes: Cell<u64>,
+    /// Bit n: signal n of the three was sent meanwhile.
+    pub postponed: Cell<u64>,
+    /// 1: the handler of this library runs on the alternate stack.
+    pub handles_on_alternate: Cell<u64>,
+    /// 1: the thread starts engines.
+    pub starts_engines: Cell<u64>,
 }
 
-dsa::thread_variables!(pub fn local() -> Local = "skipline_dsa_trap_local", 64);
+dsa::thread_variables!(pub fn local() -> Local = "skipline_dsa_trap_local", 96);

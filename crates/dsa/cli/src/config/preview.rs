@@ -33,6 +33,9 @@ pub fn read(path: &Path) -> Result<SavedConfig, CommandFailure> {
     let named = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
     let text = read_once(named, KEYS_LIMIT_BYTES).map_err(|error| bad(&error))?;
     let saved = SavedConfig::parse(&text).map_err(|error| bad(&error))?;
+    for name in saved.passed_over() {
+        eprintln!("{}: {name}: not a DSA device; left as it is", path.display());
+    }
     if saved.devices().is_empty() {
         return Err(bad(
             &"it names no device; allowed is a list of devices, like [{\"dev\":\"dsa0\"}]",

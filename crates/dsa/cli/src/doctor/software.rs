@@ -1,7 +1,7 @@
 //! The requirements of `skipline-dsa run`.
 
 use super::DoctorFinding;
-use crate::run::program;
+use crate::run::{executable, program};
 use std::arch::x86_64::__cpuid_count;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -85,12 +85,22 @@ fn program(name: &OsStr) -> DoctorFinding {
             "give the path of its file",
         );
     };
-    match program::obstacle(&path) {
+    let obstacle = executable::obstacle(&path);
+    match obstacle.or_else(|| executable::restriction(&path).map(str::to_owned)) {
+        None if executable::has_address_sanitizer(&path) => DoctorFinding::good(
+            what,
+            format!(
+                "{} loads libraries; it is built with AddressSanitizer, for which `run` adds \
+                 verify_asan_link_order=0 to ASAN_OPTIONS",
+                path.display()
+            ),
+        ),
         None => DoctorFinding::good(what, format!("{} loads libraries", path.display())),
         Some(why) => DoctorFinding::bad(
             what,
             format!("{}: {why}", path.display()),
-            "build it with the dynamic loader, for 64-bit x86; run it as the user that it changes to",
+            "it takes a program for 64-bit x86 with the dynamic loader of the GNU C library, started as the user \
+             that it runs as",
         ),
     }
 }

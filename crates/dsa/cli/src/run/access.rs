@@ -46,6 +46,11 @@ impl DeviceAccess {
         }
     }
 
+    /// Whether programs find the devices where the kernel has them.
+    pub fn has_namespaces(&self) -> bool {
+        matches!(self, Self::Mounted(..))
+    }
+
     /// A function that the supervisor calls again and again while the program runs: it wakes programs that
     /// poll, or closes abandoned files.
     pub fn watcher(&self) -> Box<dyn Fn(&RunDevices) + Send> {

@@ -7,6 +7,7 @@ mod drains;
 mod event_log;
 
 use super::driver_files::FileAttribute;
+use super::pci_config;
 use board::RegisterBoard;
 use dsa_run::Identity;
 use dsa_run::registers::{RunRegisters, state};
@@ -25,6 +26,8 @@ const INTERVAL: Duration = Duration::from_millis(20);
 pub struct RunDevices {
     driver: Mutex<Driver>,
     board: RegisterBoard,
+    /// PCI configuration space of each device.
+    config_spaces: Mutex<Vec<Vec<u8>>>,
 }
 
 impl RunDevices {
@@ -34,12 +37,30 @@ impl RunDevices {
         for (device, own) in driver.devices().iter().zip(&registers.device) {
             own.set_capabilities(device.capabilities());
         }
-        Self { driver: Mutex::new(driver), board: RegisterBoard::new(registers) }
+        let config_spaces = vec![pci_config::config_space(); driver.devices().len()];
+        let config_spaces = Mutex::new(config_spaces);
+        Self { driver: Mutex::new(driver), board: RegisterBoard::new(registers), config_spaces }
     }
 
     /// Locks the driver, for one request.
     pub fn driver(&self) -> MutexGuard<'_, Driver> {
         self.driver.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the PCI configuration space of a device.
+    pub fn config_space(&self, device: usize) -> Vec<u8> {
+        let spaces = self.config_spaces.lock().unwrap_or_else(PoisonError::into_inner);
+        spaces.get(device).cloned().unwrap_or_default()
+    }
+
+    /// Writes to the PCI configuration space of a device; bytes beyond its end are ignored.
+    pub fn write_config_space(&self, device: usize, offset: u64, bytes: &[u8]) {
+        let mut spaces = self.config_spaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let offset = units::narrow::usize_from(offset);
+        let to = spaces.get_mut(device).and_then(|space| space.get_mut(offset..));
+        for (to, byte) in to.into_iter().flatten().zip(bytes) {
+            *to = *byte;
+        }
     }
 
     /// The devices in the form in which the driver accesses them.

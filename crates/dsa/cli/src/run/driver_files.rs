@@ -3,8 +3,10 @@
 //! `bus` is /sys/bus/dsa, `devices` the entries that are added to /sys/devices, `module` /sys/module/idxd and
 //! `dev` /dev/dsa.
 
-use idxd::{BusNode, Driver, DriverName, Errno, HardwareAccess};
+use super::pci_config;
+use idxd::{BusNode, CDEV_MAJOR, Driver, DriverName, Errno, HardwareAccess};
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 /// The entry at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +32,20 @@ pub enum FileAttribute {
     Fixed(String),
     /// An attribute of an open file: device, queue, number of the file, name.
     File(usize, usize, usize, String),
+    /// The PCI configuration space of a device, which is no text.
+    PciConfig(usize),
 }
+
+/// Files of the module beside its parameters, for `lsmod`.
+const MODULE: [(&str, &str); 3] =
+    [("coresize", "159744\n"), ("refcnt", "0\n"), ("initstate", "live\n")];
+
+/// Lines of the module and of its bus in /proc/modules.
+pub const MODULE_LINES: &str = "idxd 159744 0 - Live 0x0000000000000000\n\
+                                idxd_bus 20480 1 idxd, Live 0x0000000000000000\n";
+
+/// Links that /dev/char of the machine has.
+pub static MACHINE_LINKS: OnceLock<Vec<(String, String)>> = OnceLock::new();
 
 /// Parameters of the module: shared virtual memory is on, traffic classes cannot be set.
 const PARAMETERS: [(&str, &str); 2] = [("sva", "Y\n"), ("tc_override", "N\n")];
@@ -68,10 +83,19 @@ fn has_file(driver: &Driver, node: BusNode) -> bool {
 /// The entry at a path, given by its names; `None`: there is no such file.
 pub fn entry_at(driver: &Driver, path: &[&str]) -> Option<TreeEntry> {
     match path {
-        [] => Some(directory(["bus", "devices", "module", "dev"])),
+        [] => Some(directory(["bus", "devices", "module", "dev", "char"])),
+        ["char", rest @ ..] => numbered_links(driver, rest),
         ["bus", rest @ ..] => bus(driver, rest),
         ["devices", rest @ ..] => devices(driver, rest),
-        ["module"] => Some(directory(["parameters"])),
+        ["module"] => {
+            let files = MODULE.map(|(name, _)| name);
+            Some(directory(["parameters", "holders"].into_iter().chain(files)))
+        }
+        ["module", "holders"] => Some(directory([""; 0])),
+        ["module", name] if MODULE.iter().any(|(own, _)| own == name) => {
+            let (_, text) = MODULE.into_iter().find(|(own, _)| own == name)?;
+            Some(TreeEntry::Attribute(FileAttribute::Fixed(text.to_owned())))
+        }
         ["module", "parameters"] => Some(directory(PARAMETERS.map(|(name, _)| name))),
         ["module", "parameters", name] => {
             let (_, text) = PARAMETERS.into_iter().find(|(own, _)| own == name)?;
@@ -86,6 +110,24 @@ pub fn entry_at(driver: &Driver, path: &[&str]) -> Option<TreeEntry> {
             }
             _ => None,
         },
+        _ => None,
+    }
+}
+
+/// /dev/char: the links of the machine, and those of the queues' files, by major and minor number.
+fn numbered_links(driver: &Driver, path: &[&str]) -> Option<TreeEntry> {
+    let machine = MACHINE_LINKS.get().map_or(&[][..], Vec::as_slice).iter();
+    let queues = driver.nodes().filter_map(|node| match node {
+        BusNode::Queue(device, queue) => {
+            let minor = driver.cdev_minor(device, queue)?;
+            Some((format!("{CDEV_MAJOR}:{minor}"), format!("../dsa/{node}")))
+        }
+        _ => None,
+    });
+    let mut all = machine.cloned().chain(queues);
+    match path {
+        [] => Some(directory(all.map(|(name, _)| name))),
+        [name] => all.find(|(own, _)| own == name).map(|(_, to)| TreeEntry::Link(to)),
         _ => None,
     }
 }
@@ -126,23 +168,44 @@ fn driver_named(name: &str) -> Option<DriverName> {
 }
 
 fn devices(driver: &Driver, path: &[&str]) -> Option<TreeEntry> {
-    let all = || (0..driver.devices().len()).map(|device| (device, pci_address(driver, device)));
+    let is_there = |device: &usize| !driver.devices()[*device].is_gap();
+    let numbers = || (0..driver.devices().len()).filter(is_there);
+    let all = || numbers().map(|device| (device, pci_address(driver, device)));
     let [bridge, path @ ..] = path else {
         return Some(directory(all().map(|(_, address)| host_bridge(address))));
     };
     let (device, address) = all().find(|(_, address)| host_bridge(address) == *bridge)?;
     match path {
         [] => Some(directory([address])),
-        [own] if *own == address => {
-            Some(directory([BusNode::Device(device).to_string(), "numa_node".to_owned()]))
-        }
-        [own, "numa_node"] if *own == address => {
-            let text = format!("{}\n", driver.devices()[device].part().numa_node);
-            Some(TreeEntry::Attribute(FileAttribute::Fixed(text)))
+        [own, rest @ ..]
+            if *own == address && !matches!(rest, [name, ..] if name.starts_with("dsa")) =>
+        {
+            pci_files(driver, device, rest)
         }
         [own, name, rest @ ..] if *own == address => {
             let parent = node(driver, name).filter(|node| *node == BusNode::Device(device))?;
             entry_below(driver, parent, rest)
+        }
+        _ => None,
+    }
+}
+
+/// The files of a PCI device.
+fn pci_files(driver: &Driver, device: usize, path: &[&str]) -> Option<TreeEntry> {
+    let texts = pci_config::text_files(driver.devices()[device].part().numa_node);
+    match path {
+        [] => {
+            let own = [BusNode::Device(device).to_string(), "config".to_owned()];
+            let links = ["subsystem", "driver"].map(str::to_owned);
+            let texts = texts.into_iter().map(|(name, _)| name.to_owned());
+            Some(directory(own.into_iter().chain(links).chain(texts)))
+        }
+        ["config"] => Some(TreeEntry::Attribute(FileAttribute::PciConfig(device))),
+        ["subsystem"] => Some(TreeEntry::Link("../../../bus/pci".to_owned())),
+        ["driver"] => Some(TreeEntry::Link("../../../bus/pci/drivers/idxd".to_owned())),
+        [name] => {
+            let (_, text) = texts.into_iter().find(|(own, _)| own == name)?;
+            Some(TreeEntry::Attribute(FileAttribute::Fixed(text)))
         }
         _ => None,
     }
@@ -219,7 +282,7 @@ impl FileAttribute {
     /// The permissions of the file in sysfs.
     pub fn mode(&self) -> u16 {
         match self {
-            Self::Node(_, _, true) => 0o644,
+            Self::Node(_, _, true) | Self::PciConfig(_) => 0o644,
             Self::Bind(..) => 0o200,
             Self::Node(..) | Self::Fixed(_) | Self::File(..) => 0o444,
         }
@@ -232,7 +295,7 @@ impl FileAttribute {
     pub fn read(&self, driver: &Driver, hardware: &dyn HardwareAccess) -> Result<String, Errno> {
         match self {
             Self::Node(node, name, _) => driver.read(*node, name, hardware),
-            Self::Bind(..) => Err(Errno(libc::EIO)),
+            Self::Bind(..) | Self::PciConfig(_) => Err(Errno(libc::EIO)),
             Self::Fixed(text) => Ok(text.clone()),
             Self::File(device, queue, number, name) => {
                 let client = driver.files(*device, *queue).find(|it| it.file() == *number);
@@ -263,7 +326,7 @@ impl FileAttribute {
             Self::Node(node, name, _) => driver.write(*node, name, text, hardware),
             Self::Bind(name, true) => driver.bind(*name, text, hardware),
             Self::Bind(name, false) => driver.unbind(*name, text, hardware),
-            Self::Fixed(_) | Self::File(..) => Err(Errno(libc::EIO)),
+            Self::Fixed(_) | Self::File(..) | Self::PciConfig(_) => Err(Errno(libc::EIO)),
         }
     }
 }

@@ -73,23 +73,73 @@ pub fn show(directory: &Path, devices: &RunDevices) -> Result<(), CommandFailure
         driver
             .devices()
             .iter()
+            .filter(|device| !device.is_gap())
             .map(|it| driver_files::host_bridge(&it.part().pci_address))
             .collect()
     };
     let in_devices: Vec<(String, String)> =
         bridges.iter().map(|bridge| (bridge.clone(), format!("devices/{bridge}"))).collect();
     let one = |name: &str, from: &str| vec![(name.to_owned(), from.to_owned())];
+    // Before /dev has the links of the run.
+    driver_files::MACHINE_LINKS.get_or_init(links_of_numbers);
     let added = [
         ("/sys/bus", one("dsa", "bus")),
         ("/sys/module", one("idxd", "module")),
         ("/sys/devices", in_devices),
-        ("/dev", one("dsa", "dev")),
+        (
+            "/dev",
+            vec![("dsa".to_owned(), "dev".to_owned()), ("char".to_owned(), "char".to_owned())],
+        ),
     ];
     for (place, entries) in added {
         add(Path::new(place), &files, &entries, &directory.join("was"))
             .map_err(|error| CommandFailure::failed(format!("{place}: {error}")))?;
     }
+    // What only tools look at may fail: they then find the machine alone.
+    let _ = show_on_pci_bus(devices, &directory.join("was"));
+    let _ = show_module(directory);
     Ok(())
+}
+
+/// The links in /dev/char, which have the numbers of devices as names.
+fn links_of_numbers() -> Vec<(String, String)> {
+    let entries = std::fs::read_dir("/dev/char").into_iter().flatten().flatten();
+    let links = entries.filter_map(|entry| {
+        let to = std::fs::read_link(entry.path()).ok()?.into_os_string().into_string().ok()?;
+        Some((entry.file_name().into_string().ok()?, to))
+    });
+    links.collect()
+}
+
+/// Adds the devices to the PCI bus, where `lspci` and `setpci` look for them.
+fn show_on_pci_bus(devices: &RunDevices, was: &Path) -> io::Result<()> {
+    let place = Path::new("/sys/bus/pci/devices");
+    if place.is_dir() {
+        cover(place, was, &[])?;
+    } else {
+        // The covered /sys/bus takes further directories.
+        std::fs::create_dir_all(place)?;
+    }
+    let driver = devices.driver();
+    for device in driver.devices().iter().filter(|device| !device.is_gap()) {
+        let address = &device.part().pci_address;
+        let bridge = driver_files::host_bridge(address);
+        let to = format!("../../../devices/{bridge}/{address}");
+        std::os::unix::fs::symlink(to, place.join(address))?;
+    }
+    Ok(())
+}
+
+/// Adds the driver's module to /proc/modules, if this kernel has modules.
+fn show_module(directory: &Path) -> io::Result<()> {
+    const MODULES: &str = "/proc/modules";
+    let text = std::fs::read_to_string(MODULES)?;
+    if text.lines().any(|line| line.starts_with("idxd ")) {
+        return Ok(());
+    }
+    let own = directory.join("modules");
+    std::fs::write(&own, driver_files::MODULE_LINES.to_owned() + &text)?;
+    Ok(rustix::mount::mount_bind(&own, MODULES)?)
 }
 
 /// Adds entries to a directory: names, and the directories in `files` that are bound there.

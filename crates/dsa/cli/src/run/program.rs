@@ -1,6 +1,7 @@
 //! The program of a run: its requirements, its start, its signals and its end.
 
 use super::directory::RunDirectory;
+use super::executable;
 use super::signal_forwarding::SignalCatcher;
 use super::without_namespaces::RunEnvironment;
 use crate::failure::CommandFailure;
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// File name of the library that each program of a run loads.
-const LIBRARY: &str = "libskipline_dsa_trap.so";
+pub const LIBRARY: &str = "libskipline_dsa_trap.so";
 /// The variable by which programs load libraries before their own.
 const LD_PRELOAD: &str = "LD_PRELOAD";
 
@@ -38,7 +39,7 @@ impl Program {
                 "program {shown} was not found, or is not executable"
             ))
         })?;
-        if let Some(why) = obstacle(&path) {
+        if let Some(why) = executable::obstacle(&path) {
             return Err(CommandFailure::bad_input(format!("{shown}: {why}")));
         }
         let library = library()?;
@@ -71,6 +72,7 @@ impl Program {
             .args(&self.words[1..])
             .env(LD_PRELOAD, self.ld_preload())
             .env(RUN_DIRECTORY, directory.path())
+            .env(ASAN_OPTIONS, asan_options())
             .envs(variables)
             .spawn()
             .map_err(|error| CommandFailure::failed(format!("{}: {error}", self.path.display())))?;
@@ -93,6 +95,20 @@ impl Program {
         }
         value
     }
+}
+
+/// The options of AddressSanitizer in programs built with it.
+pub const ASAN_OPTIONS: &str = "ASAN_OPTIONS";
+
+/// The options of AddressSanitizer: those that are set, and that its runtime need not be the first library. They
+/// mean nothing to other programs.
+fn asan_options() -> OsString {
+    let mut options = std::env::var_os(ASAN_OPTIONS).unwrap_or_default();
+    if !options.is_empty() {
+        options.push(":");
+    }
+    options.push("verify_asan_link_order=0");
+    options
 }
 
 /// The words of a program. If it is `env`, which would replace the library of the run by its own
@@ -148,32 +164,4 @@ pub fn on_path(name: &OsStr) -> Option<PathBuf> {
     }
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(is_program)
-}
-
-/// The reason why a program cannot load the library; `None`: it can, or it is a script.
-pub fn obstacle(path: &Path) -> Option<&'static str> {
-    let bytes = std::fs::read(path).ok()?;
-    if !bytes.starts_with(b"\x7fELF") {
-        return None;
-    }
-    /// Class and machine of 64-bit x86 [ELF, e_ident and e_machine].
-    const IS_64_BIT: u8 = 2;
-    const X86_64: u16 = 62;
-    const PT_INTERP: u32 = 3;
-    let number = |at: usize, length: usize| -> Option<u64> {
-        let bytes = bytes.get(at..at + length)?;
-        Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
-    };
-    if bytes.get(4) != Some(&IS_64_BIT) || number(18, 2) != Some(X86_64.into()) {
-        return Some("it is not a 64-bit x86 program, as the library requires");
-    }
-    let (table, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
-    let headers = (0..count).map(|header| units::narrow::usize_from(table + header * size));
-    let is_dynamic = headers.into_iter().any(|at| number(at, 4) == Some(PT_INTERP.into()));
-    if !is_dynamic {
-        return Some("it is statically linked, and the library needs the dynamic loader");
-    }
-    let mode = rustix::fs::stat(path).ok()?.st_mode;
-    let is_privileged = mode & 0o6000 != 0 && !rustix::process::getuid().is_root();
-    is_privileged.then_some("it changes its user when it starts, which keeps the library out")
 }

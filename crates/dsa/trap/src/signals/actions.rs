@@ -2,6 +2,7 @@
 
 use super::running_handler::{self, HandlerMark};
 use super::{OWN, masks, position, set_action};
+use crate::private_libc;
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
@@ -91,7 +92,7 @@ fn take_default(signal: c_int, is_sent: bool) {
     // SAFETY: a zeroed action is the default one.
     unsafe {
         let action: libc::sigaction = std::mem::zeroed();
-        set_action(signal, &raw const action, std::ptr::null_mut());
+        private_libc::sigaction(signal, &raw const action, std::ptr::null_mut());
         if is_sent {
             libc::raise(signal);
         }
@@ -141,6 +142,16 @@ pub unsafe extern "C" fn sigaction(
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
 ) -> c_int {
+    // SAFETY: the caller's arguments.
+    unsafe { change_of_program(signal, new, old) }
+}
+
+/// Changes the action of a signal for the program.
+unsafe fn change_of_program(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> c_int {
     let number = position(signal).filter(|_| crate::run::current().is_some());
     // SAFETY: the caller's pointers are null or valid.
     unsafe {
@@ -178,7 +189,7 @@ pub unsafe extern "C" fn signal(signal: c_int, handler: libc::sighandler_t) -> l
         new.sa_sigaction = handler;
         new.sa_flags = libc::SA_RESTART;
         libc::sigaddset(&raw mut new.sa_mask, signal);
-        if sigaction(signal, &raw const new, &raw mut old) == 0 {
+        if change_of_program(signal, &raw const new, &raw mut old) == 0 {
             old.sa_sigaction
         } else {
             libc::SIG_ERR
@@ -201,7 +212,7 @@ pub unsafe extern "C" fn __sysv_signal(
         let mut old: libc::sigaction = std::mem::zeroed();
         new.sa_sigaction = handler;
         new.sa_flags = libc::SA_RESETHAND | libc::SA_NODEFER;
-        if sigaction(signal, &raw const new, &raw mut old) == 0 {
+        if change_of_program(signal, &raw const new, &raw mut old) == 0 {
             old.sa_sigaction
         } else {
             libc::SIG_ERR

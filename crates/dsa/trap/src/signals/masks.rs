@@ -3,6 +3,7 @@
 
 use super::{OWN, running_handler, stacks};
 use crate::libc_functions::next;
+use crate::private_libc;
 use crate::thread_locals::local;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
@@ -45,7 +46,7 @@ fn forget_left_handlers() {
 /// Sets the mask of this thread in the kernel.
 pub fn set(mask: &libc::sigset_t) {
     // SAFETY: the set is one.
-    unsafe { change(libc::SIG_SETMASK, mask, std::ptr::null_mut()) };
+    unsafe { private_libc::pthread_sigmask(libc::SIG_SETMASK, mask, std::ptr::null_mut()) };
 }
 
 /// Runs `work` with all signals blocked but the three.
@@ -56,13 +57,14 @@ pub fn without_signals<R>(work: impl FnOnce() -> R) -> R {
         let mut all = std::mem::zeroed();
         libc::sigfillset(&raw mut all);
         strip(&mut all);
-        change(libc::SIG_SETMASK, &raw const all, before.as_mut_ptr());
+        private_libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, before.as_mut_ptr());
         let result = work();
-        change(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
+        private_libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
         result
     }
 }
 
+/// The next library's `pthread_sigmask`, for the program.
 unsafe fn change(how: c_int, new: *const libc::sigset_t, old: *mut libc::sigset_t) -> c_int {
     next!(c"pthread_sigmask" as fn(c_int, *const libc::sigset_t, *mut libc::sigset_t) -> c_int;
         how, new, old)
@@ -74,6 +76,16 @@ unsafe fn change(how: c_int, new: *const libc::sigset_t, old: *mut libc::sigset_
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_sigmask(
+    how: c_int,
+    new: *const libc::sigset_t,
+    old: *mut libc::sigset_t,
+) -> c_int {
+    // SAFETY: the caller's arguments.
+    unsafe { change_of_program(how, new, old) }
+}
+
+/// Changes the mask of this thread for the program.
+unsafe fn change_of_program(
     how: c_int,
     new: *const libc::sigset_t,
     old: *mut libc::sigset_t,
@@ -125,7 +137,7 @@ pub unsafe extern "C" fn sigprocmask(
     old: *mut libc::sigset_t,
 ) -> c_int {
     // SAFETY: the caller's arguments.
-    let error = unsafe { pthread_sigmask(how, new, old) };
+    let error = unsafe { change_of_program(how, new, old) };
     if error == 0 {
         return 0;
     }

@@ -7,6 +7,7 @@
 
 use super::masks;
 use crate::libc_functions::next;
+use crate::private_libc;
 use crate::run;
 use crate::thread_locals::local;
 use std::ffi::c_int;
@@ -58,7 +59,7 @@ pub fn current() -> libc::stack_t {
     let mut stack = MaybeUninit::uninit();
     // SAFETY: the call fills the stack in.
     unsafe {
-        set(std::ptr::null(), stack.as_mut_ptr());
+        private_libc::sigaltstack(std::ptr::null(), stack.as_mut_ptr());
         stack.assume_init()
     }
 }
@@ -134,7 +135,7 @@ fn own_stack() -> Option<*mut libc::c_void> {
     }
     // SAFETY: a new mapping, where the kernel likes.
     let mapped = unsafe {
-        libc::mmap(
+        private_libc::mmap(
             std::ptr::null_mut(),
             own_bytes(),
             libc::PROT_READ | libc::PROT_WRITE,
@@ -156,6 +157,6 @@ fn free_own_stack() {
     if own != 0 {
         let address = std::ptr::with_exposed_provenance_mut(units::narrow::usize_from(own));
         // SAFETY: the mapping of `own_stack`.
-        unsafe { libc::munmap(address, own_bytes()) };
+        unsafe { private_libc::munmap(address, own_bytes()) };
     }
 }

@@ -1,6 +1,7 @@
 //! The registers of the devices, and the processes that use them.
 
 use super::drains::{DrainGuard, QueueDrains};
+use dsa::hardware::capabilities::{Capabilities, wqcap};
 use dsa_run::registers::{self, MOST_CLIENTS, RunRegisters, state};
 use idxd::{DeviceState, HardwareAccess, WorkQueueMode};
 use std::collections::HashMap;
@@ -147,7 +148,7 @@ impl HardwareAccess for RegisterBoard {
         for (number, (queue, register)) in driver.queues().iter().zip(&own.queue).enumerate() {
             let is_enabled = is_on && queue.is_enabled();
             self.drains.set_enabled((device, number), register, is_enabled, |is_new| {
-                configure(queue, register, is_new);
+                configure(driver.capabilities(), queue, register, is_new);
             });
         }
         let value = match driver.state() {
@@ -169,7 +170,12 @@ impl HardwareAccess for RegisterBoard {
 
 /// Writes the configuration of an enabled queue to its registers. If it was enabled before, only the
 /// threshold can have changed.
-fn configure(queue: &idxd::IdxdQueue, register: &registers::QueueRegisters, is_new: bool) {
+fn configure(
+    part: &Capabilities,
+    queue: &idxd::IdxdQueue,
+    register: &registers::QueueRegisters,
+    is_new: bool,
+) {
     register.threshold.store(queue.threshold().into(), Ordering::Relaxed);
     if !is_new {
         return;
@@ -183,5 +189,8 @@ fn configure(queue: &idxd::IdxdQueue, register: &registers::QueueRegisters, is_n
     register.block_on_fault.store(queue.block_on_fault().into(), Ordering::Relaxed);
     register.most_batch.store(queue.most_batch(), Ordering::Relaxed);
     register.most_transfer_bytes.store(queue.most_transfer_bytes(), Ordering::Relaxed);
+    let is_limited = part.queues_have(wqcap::OPERATIONS);
+    let operations = if is_limited { queue.operations() } else { part.op_cap };
+    register.operations.store(operations, Ordering::Relaxed);
     register.generation.fetch_add(1, Ordering::AcqRel);
 }

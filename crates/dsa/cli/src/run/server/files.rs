@@ -4,7 +4,8 @@ use super::OpenEntry;
 use super::inodes::InodeTable;
 use super::pollers::PollWaiters;
 use crate::run::devices::RunDevices;
-use crate::run::driver_files::{self, TreeEntry};
+use crate::run::driver_files::{self, FileAttribute, TreeEntry};
+use crate::run::program::LIBRARY;
 use dsa_run::Identity;
 use fuser::{Errno, FileAttr, FileType, FopenFlags, INodeNo, OpenAccMode, OpenFlags, Request};
 use idxd::Client;
@@ -91,6 +92,10 @@ impl ServedFiles {
             }
             TreeEntry::Queue(device, queue) => {
                 let process = process_of(request.pid());
+                if is_without_library(process) {
+                    refuse(process, device, queue);
+                    return Err(Errno::EPERM);
+                }
                 let (client, identity) = self.open_queue(device, queue, process)?;
                 Ok((OpenEntry::Queue(client, identity), FopenFlags::FOPEN_NONSEEKABLE))
             }
@@ -122,6 +127,9 @@ impl ServedFiles {
         let (_, TreeEntry::Attribute(attribute)) = self.entry(number)? else {
             return Err(Errno::EIO);
         };
+        if let FileAttribute::PciConfig(device) = attribute {
+            return Ok(self.devices.config_space(device));
+        }
         let text = attribute.read(&self.devices.driver(), self.devices.hardware());
         Ok(text.map_err(kernel_error)?.into_bytes())
     }
@@ -138,6 +146,26 @@ fn may_open(mode: u16, flags: OpenFlags) -> bool {
 
 pub fn kernel_error(error: idxd::Errno) -> Errno {
     Errno::from_i32(error.0)
+}
+
+/// Whether a process does not have the library of the run, without which its first descriptor ends it. A process
+/// whose mappings cannot be read, as in another PID namespace, counts as having it.
+fn is_without_library(process: u32) -> bool {
+    let maps = std::fs::read(format!("/proc/{process}/maps"));
+    maps.is_ok_and(|maps| {
+        let name = LIBRARY.as_bytes();
+        !maps.is_empty() && !maps.windows(name.len()).any(|part| part == name)
+    })
+}
+
+fn refuse(process: u32, device: usize, queue: usize) {
+    let program = std::fs::read_link(format!("/proc/{process}/exe")).unwrap_or_default();
+    eprintln!(
+        "skipline-dsa: {} (process {process}) may not open wq{device}.{queue}: it has not loaded the library of \
+         the run, as it is statically linked, or was started with another LD_PRELOAD; `skipline-dsa doctor \
+         PROGRAM` says which",
+        program.display()
+    );
 }
 
 /// The process that a thread belongs to.

@@ -161,7 +161,7 @@ impl Filesystem for ServedFiles {
         _: &Request,
         number: INodeNo,
         _: FileHandle,
-        _: u64,
+        offset: u64,
         data: &[u8],
         _: WriteFlags,
         _: OpenFlags,
@@ -169,6 +169,10 @@ impl Filesystem for ServedFiles {
         reply: ReplyWrite,
     ) {
         let attribute = match self.entry(number) {
+            Ok((_, TreeEntry::Attribute(FileAttribute::PciConfig(device)))) => {
+                self.devices.write_config_space(device, offset, data);
+                return reply.written(units::narrow::fit(data.len() as u64));
+            }
             Ok((_, TreeEntry::Attribute(attribute))) => attribute,
             Ok((_, TreeEntry::Queue(..))) => return reply.error(Errno::from_i32(WRITE_IN_PROCESS)),
             Ok(_) => return reply.error(Errno::EISDIR),

@@ -130,6 +130,8 @@ fn add(
         Some(TreeEntry::Queue(..)) => Content::Text(String::new()),
         // Devices are bound by a request.
         Some(TreeEntry::Attribute(FileAttribute::Bind(..))) => Content::Text(String::new()),
+        // It is no text; programs that read it find the machine's devices in any case.
+        Some(TreeEntry::Attribute(FileAttribute::PciConfig(_))) => return,
         Some(TreeEntry::Attribute(attribute)) => {
             // An attribute that cannot be read is an empty file.
             Content::Text(attribute.read(driver, devices.hardware()).unwrap_or_default())
