@@ -221,7 +221,10 @@ def test_all_of_this_holds_on_devices(tmp_path: Path) -> None:
     environment = os.environ | {"SKIPLINE_TEST_ON_DEVICES": "1", "XDG_RUNTIME_DIR": str(tmp_path)}
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     done = subprocess.run(
-        [built.directory() / "skipline-dsa", "run", "--quiet", "--", *tests, __file__],
+        [
+            *(built.directory() / "skipline-dsa", "run", "--quiet", "--part", "generous", "--"),
+            *(*tests, __file__),
+        ],
         cwd=REPOSITORY,
         env=environment,
         capture_output=True,

@@ -16,7 +16,7 @@ fn on_devices(folder: &Path, program: &Path, options: &[&str]) -> Output {
     started
         .args(["--kill-after=5", HANGS_SECONDS])
         .arg(command())
-        .args(["run", "--quiet"])
+        .args(["run", "--quiet", "--part", "generous"])
         .args(options)
         .arg("--")
         .arg(program)

@@ -25,6 +25,8 @@ type ClientScenario = fn(&[String]);
 
 const SCENARIOS: &[(&str, ClientScenario)] = &[
     ("shared", shared::operations),
+    ("delta", shared::delta),
+    ("crc", shared::crc),
     ("shared-full", shared::full),
     ("shared-disabled", shared::disabled),
     ("shared-refuses", shared::refuses),

@@ -93,8 +93,8 @@ pub fn stops_busy(arguments: &[String]) {
 
 /// QUEUE: where no thread can be had there is no portal; later there is.
 pub fn no_threads(arguments: &[String]) {
-    /// Less than the stack of a thread.
-    const SPARE_BYTES: u64 = 1 << 20;
+    /// Less than the stack of an engine.
+    const SPARE_BYTES: u64 = 128 << 10;
     let file = open(&arguments[0]).expect("is there");
     let text = std::fs::read_to_string("/proc/self/statm").expect("is Linux");
     let pages: u64 = text.split(' ').next().expect("is there").parse().expect("is a number");

@@ -56,6 +56,32 @@ pub fn operations(arguments: &[String]) {
     assert_eq!(record.ended(), status::SUCCESS);
 }
 
+/// QUEUE: the creation of a delta record, which not all parts have; prints the status.
+pub fn delta(arguments: &[String]) {
+    let (one, other, record) = ([[1_u64; 8]; 8], [[2_u64; 8]; 8], [0_u64; 80]);
+    let delta = Descriptor::of(Opcode::CreateDelta)
+        .with_first(one.as_ptr() as u64)
+        .with_second(other.as_ptr() as u64)
+        .with_size(512)
+        .with_delta_record(record.as_ptr() as u64)
+        .with_most_delta_bytes(640);
+    print_status(&arguments[0], delta);
+}
+
+/// QUEUE: a CRC, which a queue may not allow; prints the status.
+pub fn crc(arguments: &[String]) {
+    let text = *b"123456789";
+    let crc = Descriptor::of(Opcode::Crc).with_first(text.as_ptr() as u64).with_size(9);
+    print_status(&arguments[0], crc);
+}
+
+fn print_status(queue: &str, descriptor: Descriptor) {
+    let portal = ClientPortal::open(queue);
+    let record = CompletionRecord::new();
+    portal.enqueue_patiently(&descriptor.recording(record.address()));
+    println!("status {:#04x}", record.ended());
+}
+
 /// A queue whose occupancy is at its threshold answers "retry", and takes descriptors again later.
 pub fn full(arguments: &[String]) {
     let portal = ClientPortal::open(&arguments[0]);

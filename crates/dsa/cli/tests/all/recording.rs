@@ -82,6 +82,30 @@ fn a_program_without_descriptors_leaves_an_empty_log() {
 }
 
 #[test]
+fn of_a_log_that_the_disk_has_no_room_for_the_first_lines_are_kept() {
+    let place = Place::new();
+    // Only who may mount has a small disk.
+    let script = "mkdir small && mount -t tmpfs -o size=64k tmpfs small || { echo no disk; exit 0; }
+                  $dsa run --quiet --record small/log.jsonl -- sh -c \"$client load wq0.1 1000 3; exit 7\"
+                  echo code $?; wc -l < small/log.jsonl; tail -c 3 small/log.jsonl; ls -A small";
+    let (client, dsa) = (crate::runs::client(), crate::runs::command());
+    let text = format!("client='{}' dsa='{}'\n{script}", client.display(), dsa.display());
+    let mut command = std::process::Command::new("unshare");
+    let command = place.for_tests(&mut command).args(["--mount", "bash", "-c", &text]);
+    let ended = crate::runs::ended(command);
+    if ended.code == Some(1) || ended.out.contains("no disk") {
+        return;
+    }
+    let lines: Vec<&str> = ended.out.lines().skip_while(|line| !line.starts_with("code")).collect();
+    let [code, count, end, name] = lines[..] else { panic!("{ended:?}") };
+    let count: u64 = count.trim().parse().expect("a number");
+    assert_eq!((code, end, name), ("code 7", "\"}", "log.jsonl"), "{ended:?}");
+    assert!((100..1000).contains(&count), "{ended:?}");
+    let lost = format!("{} descriptors are missing in the record: the disk was full", 1000 - count);
+    assert!(ended.errors.contains(&lost), "{ended:?}");
+}
+
+#[test]
 fn lines_for_which_there_is_no_room_are_counted() {
     let place = Place::new();
     // A limit of the size of files is met as a full disk is.

@@ -38,13 +38,13 @@ fn a_static_program() {
 
 #[test]
 fn a_number_of_devices_that_is_none() {
-    for value in ["0", "9", "-1", "many"] {
+    for value in ["0", "17", "-1", "many"] {
         let place = Place::new();
         let errors = refused(&place, &[&format!("--devices={value}")]);
         assert!(errors.contains("--devices <N>") && errors.contains(value), "{errors}");
     }
-    let errors = refused(&Place::new(), &["--devices=9"]);
-    assert!(errors.contains("1..=8"), "{errors}");
+    let errors = refused(&Place::new(), &["--devices=17"]);
+    assert!(errors.contains("1..=16"), "{errors}");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_configuration_that_is_none() {
     };
     let cases = [
         ("[".to_owned(), vec!["line 1"]),
-        (r#"[{"dev":"dsa9"}]"#.to_owned(), vec!["dsa9"]),
+        (r#"[{"dev":"dsa16"}]"#.to_owned(), vec!["dsa16", "dsa0 to dsa15"]),
         (of_queue(&format!(r#"{QUEUE},"mode":"exclusive""#)), vec!["wq0.0", "mode", "dedicated"]),
         (
             of_queue(&format!(r#"{QUEUE},"priority":16"#)),

@@ -1,0 +1,88 @@
+//! What programs look at beside the driver's files: the PCI bus, /dev/char, modules, mappings of all kinds.
+
+use crate::runs::Place;
+
+const PORTALS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/portals.c");
+const WAYS: [&[&str]; 2] = [&["--quiet"], &["--quiet", "--without-namespaces"]];
+
+#[test]
+fn scripts_find_the_device_on_the_pci_bus_and_its_driver_among_the_modules() {
+    let script = "address=$(basename $(dirname $(readlink -f /sys/bus/dsa/devices/dsa0)))
+                  lspci | grep -c \"^${address#0000:} .*0b25\"
+                  value=$(setpci -s $address 168.l); echo ${#value} $((0x$value & 0x102))
+                  setpci -s $address 168.l=12345678; setpci -s $address 168.l 16a.w
+                  lsmod | grep -c '^idxd '";
+    for options in WAYS {
+        let out = Place::new().script(options, script).with(0);
+        assert_eq!(out, "1\n8 258\n12345678\n1234\n1\n", "{options:?}");
+    }
+}
+
+#[test]
+fn files_of_queues_have_links_by_their_numbers() {
+    let script = "cd /dev/char
+                  readlink $(cat /sys/bus/dsa/devices/dsa0/cdev_major):$(cat /sys/bus/dsa/devices/wq0.1/cdev_minor)
+                  echo wq0.1 > /sys/bus/dsa/drivers/user/unbind; ls | grep -c 240:";
+    // Without namespaces /dev is that of the machine.
+    assert_eq!(Place::new().script(&["--quiet"], script).with(0), "../dsa/wq0.1\n1\n");
+}
+
+#[test]
+fn portals_work_however_they_are_mapped() {
+    let place = Place::new();
+    place.compile(&["-O1", PORTALS, "-o", "portals"]);
+    for options in WAYS {
+        let out = place.run(options, &["./portals", "/dev/dsa/wq0.1"]).with(0);
+        assert_eq!(
+            out, "call 1\nsystem call 1\nmoved 1\nthread 1\nafter seccomp 1\n",
+            "{options:?}"
+        );
+    }
+}
+
+#[test]
+fn a_program_without_the_library_is_refused_with_a_message() {
+    let place = Place::new();
+    place.compile(&["-O1", "-static", PORTALS, "-o", "static"]);
+    for start in ["exec ./static", "exec env -u LD_PRELOAD ./static"] {
+        let ended = place.run(&["--quiet"], &["sh", "-c", &format!("{start} /dev/dsa/wq0.1")]);
+        assert!(ended.errors.contains("/static (process "), "{}", ended.errors);
+        assert!(ended.errors.contains("may not open wq0.1"), "{}", ended.errors);
+        ended.with(2);
+    }
+}
+
+#[test]
+fn a_limit_of_the_address_space_leaves_room_for_engines() {
+    // A program of this size needs some 100 MB by itself: libraries, arenas of its own threads.
+    let script = "ulimit -v 200000; $client shared wq0.1";
+    assert_eq!(Place::new().script(&["--quiet"], script).with(0), "crc 0xe3069283\n");
+}
+
+#[test]
+fn more_processes_than_entries_use_a_queue() {
+    let count = soak::amount(100, 1000);
+    let script = format!(
+        "for number in $(seq {count}); do exec {{file}}<>/dev/dsa/wq0.1; (exec $client holds wq0.1 < pipe > out.$number) & done
+         exec 9> pipe
+         until [ $(cat out.* 2>/dev/null | grep -c open) = {count} ]; do sleep 0.1; done
+         cat /sys/bus/dsa/devices/wq0.1/clients; $client shared wq0.1
+         exec 9>&-; wait"
+    );
+    let place = Place::new();
+    let made = std::process::Command::new("mkfifo").arg(place.path().join("pipe")).status();
+    assert!(made.expect("is there").success());
+    let script = script.replace("exec {file}<>/dev/dsa/wq0.1; ", "");
+    let out = place.script(&["--quiet"], &script).with(0);
+    assert_eq!(out, format!("{count}\ncrc 0xe3069283\n"));
+}
+
+#[test]
+fn a_program_with_address_sanitizer_has_devices() {
+    let place = Place::new();
+    place.compile(&["-O1", "-fsanitize=address", PORTALS, "-o", "portals", "-DPLAIN"]);
+    for options in WAYS {
+        let out = place.run(options, &["./portals", "/dev/dsa/wq0.1"]).with(0);
+        assert_eq!(out, "call 1\n", "{options:?}");
+    }
+}
