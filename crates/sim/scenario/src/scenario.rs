@@ -12,6 +12,7 @@ mod run_keys;
 mod split;
 mod tenant;
 mod testbed;
+pub(crate) mod version;
 
 pub(crate) use controller::ControllerKeys;
 pub(crate) use controller::{ControllerKind, io_ways};
@@ -126,7 +127,8 @@ impl Scenario {
         for (key, _) in overrides {
             split::refuse_device_key("--set", key)?;
         }
-        let own = document::parse(file, text)?;
+        let mut own = document::parse(file, text)?;
+        version::take(file, &mut own)?;
         let mut testbeds = TestbedFiles::default();
         if overrides.is_empty() {
             return testbed::scenario(file, own, &mut testbeds);

@@ -2,7 +2,7 @@
 
 use crate::facts::platform::Platform;
 use crate::run::result::RunResult;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, version};
 use schemars::generate::SchemaSettings;
 use schemars::schema_for;
 use serde_json::{Value, json};
@@ -29,6 +29,11 @@ pub fn for_kind(kind: &str) -> Option<Value> {
 fn scenario_file(mut schema: Value) -> Value {
     take_required(&mut schema);
     schema["anyOf"] = json!([names("platform"), names("testbed")]);
+    schema["properties"][version::KEY] = json!({
+        "description": "Version of the format of the file. The present one if it is not stated.",
+        "const": version::CURRENT,
+        "default": version::CURRENT,
+    });
     schema
 }
 

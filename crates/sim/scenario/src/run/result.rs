@@ -14,10 +14,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// The version of the format of results: a later one may have other keys.
+pub const SCHEMA_VERSION: u32 = 1;
+
 /// Result of a run. The same scenario, seed and version give the same bytes, except `wall_s` and values
 /// derived from it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunResult {
+    /// Version of the format of results: 1, or 0 where an earlier version left it out.
+    pub schema_version: u32,
     /// The scenario with every default filled in.
     pub scenario: Scenario,
     /// Seed of all random choices.

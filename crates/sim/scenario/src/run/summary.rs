@@ -9,7 +9,9 @@ use crate::facts::platform::FittedParameter;
 use crate::run::assemble::ScenarioMachine;
 use crate::run::metrics::latency::{GENERATOR, LATENCY, ONE_WAY};
 use crate::run::metrics::{self, Declaration};
-use crate::run::result::{MetricResult, MissKindCounts, RunResult, StoppedBy, TimelinePoint};
+use crate::run::result::{
+    MetricResult, MissKindCounts, RunResult, SCHEMA_VERSION, StoppedBy, TimelinePoint,
+};
 use crate::scenario::Testbed;
 use model::fabric::Resource;
 use model::reading::Reading;
@@ -40,6 +42,7 @@ impl Simulation {
         let unsettled =
             if source_ended { Vec::new() } else { self.unsettled_tenants(measured_batches) };
         RunResult {
+            schema_version: SCHEMA_VERSION,
             scenario: self.scenario.clone(),
             seed: self.seed,
             version: env!("CARGO_PKG_VERSION").into(),
