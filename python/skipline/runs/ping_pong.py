@@ -1,4 +1,4 @@
-"""`skipline demo`: ping-pong with DDIO off and on, as sockperf and perf stat would report it."""
+"""`skipline demo ping-pong`: DDIO off and on, as sockperf and perf stat would report it."""
 
 import json
 from dataclasses import dataclass
@@ -33,8 +33,8 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Demo:
-    """The outcome of the demo: the runs with DDIO off and on, and the platform's time budgets."""
+class PingPong:
+    """The outcome: the runs with DDIO off and on, and the platform's time budgets."""
 
     platform: str
     seed: int
@@ -43,11 +43,11 @@ class Demo:
     budget: list[budget.Item]
 
 
-def measure(messages: int, seed: int | None) -> Demo:
+def measure(messages: int, seed: int | None) -> PingPong:
     """Simulate `messages` round trips, rounded up to whole batches, without and with DDIO."""
     with terminal.progress_bar("DDIO off") as bar:
         off, on = (_run(messages, seed, ddio, bar) for ddio in ("off", "on"))
-    return Demo(on.platform, on.seed, _side(off), _side(on), budget.items(on.platform))
+    return PingPong(on.platform, on.seed, _side(off), _side(on), budget.items(on.platform))
 
 
 def _run(messages: int, seed: int | None, ddio: str, bar: terminal.Bar) -> Result:
@@ -92,24 +92,24 @@ def _parts(result: Result, metric: str) -> dict[str, float]:
     return {part: float(number) for part, number in value.items() if number is not None}
 
 
-def views(demo: Demo) -> list[RenderableType]:
+def views(measured: PingPong) -> list[RenderableType]:
     """Show the report to people."""
-    title = f"Ping-pong of 256-byte messages on {demo.platform}: latency is half a round trip"
+    title = f"Ping-pong of 256-byte messages on {measured.platform}: latency is half a round trip"
     return [
         Text(title, style="bold"),
         "",
-        *[_summary(name, side) for name, side in _named(demo)],
+        *[_summary(name, side) for name, side in _named(measured)],
         "",
-        _latencies(demo),
+        _latencies(measured),
         "",
-        _counters(demo),
+        _counters(measured),
         "",
-        budget_table(demo.budget, demo.platform),
+        budget_table(measured.budget, measured.platform),
     ]
 
 
-def _named(demo: Demo) -> list[tuple[str, Side]]:
-    return [("DDIO off", demo.off), ("DDIO on", demo.on)]
+def _named(measured: PingPong) -> list[tuple[str, Side]]:
+    return [("DDIO off", measured.off), ("DDIO on", measured.on)]
 
 
 def _summary(name: str, side: Side) -> str:
@@ -121,26 +121,26 @@ def _summary(name: str, side: Side) -> str:
     )
 
 
-def _latencies(demo: Demo) -> TextTable:
+def _latencies(measured: PingPong) -> TextTable:
     us, ns = numbers("DDIO off", "DDIO on", form=".3f"), numbers("off - on, ns", form=".0f")
     table = TextTable((Column("one-way latency, us"), *us, *ns), has_edges=True)
     for name in ("max", *reversed(PERCENTILES), "min", "mean"):
-        off, on = demo.off.latency_us[name], demo.on.latency_us[name]
+        off, on = measured.off.latency_us[name], measured.on.latency_us[name]
         table.add(name, off, on, (off - on) * 1e3)
     return table
 
 
-def _counters(demo: Demo) -> TextTable:
+def _counters(measured: PingPong) -> TextTable:
     columns = (Column(f"polling core in {_COUNTED_S} s"), *numbers("DDIO off", "DDIO on"))
     table = TextTable((*columns, *numbers("off / on", form=".2f")), has_edges=True)
-    for name, off in demo.off.counters.items():
-        on = demo.on.counters[name]
+    for name, off in measured.off.counters.items():
+        on = measured.on.counters[name]
         digits = 2 if name.startswith(("instructions per", "L3 miss ratio")) else 0
         table.add(name, f"{off:,.{digits}f}", f"{on:,.{digits}f}", off / on if on else None)
     return table
 
 
-def as_json(demo: Demo) -> str:
+def as_json(measured: PingPong) -> str:
     """Write the report for programs; latencies in us, counters per 10 s."""
     sides: dict[str, Any] = {
         name.lower().replace(" ", "_"): {
@@ -149,30 +149,30 @@ def as_json(demo: Demo) -> str:
             "one_way_latency_us": side.latency_us,
             "counters_per_10_s": side.counters,
         }
-        for name, side in _named(demo)
+        for name, side in _named(measured)
     }
     gaps = {
-        name: (demo.off.latency_us[name] - demo.on.latency_us[name]) * 1e3
+        name: (measured.off.latency_us[name] - measured.on.latency_us[name]) * 1e3
         for name in ("min", *PERCENTILES, "max", "mean")
     }
     return json.dumps(
         {
-            "platform": demo.platform,
-            "seed": demo.seed,
+            "platform": measured.platform,
+            "seed": measured.seed,
             **sides,
             "off_minus_on_ns": gaps,
-            "budget_ns": {item.name: item.value_ns for item in demo.budget},
+            "budget_ns": {item.name: item.value_ns for item in measured.budget},
         },
         indent=2,
     )
 
 
-def numbers_table(demo: Demo) -> TextTable:
+def numbers_table(measured: PingPong) -> TextTable:
     """Return a row per number, for programs."""
     keys = ("number", "unit", "ddio_off", "ddio_on")
     table = TextTable(Column(None, key) for key in keys)
-    for name, off in demo.off.latency_us.items():
-        table.add(f"one-way latency {name}", "us", off, demo.on.latency_us[name])
-    for name, off in demo.off.counters.items():
-        table.add(name, "per 10 s", off, demo.on.counters[name])
+    for name, off in measured.off.latency_us.items():
+        table.add(f"one-way latency {name}", "us", off, measured.on.latency_us[name])
+    for name, off in measured.off.counters.items():
+        table.add(name, "per 10 s", off, measured.on.counters[name])
     return table
