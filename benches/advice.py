@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from skipline import _core
-from skipline.advise import knobs as knobs_of
-from skipline.advise import search
-from skipline.advise.advice import Advice, Request, advise
-from skipline.advise.evaluation import BRIEF, SETTLED, Candidate, Evaluator, Fidelity, means
-from skipline.advise.goal import Goal, Numbers
+from skipline.advice import knobs as knobs_of
+from skipline.advice import search
+from skipline.advice.advice import Advice, Request, advise
+from skipline.advice.evaluation import BRIEF, SETTLED, Candidate, Evaluator, Fidelity, means
+from skipline.advice.goal import Goal, Numbers
 from skipline.diff import bound
 from skipline.store.writing import Writer
 from skipline.sweeps.drive import Options

@@ -18,8 +18,8 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 import tally
-from skipline.evidence import pointers, recorded_tests
-from skipline.evidence.recorded_tests import TestOutcome
+from skipline.claims import pointers, recorded_tests
+from skipline.claims.recorded_tests import TestOutcome
 
 EXPERIMENTS = "experiments"
 # What pytest runs in processes of its own, as `make test` does.

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from command_line import ENDLESS_BATCH, L2FWD, SHORT_BATCH
 from skipline import resources
-from skipline.evidence import recorded_tests
-from skipline.evidence.recorded_tests import TestOutcome
+from skipline.claims import recorded_tests
+from skipline.claims.recorded_tests import TestOutcome
 
 _MEASURED = """ring,metric,unit,mean,sd,min,median,max,runs
 256,offered,Gbps,1.0,0,0,{offered},99,3

@@ -2,10 +2,13 @@
 
 >>> import skipline
 >>> result = skipline.run("experiments/ddio-bench/l2fwd.toml", rx_descriptors=1024)
->>> result.scalar("pcie_write_hit_rate")
->>> result.to_frame()
+>>> result["pcie_write_hit_rate"].unit
+'percent'
+>>> skipline.trace(range(0, 1 << 20, 64), "three-level-lru").levels[0].misses
+16384
 
->>> skipline.trace(numpy.arange(0, 1 << 30, 64), "three-level-lru").levels[0].misses
+`run`, `trace`, `sweep`, `advise` and `evidence` do what the commands of these names do. The first
+two need nothing else; the others, and data frames, need extras, of which they name the one missing.
 """
 
 # Nothing is loaded here: the command handles Ctrl-C before it loads what takes time. Type checkers
@@ -14,23 +17,55 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from skipline._core import InputError, RunError
+    from skipline.advice.advice import Advice
+    from skipline.advice.call import advise
+    from skipline.claims.call import evidence
+    from skipline.claims.evidence import Evidence
+    from skipline.extras import MissingExtra
     from skipline.runs.result import Metric, NoSuchNumber, Result
     from skipline.runs.simulation import run
     from skipline.store.store import Store
     from skipline.sweeps.call import sweep
-    from skipline.traces.replay import TraceResult, standard_trace, trace
+    from skipline.traces.replay import Level, TraceResult, standard_trace, trace
 
     __version__: str
 
+# The module of each name, in which it has the same name.
+_MODULES = {
+    "Advice": "skipline.advice.advice",
+    "Evidence": "skipline.claims.evidence",
+    "InputError": "skipline._core",
+    "Level": "skipline.traces.replay",
+    "Metric": "skipline.runs.result",
+    "MissingExtra": "skipline.extras",
+    "NoSuchNumber": "skipline.runs.result",
+    "Result": "skipline.runs.result",
+    "RunError": "skipline._core",
+    "Store": "skipline.store.store",
+    "TraceResult": "skipline.traces.replay",
+    "advise": "skipline.advice.call",
+    "evidence": "skipline.claims.call",
+    "run": "skipline.runs.simulation",
+    "standard_trace": "skipline.traces.replay",
+    "sweep": "skipline.sweeps.call",
+    "trace": "skipline.traces.replay",
+}
+
 __all__ = [
+    "Advice",
+    "Evidence",
     "InputError",
+    "Level",
     "Metric",
+    "MissingExtra",
     "NoSuchNumber",
     "Result",
     "RunError",
     "Store",
     "TraceResult",
     "__version__",
+    "advise",
+    "evidence",
     "run",
     "standard_trace",
     "sweep",
@@ -40,28 +75,12 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import a name when it is first used, so that the command line starts quickly."""
-    if name in ("InputError", "RunError", "__version__"):
+    if name == "__version__":
         from skipline import _core
 
-        return _core.version() if name == "__version__" else getattr(_core, name)
-    if name in ("Metric", "NoSuchNumber", "Result"):
-        from skipline.runs import result
+        return _core.version()
+    if name not in _MODULES:
+        raise AttributeError(f"module 'skipline' has no attribute '{name}'")
+    import importlib
 
-        return getattr(result, name)
-    if name in ("TraceResult", "standard_trace", "trace"):
-        from skipline.traces import replay
-
-        return getattr(replay, name)
-    if name == "run":
-        from skipline.runs.simulation import run
-
-        return run
-    if name == "Store":
-        from skipline.store.store import Store
-
-        return Store
-    if name == "sweep":
-        from skipline.sweeps.call import sweep
-
-        return sweep
-    raise AttributeError(f"module 'skipline' has no attribute '{name}'")
+    return getattr(importlib.import_module(_MODULES[name]), name)

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import click
 
-from skipline import _core, interruption
+from skipline import _core, extras, interruption
 from skipline._core import InputError, RunError
 from skipline.commands.command import Group
 from skipline.text import terminal
@@ -21,6 +21,7 @@ COMMANDS = (
     "trace",
     "evidence",
     "demo",
+    "init",
     "budget",
     "calibrate",
     "advise",
@@ -100,6 +101,15 @@ def main() -> NoReturn:
         sys.exit(error.exit_code)
     except InputError as error:
         terminal.complain(f"{error}{_directory_hint()}")
+        sys.exit(2)
+    except extras.MissingExtra as error:
+        terminal.complain(str(error))
+        sys.exit(2)
+    except ModuleNotFoundError as error:
+        missing = extras.for_library(error)
+        if missing is None:
+            raise
+        terminal.complain(str(missing))
         sys.exit(2)
     except RunError as error:
         terminal.complain(f"{error}{_directory_hint()}")

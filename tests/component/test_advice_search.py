@@ -9,11 +9,11 @@ import pytest
 
 from command_line import L2FWD
 from skipline import InputError, _core
-from skipline.advise import commands, goal, guidelines, knobs, search
-from skipline.advise.evaluation import Candidate
-from skipline.advise.goal import Goal, Target
-from skipline.advise.knobs import Knob
-from skipline.advise.search import Tried
+from skipline.advice import commands, goal, guidelines, knobs, search
+from skipline.advice.evaluation import Candidate
+from skipline.advice.goal import Goal, Target
+from skipline.advice.knobs import Knob
+from skipline.advice.search import Tried
 from skipline.diff import bound
 
 KNOBS = [

@@ -16,7 +16,7 @@ from skipline.calibrate.numbers import Errors, Measurement, Target
 from skipline.calibrate.search import Candidate, Tried
 from skipline.experiment.points import Point
 from skipline.experiment.runner import Finished
-from skipline.runs.result import Result
+from skipline.runs.result import parse
 from skipline.runs.run_command import RESULT_FILE
 from skipline.store import kept_results
 from skipline.text import toml_model
@@ -184,7 +184,7 @@ def test_errors_are_in_points_or_in_percent_of_the_measured() -> None:
 
 
 def test_a_simulated_number_that_is_none_is_named(short_run: Path) -> None:
-    result = Result.model_validate_json((short_run / RESULT_FILE).read_text())
+    result = parse((short_run / RESULT_FILE).read_text(), RESULT_FILE)
     judged = Judged(metric="ipc", error="points")
     number = Measurement("e", "p", judged, fits=True, measured=1.0)
     point = Point({}, "", {}, "fitted", {})

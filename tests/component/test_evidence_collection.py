@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from skipline import InputError
-from skipline.evidence import collection, failing_claims, recorded_tests, verdicts
-from skipline.evidence.pointers import Pointer
+from skipline.claims import collection, failing_claims, recorded_tests, verdicts
+from skipline.claims.pointers import Pointer
 from skipline.experiment.claims_table import ClaimRow
 from small_experiment import CLAIMS, CLAIMS_TABLE, record_that_tests, write_small_evidence
 

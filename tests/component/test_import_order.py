@@ -13,15 +13,15 @@ PACKAGE = REPOSITORY / "python" / "skipline"
 # Modules and packages of `skipline`: each may import what stands in an earlier line.
 ORDER = (
     ("_core",),
-    ("interruption", "text"),
+    ("extras", "interruption", "text"),
     ("atomic", "dsa", "resources", "slices"),
     ("model_error", "platforms", "scenarios"),
     ("runs",),
     ("store", "traces"),
     ("diff", "sweeps"),
-    ("advise",),
+    ("advice",),
     ("experiment",),
-    ("calibrate", "evidence"),
+    ("calibrate", "claims"),
     ("report",),
     ("host",),
     ("commands",),
@@ -30,8 +30,8 @@ ORDER = (
 )
 # Besides these few, a module is in the package of its subject.
 ALONE = {
-    *("__init__", "__main__", "atomic", "cli", "dsa", "interruption", "resources"),
-    "slices",
+    *("__init__", "__main__", "atomic", "cli", "dsa", "extras", "interruption"),
+    *("resources", "slices"),
 }
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 MODULES = {

@@ -2,6 +2,7 @@
 
 import sys
 import types
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -87,10 +88,10 @@ def test_what_has_no_value_or_component_is_null_in_a_frame(stored: result.Result
 
 
 def test_frames_of_several_runs_fit_below_each_other(stored: result.Result) -> None:
-    other = stored.model_copy(update={"metrics": {"ipc": stored.metrics["ipc"]}})
+    other = replace(stored, metrics={"ipc": stored.metrics["ipc"]})
     whole = [stored.to_frame(), other.to_frame()]
     assert pl.concat(whole).height == whole[0].height + 1
-    assert stored.model_copy(update={"metrics": {}}).to_frame().schema == whole[0].schema
+    assert replace(stored, metrics={}).to_frame().schema == whole[0].schema
 
 
 def test_a_notebook_shows_the_headline_metrics_and_how_to_see_the_others(
@@ -113,14 +114,14 @@ def test_a_notebook_shows_the_headline_metrics_and_how_to_see_the_others(
 def test_a_notebook_shows_of_a_long_breakdown_the_first_rows(stored: result.Result) -> None:
     agents = {f"core{core}": 1.0 for core in range(56)}
     name = "llc_occupancy_bytes"
-    metric = stored.metrics[name].model_copy(update={"value": agents, "ci95": None})
+    metric = replace(stored.metrics[name], value=dict(agents), ci95=None)
     stored.metrics[name] = metric
     rows = [row for row in cells(stored._repr_html_()).rows if name in row[1]]
     assert rows[-1][1] == f"{name}: 44 more" and len(rows) == 13
 
 
 def test_a_notebook_says_what_a_run_has_to_say(stored: result.Result) -> None:
-    noted = stored.model_copy(update={"settled": False, "notes": ["a key has no effect"]})
+    noted = replace(stored, settled=False, notes=["a key has no effect"])
     texts = cells(noted._repr_html_()).texts
     assert "a key has no effect." in texts
     assert any(text.startswith("It has not settled") for text in texts)
@@ -130,14 +131,18 @@ def test_texts_of_files_are_no_markup_in_a_notebook(
     stored: result.Result, traced: skipline.TraceResult
 ) -> None:
     scenario = {**stored.scenario, "title": MARKUP}
-    odd = stored.model_copy(update={"scenario": scenario, "platform": MARKUP, "notes": [MARKUP]})
-    odd.metrics["pcie_write_hit_rate"] = stored.metrics["pcie_write_hit_rate"].model_copy(
-        update={"label": MARKUP, "unit": MARKUP, "headline": True, "value": {MARKUP: 1.0}}
+    odd = replace(stored, scenario=scenario, platform=MARKUP, notes=[MARKUP])
+    odd.metrics["pcie_write_hit_rate"] = replace(
+        stored.metrics["pcie_write_hit_rate"],
+        label=MARKUP,
+        unit=MARKUP,
+        headline=True,
+        value={MARKUP: 1.0},
     )
     shown = cells(odd._repr_html_())
     assert sum(MARKUP in text for text in shown.texts) >= 6
-    level = traced.levels[0].model_copy(update={"name": MARKUP})
-    odd_trace = traced.model_copy(update={"trace": MARKUP, "levels": [level]})
+    level = replace(traced.levels[0], name=MARKUP)
+    odd_trace = replace(traced, trace=MARKUP, levels=[level])
     assert cells(odd_trace._repr_html_()).rows[1][0] == MARKUP
 
 
@@ -155,8 +160,8 @@ def test_a_replay_is_a_frame_of_levels(traced: skipline.TraceResult) -> None:
     assert frame["level"].to_list() == [level.name for level in traced.levels]
     assert frame["misses"].to_list() == [level.misses for level in traced.levels]
     assert frame["compulsory"].to_list() == [1 << 14] * 3
-    plain = traced.levels[0].model_copy(update={"miss_kinds": None, "hits": 0, "misses": 0})
-    unused = traced.model_copy(update={"levels": [plain]}).to_frame()
+    plain = replace(traced.levels[0], miss_kinds=None, hits=0, misses=0)
+    unused = replace(traced, levels=[plain]).to_frame()
     assert unused.columns == frame.columns[:5]
     assert unused["miss_rate"].to_list() == [None] and unused.schema["miss_rate"] == pl.Float64
 

@@ -1,6 +1,7 @@
 """Pages have the parts that readers need, in their order, and can be read by everyone."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from command_line import Skipline
 from page_structure import Structure, structure
 from skipline.experiment import outcome
-from skipline.report import answers, palette, run_page
+from skipline.report import answers, palette, run_answer, run_page
 from skipline.report.palette import Colour
 from skipline.runs import result
 from skipline.runs.run_command import RESULT_FILE
@@ -135,15 +136,15 @@ def test_an_old_result_is_answered_by_its_loads_and_losses(stored: result.Result
     for name, count in {"rx_packets": 75, "rx_dropped": 25}.items():
         stored.metrics[name] = result.Metric(value=count, unit="packets")
     stored.metrics["latency_ns"] = result.Metric(value={"p99": 1500}, unit="ns")
-    assert answers.of_run(stored) == (
+    assert run_answer.of_run(stored) == (
         "Of the 100.0 Gbit/s offered, 75.00 Gbit/s leave again; 25.00 % of the packets are "
         "dropped; 99 % take at most 1,500 ns."
     )
 
 
 def test_the_answer_of_a_result_is_preferred(stored: result.Result) -> None:
-    told = stored.model_copy(update={"answer": "It fits."})
-    assert answers.of_run(told) == "It fits."
+    told = replace(stored, answer="It fits.")
+    assert run_answer.of_run(told) == "It fits."
 
 
 def test_what_fails_is_the_main_number_of_claims_without_measured_points(reports: Path) -> None:
@@ -166,7 +167,7 @@ def settings_of(changed: result.Result) -> tuple[list[str], list[str]]:
 
 def scenario_of(stored: result.Result, **changes: object) -> result.Result:
     scenario: dict[str, Any] = {**stored.scenario, **changes}
-    return stored.model_copy(update={"scenario": scenario})
+    return replace(stored, scenario=scenario)
 
 
 def test_settings_that_differ_from_the_defaults_come_first(stored: result.Result) -> None:
@@ -181,7 +182,7 @@ def test_replaced_facts_are_beside_the_platforms_and_notes_above_them(
     stored: result.Result,
 ) -> None:
     changed = scenario_of(stored, hardware={"llc": {"ways": 16}})
-    changed = changed.model_copy(update={"notes": ["What the file states has no effect"]})
+    changed = replace(changed, notes=["What the file states has no effect"])
     assert settings_of(changed)[1][1] == "llc.ways1611"
     page = run_page.page(changed)
     assert page.count("What the file states has no effect.") == 1

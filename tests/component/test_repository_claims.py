@@ -7,7 +7,7 @@ import re
 import pytest
 
 from command_line import REPOSITORY
-from skipline.evidence import collection, failing_claims, pointers
+from skipline.claims import collection, failing_claims, pointers
 from skipline.experiment import catalogue, claim_verdicts, claims_table
 from skipline.experiment.claim import Claim
 from skipline.experiment.points import points

@@ -21,7 +21,7 @@ def figure(of: result.Result, title: str) -> tuple[str, list[dict[str, Any]], in
     """Title, rows and height of the figure whose title begins with `title`."""
     drawn = [*run_figures.first_figures(of), *run_figures.more_figures(of)]
     name, spec = next(figure.panel for figure in drawn if figure.panel[0].startswith(title))
-    return name, spec["datasets"][spec["data"]["name"]], spec["height"]
+    return name, spec["data"]["values"], spec["height"]
 
 
 def rows_of(rows: list[dict[str, Any]], key: str) -> list[str]:

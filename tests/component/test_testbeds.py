@@ -1,5 +1,6 @@
 """Does a testbed decide what a claim is worth, and what a kept result depends on?"""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from skipline.experiment import catalogue, claim_verdicts, outcome
 from skipline.platforms import testbeds
 from skipline.platforms.testbeds import FittedParameter
 from skipline.runs import identity
+from skipline.text import json_record
 
 MINE = """title = "my rack"
 platform = "skylake-gold-6140"
@@ -58,7 +60,8 @@ def test_a_claim_is_predicted_only_if_nothing_was_chosen(
     # Points keep theirs: what was measured at them.
     assert [one.point.basis for one in done] == ["predicted", "predicted", "fitted"]
     (known,) = outcome.conclude(entry, done, None).summary.testbeds
-    chosen = [one["key"] for one in parameters if known.tuned(FittedParameter(**one))]
+    read = json_record.read(list[FittedParameter], json.dumps(parameters))
+    chosen = [one.key for one in read if known.tuned(one)]
     assert chosen == (["llc.ways"] if basis == "fitted" else [])
 
 
@@ -82,7 +85,7 @@ def test_each_published_scenario_names_its_testbed_and_repeats_nothing_of_it() -
         if "\napplication = " not in text or name.startswith(own) or "cbdma" in name:
             continue
         (line,) = (line for line in text.splitlines() if line.startswith("testbed = "))
-        known = testbeds.Testbed.model_validate_json(_core.testbed(line.split('"')[1]))
+        known = testbeds.read(line.split('"')[1])
         resolved, _ = _core.resolve_scenario(str(path), [])
         assert resolved
         for setting in known.settings:

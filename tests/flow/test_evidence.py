@@ -11,7 +11,7 @@ import pytest
 from command_line import Outcome, Skipline
 from on_terminal import on_a_terminal, read_rest, read_until
 from skipline import Store
-from skipline.evidence import failing_claims
+from skipline.claims import failing_claims
 from small_experiment import (
     CLAIMS,
     record_that_tests,

@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+import extra_sizes
 from command_line import L2FWD, REPOSITORY, SHORT
 
+# Beside pip: what a first answer may take.
+MOST_BYTES = 50 << 20
 QUICKER = ("LTO=off", "CODEGEN_UNITS=16", "DEBUG=false")
 
 
@@ -84,8 +87,26 @@ def test_the_wheel_runs_a_built_in_scenario(installed: Path, tmp_path: Path) -> 
     assert "pcie_write_hit_rate" in out
 
 
-def test_the_wheel_brings_its_experiments_and_reports(installed: Path, tmp_path: Path) -> None:
-    assert "pktsize-desc" in run(installed, "experiment", "list", cwd=tmp_path)
+def test_the_wheel_writes_the_page_of_a_run(installed: Path, tmp_path: Path) -> None:
     run(installed, "run", L2FWD, *SHORT, "--out", "out", cwd=tmp_path)
     run(installed, "report", "out", cwd=tmp_path)
     assert "</html>" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_the_wheel_alone_is_small(installed: Path) -> None:
+    (packages,) = (installed.parent.parent / "lib").glob("python*/site-packages")
+    assert extra_sizes.installed_bytes(packages) <= MOST_BYTES
+    names = {path.name.partition("-")[0] for path in packages.glob("*.dist-info")}
+    assert {"click", "msgspec", "rich", "skipline"} <= names
+    assert not {"numpy", "polars", "pydantic", "pyarrow"} & names
+
+
+def test_what_needs_an_extra_says_which(installed: Path, tmp_path: Path) -> None:
+    command = [str(installed), "experiment", "list"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.endswith("pip install 'skipline[sweeps]'\n")
+
+
+def test_a_demo_is_an_answer(installed: Path, tmp_path: Path) -> None:
+    assert "it leaks" in run(installed, "demo", cwd=tmp_path)

@@ -19,6 +19,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 @click.command(
     cls=Command,
+    extra="advise",
     examples=[
         "skipline advise examples/large-ring.toml --goal p99",
         "skipline advise experiments/atc20/two-nics-scenario.toml --goal p99 \\\n"
@@ -85,9 +86,9 @@ def advise(  # noqa: PLR0913, PLR0917 - one argument for each option
     if store is not None:
         opening.check_file(store, write=True)
     words = tuple(word.strip() for word in knobs.split(",") if word.strip())
-    from skipline.advise.advice import Request
-    from skipline.advise.advice import advise as search
-    from skipline.advise.goal import Goal
+    from skipline.advice.advice import Request
+    from skipline.advice.advice import advise as search
+    from skipline.advice.goal import Goal
     from skipline.store.writing import Writer
     from skipline.sweeps.drive import Interrupted, Options
 
@@ -100,7 +101,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one argument for each option
     except Interrupted:
         kept = f"what is simulated is kept in {store}" if store else "nothing was kept; see --store"
         raise terminal.Interrupted(kept) from None
-    from skipline.advise import view
+    from skipline.advice import view
 
     match output:
         case Format.JSON:

@@ -14,6 +14,7 @@ from skipline.text import foreign, terminal
 
 @click.command(
     cls=Command,
+    extra="advise",
     examples=[
         "skipline calibrate experiments/calibration/gold-6140.toml",
         "skipline calibrate mine.toml --jobs 8 --out reports/mine",

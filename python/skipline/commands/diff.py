@@ -20,6 +20,7 @@ _L2FWD = "experiments/ddio-bench/l2fwd.toml"
 
 @click.command(
     cls=Command,
+    extra="sweeps",
     examples=[
         "skipline diff before/result.json after/result.json",
         f"skipline diff {_L2FWD} \\\n  {_L2FWD} --set-b ddio_ways=6",

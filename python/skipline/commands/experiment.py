@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 @click.group(
     cls=Group,
+    extra="sweeps",
     no_args_is_help=True,
     examples=[
         "skipline experiment list",
@@ -93,6 +94,7 @@ def show(name: str, output: Format) -> None:
 
 @experiment.command(
     "run",
+    extra="reports",
     examples=[
         "skipline experiment run ddio-tune",
         "skipline experiment run pktsize-desc ddio-tune --jobs 4",
@@ -189,7 +191,7 @@ def _as_csv(columns: list[str], rows: Iterable[dict[str, Any]]) -> str:
 
 
 def _note(done: _Done) -> tuple[str, str]:
-    from skipline.experiment.outcome import REPORT_FILE
+    from skipline.experiment.files import REPORT_FILE
 
     simulated = len(done.prepared.batch.points) - done.reused
     facts = [

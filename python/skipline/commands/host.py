@@ -90,6 +90,7 @@ _pass_on("slices", "Learn which cache slice each line is in, and how far slices 
 
 @host.command(
     "compare",
+    extra="reports",
     examples=[
         "skipline host compare node7.toml",
         "skipline host compare node7.toml --out reports/node7.html --format csv",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from skipline import _core, atomic, resources
+from skipline import _core, atomic, extras, resources
 from skipline._core import InputError
 from skipline.commands import options
 from skipline.commands.command import Command
@@ -53,6 +53,7 @@ def report(  # noqa: PLR0913, PLR0917 - one argument for each option
     from skipline.store import parts
 
     if path.is_file() and parts.is_store(str(path)):
+        extras.require("reports", "the page of a sweep")
         _write_sweep(path, out, (sweep, metrics, x, y), {"svg": svg, "png": png})
         return
     of_sweep = (sweep, metrics or None, x, y, svg, png)
@@ -91,7 +92,7 @@ def _write(path: Path, out: Path | None) -> Path:
     """Write the report of the results at `path` and return where it is."""
     if not path.exists():
         raise InputError(f"{path}: no such file or directory")
-    from skipline.experiment.outcome import REPORT_FILE
+    from skipline.experiment.files import REPORT_FILE
 
     directory = path if path.is_dir() else path.parent
     if _core.is_pipe(path):
@@ -110,12 +111,14 @@ def _require_file(target: Path) -> None:
 
 
 def _page(path: Path) -> str:
-    from skipline.experiment import outcome
+    from skipline.experiment import files
     from skipline.runs.run_command import RESULT_FILE
 
     directory = path if path.is_dir() else path.parent
-    of_experiment = path.is_dir() or path.name in (outcome.OUTCOME_FILE, outcome.TABLE_FILE)
-    if of_experiment and (directory / outcome.OUTCOME_FILE).is_file():
+    of_experiment = path.is_dir() or path.name in (files.OUTCOME_FILE, files.TABLE_FILE)
+    if of_experiment and (directory / files.OUTCOME_FILE).is_file():
+        extras.require("reports", "the page of an experiment")
+        from skipline.experiment import outcome
         from skipline.report import experiment_page
 
         return experiment_page.page(outcome.read(directory))
@@ -123,7 +126,7 @@ def _page(path: Path) -> str:
     if not resources.exists(str(single)):
         raise InputError(
             f"{path}: no results here; expected {RESULT_FILE} (of `skipline run --out DIR`) or "
-            f"{outcome.OUTCOME_FILE} (of `skipline experiment run ID --out DIR`)"
+            f"{files.OUTCOME_FILE} (of `skipline experiment run ID --out DIR`)"
         )
     from skipline.report import run_page
     from skipline.runs import result

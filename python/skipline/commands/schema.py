@@ -4,7 +4,7 @@ import json
 
 import click
 
-from skipline import _core
+from skipline import _core, extras
 from skipline.commands.command import Command
 from skipline.text import terminal
 
@@ -28,6 +28,7 @@ def schema(kind: str) -> None:
     if kind != _EXPERIMENT:
         terminal.emit_json(_core.schema(kind))
         return
+    extras.require("sweeps", "`skipline schema experiment`")
     from skipline.experiment.definition import Experiment
 
     terminal.emit_json(json.dumps(Experiment.model_json_schema(), indent=2))

@@ -33,6 +33,7 @@ _metrics = click.option(
 
 @click.group(
     cls=Group,
+    extra="sweeps",
     no_args_is_help=True,
     examples=[
         "skipline store list results.duckdb",

@@ -12,6 +12,7 @@ DEFAULT_STORE = "results.duckdb"
 
 @click.command(
     cls=Command,
+    extra="sweeps",
     examples=[
         "skipline sweep experiments/ddio-bench/l2fwd.toml \\\n"
         "  --axis rx_descriptors=256..4096:log:5 --axis ddio_ways=2,4,6",

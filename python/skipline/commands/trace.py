@@ -89,7 +89,7 @@ def trace(  # noqa: PLR0913, PLR0917 - one argument for each option
         return
     from skipline.traces import replay, replay_view
 
-    result = replay.TraceResult.model_validate_json(text)
+    result = replay.parse(text)
     if output is Format.CSV:
         terminal.emit(replay.levels_table(result).as_csv())
     else:

@@ -6,7 +6,7 @@ report.html.
 """
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,18 +20,13 @@ from skipline.experiment import checks, claim_verdicts, table, trivial
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.claim import ClaimVerdict
 from skipline.experiment.definition import Experiment
+from skipline.experiment.files import CSV_FILE, OUTCOME_FILE, TABLE_FILE
 from skipline.experiment.prediction import PredictionNow
 from skipline.experiment.runner import Finished
 from skipline.experiment.table import Comparison, Simulated
 from skipline.platforms.testbeds import FittedParameter, Testbed
 from skipline.text import csv_text, foreign
 from skipline.text.nearest import did_you_mean
-
-OUTCOME_FILE = "outcome.json"
-TABLE_FILE = "results.parquet"
-CSV_FILE = "results.csv"
-POINTS_FILE = "points.duckdb"
-REPORT_FILE = "report.html"
 
 
 class Summary(BaseModel):
@@ -205,5 +200,5 @@ def _testbeds(used: list[Testbed]) -> list[Testbed]:
         before = found.get(testbed.name, testbed).settings
         known = {setting.key for setting in before}
         more = [setting for setting in testbed.settings if setting.key not in known]
-        found[testbed.name] = testbed.model_copy(update={"settings": [*before, *more]})
+        found[testbed.name] = replace(testbed, settings=[*before, *more])
     return list(found.values())

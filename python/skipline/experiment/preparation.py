@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from skipline import _core, atomic
 from skipline._core import InputError
-from skipline.experiment import claim_verdicts, claims_table, outcome, trivial
+from skipline.experiment import claim_verdicts, claims_table, trivial
 from skipline.experiment.catalogue import Entry
+from skipline.experiment.files import POINTS_FILE
 from skipline.experiment.points import of_null_models, points
 from skipline.experiment.runner import Batch
 from skipline.store import opening
@@ -39,7 +40,7 @@ def prepare(entry: Entry, seed: int | None, directory: Path) -> Prepared:
         trivial.capacity_of_a_way(entry.experiment.trivial, platform, found[0].scenario)
     first = _core.DEFAULT_SEED if seed is None else seed
     seeds = range(first, first + entry.experiment.repeats)
-    store = str(atomic.prepare_directory(directory) / outcome.POINTS_FILE)
+    store = str(atomic.prepare_directory(directory) / POINTS_FILE)
     opening.check_file(store, write=True)
     opening.require_room(store, len(found) * len(seeds))
     return Prepared(entry, Batch(entry.identifier, found, seeds, store), directory)

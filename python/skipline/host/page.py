@@ -7,17 +7,10 @@ import altair as alt
 
 from skipline.host.comparison import EDGE_OCTAVES, TOLERANCE, Comparison, Size
 from skipline.host.view import notes, size_text, use_text, verdict
-from skipline.report.chart_style import (
-    EDGE,
-    FAILS,
-    MEASURED,
-    PAPER,
-    PREDICTED,
-    chart,
-    key,
-    specification,
-)
+from skipline.report.chart_style import EDGE, FAILS, MEASURED, PAPER, PREDICTED
+from skipline.report.charts import chart, specification
 from skipline.report.document import Document, Panel, card, cards, escape
+from skipline.report.legends import key
 
 _SIZE_LABEL = (
     "datum.value >= 1048576 ? format(datum.value / 1048576, '~r') + ' MiB' : "

@@ -1,20 +1,19 @@
 """Testbeds: the settings that experiments on one machine share, and parameters fitted on them."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from skipline import _core
+from skipline.text import json_record
 
 
-class FittedParameter(BaseModel):
+@dataclass(frozen=True)
+class FittedParameter:
     """A parameter of platform or testbed that was fitted, and the data that it was fitted on.
 
     `is_elsewhere`: these are of another machine, so that the value is a guess for this one.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     key: str
     value: Any
@@ -27,10 +26,9 @@ class FittedParameter(BaseModel):
         return f"{self.value:g}" if isinstance(self.value, float) else str(self.value)
 
 
-class TestbedSetting(BaseModel):
+@dataclass(frozen=True)
+class TestbedSetting:
     """A scenario key that the experiments of a testbed share, and where its value is from."""
-
-    model_config = ConfigDict(frozen=True)
 
     key: str
     value: Any
@@ -44,13 +42,12 @@ class TestbedSetting(BaseModel):
         return self.source + (f" (fitted on {self.fitted_on})" if self.fitted_on else "")
 
 
-class Testbed(BaseModel):
+@dataclass(frozen=True)
+class Testbed:
     """The testbed that a scenario names, and the settings that it takes from there.
 
     `measurements` are what `fitted_on` begins with where the testbed's own chose a value.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     title: str
@@ -75,4 +72,4 @@ def chosen_here(
 
 def read(name_or_path: str) -> Testbed:
     """Read a testbed; InputError for one that does not exist or is invalid."""
-    return Testbed.model_validate_json(_core.testbed(name_or_path))
+    return json_record.read(Testbed, _core.testbed(name_or_path))

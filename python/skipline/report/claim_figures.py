@@ -7,17 +7,11 @@ from typing import Any
 import altair as alt
 
 from skipline.experiment.claim import ClaimCheckVerdict, ClaimVerdict, got_text
-from skipline.report.chart_style import (
-    FAILS,
-    MEASURED,
-    PAPER,
-    PREDICTED,
-    chart,
-    key,
-    specification,
-)
+from skipline.report.chart_style import FAILS, MEASURED, PAPER, PREDICTED
+from skipline.report.charts import chart, specification
 from skipline.report.document import Panel
 from skipline.report.figures import unit_text
+from skipline.report.legends import key
 
 _ROW_PX = 62
 _LABEL_COLUMNS, _LABEL_LINES = 52, 2

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from skipline.report import palette
 from skipline.report.chart_style import CONFIG
-from skipline.report.vega import vega
 from skipline.text import foreign
 
 # A chart's title and its Vega-Lite specification.
@@ -150,7 +149,7 @@ class Document:
         return (
             "<noscript><p>Figures need JavaScript; the tables have their numbers.</p></noscript>\n"
             f'<script type="text/plain" id="charts">{_packed(charts)}</script>\n'
-            f'<script type="text/plain" id="vega">{_packed(vega())}</script>\n'
+            f'<script type="text/plain" id="vega">{_drawing_program()}</script>\n'
             f"<script>{_asset('page.js')}</script>\n"
         )
 
@@ -200,6 +199,11 @@ def details(summary: str, content: str) -> str:
 
 def _asset(name: str) -> str:
     return (files("skipline.report") / name).read_text(encoding="utf-8")
+
+
+def _drawing_program() -> str:
+    """Return Vega, Vega-Lite and what embeds them, packed (packaging/bundle_vega.py)."""
+    return base64.b64encode((files("skipline.report") / "vega.js.gz").read_bytes()).decode()
 
 
 def _packed(text: str) -> str:

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from skipline.evidence.verdicts import Judgement
-from skipline.report.chart_style import CATEGORIES, FAILS, PAPER, SOFT, chart, key, specification
+from skipline.claims.verdicts import Judgement
+from skipline.report.chart_style import CATEGORIES, FAILS, PAPER, SOFT
+from skipline.report.charts import chart, specification
 from skipline.report.document import Panel
+from skipline.report.legends import key
 
 _ROW_PX = 34
 # From left to right; the basis of what holds says how much that is worth.

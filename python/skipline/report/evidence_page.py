@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from skipline.evidence.evidence import Evidence, ExperimentRun
-from skipline.evidence.failing_claims import FILE, Section
-from skipline.evidence.verdicts import JudgedCheck, Judgement
+from skipline.claims.evidence import Evidence, ExperimentRun
+from skipline.claims.failing_claims import FILE, Section
+from skipline.claims.verdicts import JudgedCheck, Judgement
 from skipline.experiment.claim import got_text
 from skipline.model_error import view as model_error_view
 from skipline.report import answers, evidence_figures

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from skipline import atomic
 from skipline.experiment import outcome
+from skipline.experiment.files import REPORT_FILE
 from skipline.experiment.outcome import Outcome
 from skipline.experiment.preparation import Prepared
 from skipline.experiment.runner import Ran
@@ -20,4 +21,4 @@ def conclude(prepared: Prepared, ran: Ran, seed: int | None) -> Outcome:
 def write(concluded: Outcome, directory: Path) -> None:
     """Write everything about an experiment below `directory`."""
     outcome.write(concluded, directory)
-    atomic.write(directory / outcome.REPORT_FILE, page(concluded))
+    atomic.write(directory / REPORT_FILE, page(concluded))

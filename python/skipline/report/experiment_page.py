@@ -12,9 +12,9 @@ from skipline.experiment.table import Comparison, Simulated
 from skipline.experiment.trivial import TrivialScore
 from skipline.model_error import view as model_error_view
 from skipline.report import answers, captions, claim_figures, figures
-from skipline.report.chart_style import basis_legend, legend
 from skipline.report.document import Document, Markup, Panel, card, cards, details, escape
 from skipline.report.fitted import fitted_table, testbed_table
+from skipline.report.legends import basis_legend, legend
 from skipline.text import quantity
 
 

@@ -10,15 +10,8 @@ import altair as alt
 
 from skipline.experiment.definition import Axis, Experiment
 from skipline.experiment.table import Comparison, Simulated
-from skipline.report.chart_style import (
-    CATEGORIES,
-    EDGE,
-    MEASURED,
-    PAPER,
-    PREDICTED,
-    chart,
-    specification,
-)
+from skipline.report.chart_style import CATEGORIES, EDGE, MEASURED, PAPER, PREDICTED
+from skipline.report.charts import chart, specification
 from skipline.report.document import Panel
 
 _UNITS = {"percent": "%"}

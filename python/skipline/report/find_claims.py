@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from skipline.evidence.evidence import Evidence, ExperimentRun
-from skipline.evidence.verdicts import BASES, VERDICTS, Judgement
+from skipline.claims.evidence import Evidence, ExperimentRun
+from skipline.claims.verdicts import BASES, VERDICTS, Judgement
 from skipline.report.document import escape
 
 

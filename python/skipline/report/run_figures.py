@@ -1,9 +1,8 @@
 """Figures of a single run."""
 
-import altair as alt
-
-from skipline.report.chart_style import CATEGORIES, MEASURED, PAPER, PREDICTED, chart, specification
+from skipline.report.chart_style import CATEGORIES, MEASURED, PAPER, PREDICTED
 from skipline.report.document import Figure
+from skipline.report.vega_lite import Mark, layer, nominal, quantitative, specification
 from skipline.runs.result import Entry, Result
 from skipline.runs.result_view import evictions, latencies, readable
 from skipline.scenarios import metrics
@@ -47,27 +46,21 @@ def _load(result: Result) -> Figure | None:
     if not rows:
         return None
     unit = next(result.metrics[name].unit for name in _LOADS if name in result.metrics)
-    base = chart(rows)
-    y = alt.Y("load:N", title=None, sort=None)
-    tooltip = ["load:N", alt.Tooltip("value:Q", title=unit, format=",.2f")]
-    axis = alt.Axis(tickCount=_TICKS)
-    bars = base.mark_bar(color=PREDICTED).encode(
-        alt.X("value:Q", title=unit, axis=axis), y, tooltip=tooltip
-    )
-    interval = base.mark_rule(color=MEASURED, strokeWidth=2).encode(
-        alt.X("low:Q"), y, alt.X2("high:Q")
-    )
-    numbers = base.mark_text(align="left", dx=6, color=PAPER, fontWeight="bold").encode(
-        alt.X(datum=0), y, text=alt.Text("value:Q", format=",.1f")
-    )
+    y = nominal("load", title=None, sort=None)
+    tooltip = [nominal("load"), quantitative("value", title=unit, format=",.2f")]
+    x = quantitative("value", title=unit, axis={"tickCount": _TICKS})
+    bars = layer({"type": "bar", "color": PREDICTED}, x=x, y=y, tooltip=tooltip)
+    mark: Mark = {"type": "rule", "color": MEASURED, "strokeWidth": 2}
+    interval = layer(mark, x=quantitative("low"), y=y, x2={"field": "high"})
+    mark = {"type": "text", "align": "left", "dx": 6, "color": PAPER, "fontWeight": "bold"}
+    numbers = layer(mark, x={"datum": 0}, y=y, text=quantitative("value", format=",.1f"))
     caption = (
         f"Load on the wire in {unit} (horizontal), with FCS, preamble and gap; line at the end of "
         f"a bar: 95 % interval. {_SIMULATED}"
     )
     height = 50 + _ROW_PX * len(rows)
-    return Figure(
-        ("Load on the wire", specification(alt.layer(bars, numbers, interval), height)), caption
-    )
+    drawn = specification(rows, bars, numbers, interval, height=height)
+    return Figure(("Load on the wire", drawn), caption)
 
 
 def _latency(label: str, entries: list[Entry]) -> Figure | None:
@@ -87,25 +80,23 @@ def _latency(label: str, entries: list[Entry]) -> Figure | None:
             )
     if not points:
         return None
-    base = chart(points)
-    x = alt.X(
-        "slower:Q",
+    x = quantitative(
+        "slower",
         title="packets slower than this, %",
-        scale=alt.Scale(type="log", reverse=True),
-        axis=alt.Axis(values=[50, 10, 1, 0.1, 0.01], grid=False, format="~g"),
+        scale={"type": "log", "reverse": True},
+        axis={"values": [50, 10, 1, 0.1, 0.01], "grid": False, "format": "~g"},
     )
-    y = alt.Y("latency:Q", title="µs", scale=alt.Scale(zero=True))
-    band = base.mark_area(color=PREDICTED, opacity=0.2).encode(x, alt.Y("low:Q"), alt.Y2("high:Q"))
-    line = base.mark_line(color=PREDICTED, point=alt.OverlayMarkDef(color=PREDICTED)).encode(
-        x,
-        y,
-        tooltip=["percentile:N", alt.Tooltip("latency:Q", title="latency, µs", format=",.2f")],
-    )
+    y = quantitative("latency", title="µs", scale={"zero": True})
+    mark: Mark = {"type": "area", "color": PREDICTED, "opacity": 0.2}
+    band = layer(mark, x=x, y=quantitative("low"), y2={"field": "high"})
+    mark = {"type": "line", "color": PREDICTED, "point": {"color": PREDICTED}}
+    tooltip = [nominal("percentile"), quantitative("latency", title="latency, µs", format=",.2f")]
+    line = layer(mark, x=x, y=y, tooltip=tooltip)
     caption = (
         f"{label} in µs (vertical) that a share of packets or requests exceeds (horizontal, log "
         f"scale): the median is left, the slowest are right; {_BAND}. {_SIMULATED}"
     )
-    return Figure((label, specification(alt.layer(band, line))), caption)
+    return Figure((label, specification(points, band, line)), caption)
 
 
 def _evictions(result: Result) -> Figure | None:
@@ -123,26 +114,20 @@ def _evictions(result: Result) -> Figure | None:
         for pair, read, unread in pairs
         for state, lines in (("read before", read), ("unread", unread))
     ]
-    axis = alt.Axis(format="~s", tickCount=_TICKS)
-    bars = (
-        chart(rows)
-        .mark_bar()
-        .encode(
-            alt.X("lines:Q", title=result.metrics["evictions"].unit, axis=axis),
-            alt.Y("pair:N", title=None, sort=None),
-            color=alt.Color(
-                "state:N",
-                scale=alt.Scale(domain=["read before", "unread"], range=CATEGORIES[:2]),
-                legend=alt.Legend(orient="top", title=None),
-            ),
-            tooltip=["pair:N", "state:N", alt.Tooltip("lines:Q", format=",")],
-        )
+    unit, axis = result.metrics["evictions"].unit, {"format": "~s", "tickCount": _TICKS}
+    states = {"domain": ["read before", "unread"], "range": CATEGORIES[:2]}
+    bars = layer(
+        {"type": "bar"},
+        x=quantitative("lines", title=unit, axis=axis),
+        y=nominal("pair", title=None, sort=None),
+        color=nominal("state", scale=states, legend={"orient": "top", "title": None}),
+        tooltip=[nominal("pair"), nominal("state"), quantitative("lines", format=",")],
     )
     caption = (
         "Lines evicted from the LLC over the measured time (horizontal), by who allocated and "
         f"whose line it was; colour: whether it had been read before. {_SIMULATED}"
     )
-    return Figure((title, specification(bars, height=80 + _ROW_PX * len(pairs))), caption)
+    return Figure((title, specification(rows, bars, height=80 + _ROW_PX * len(pairs))), caption)
 
 
 def _others(pairs: list[Pair]) -> Pair:
@@ -163,18 +148,15 @@ def _bars(result: Result, name: str) -> Figure | None:
         {"component": readable(entry.component or ""), "value": (entry.value or 0) / factor}
         for entry in numbers
     ]
-    bars = (
-        chart(rows)
-        .mark_bar(color=PREDICTED)
-        .encode(
-            alt.X("value:Q", title=unit, axis=alt.Axis(tickCount=_TICKS)),
-            alt.Y("component:N", title=None, sort=None),
-            tooltip=["component:N", alt.Tooltip("value:Q", title=unit, format=",.2f")],
-        )
+    bars = layer(
+        {"type": "bar", "color": PREDICTED},
+        x=quantitative("value", title=unit, axis={"tickCount": _TICKS}),
+        y=nominal("component", title=None, sort=None),
+        tooltip=[nominal("component"), quantitative("value", title=unit, format=",.2f")],
     )
     label = result.description(name).label
     caption = f"{_meaning(name) or label} In {unit} (horizontal). {_SIMULATED}"
-    return Figure((label, specification(bars, height=50 + _ROW_PX * len(rows))), caption)
+    return Figure((label, specification(rows, bars, height=50 + _ROW_PX * len(rows))), caption)
 
 
 def _meaning(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from skipline.report import answers, run_figures, settings
+from skipline.report import run_answer, run_figures, settings
 from skipline.report.document import Document, Markup, card, cards, escape
 from skipline.report.fitted import fitted_table, testbed_table
 from skipline.runs import descriptor_replay_view, result_view
@@ -20,7 +20,7 @@ def page(result: Result) -> str:
     """Return the HTML page of a run."""
     document = Document(result.title, "run")
     question = str(result.scenario.get("question") or "")
-    document.head(question, answers.of_run(result), _facts(result))
+    document.head(question, run_answer.of_run(result), _facts(result))
     if not result.settled:
         document.add(f'<p class="warning">{escape(_UNSETTLED)}</p>')
     _replays(document, result)

@@ -6,7 +6,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from skipline.report.chart_style import CATEGORIES, EDGE, PREDICTED, SOFT, chart, specification
+from skipline.report.chart_style import CATEGORIES, EDGE, PREDICTED, SOFT
+from skipline.report.charts import chart, specification
 from skipline.report.document import Panel
 from skipline.report.figures import unit_text
 from skipline.store import summary

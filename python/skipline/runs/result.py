@@ -1,16 +1,18 @@
 """The result of one run, as `skipline run --format json` prints it."""
 
+import dataclasses
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
+from skipline import extras
 from skipline._core import InputError
 from skipline.platforms import testbeds
 from skipline.platforms.testbeds import FittedParameter, Testbed
+from skipline.runs import result_versions
 from skipline.scenarios import metrics
-from skipline.text import quantity
+from skipline.text import json_record, quantity
 from skipline.text.nearest import did_you_mean
 from skipline.text.quantity import Number
 from skipline.text.table import TextTable, numbers, texts
@@ -53,13 +55,12 @@ class Description(NamedTuple):
     headline: bool
 
 
-class Metric(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class Metric:
     """A number, or a breakdown of numbers, with the half width of its 95 % interval.
 
     Results of versions that did not describe their metrics have no group, label and headline.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     value: Number | dict[str, Number]
     ci95: Number | dict[str, Number] = None
@@ -86,10 +87,11 @@ class Metric(BaseModel):
             close = did_you_mean(name, self.value, _MOST_SUGGESTED)
             raise NoSuchNumber(f"no component '{name}'{close}; components: {_listed(self.value)}")
         intervals = self.ci95 if isinstance(self.ci95, dict) else {}
-        return self.model_copy(update={"value": self.value[name], "ci95": intervals.get(name)})
+        return dataclasses.replace(self, value=self.value[name], ci95=intervals.get(name))
 
 
-class Eviction(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class Eviction:
     """The line that an allocation evicted."""
 
     address_line: int = 0
@@ -98,7 +100,8 @@ class Eviction(BaseModel):
     read: bool
 
 
-class TraceEvent(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class TraceEvent:
     """One line operation in the story of a traced packet, line or descriptor."""
 
     time_ns: float
@@ -110,7 +113,8 @@ class TraceEvent(BaseModel):
     evicted: Eviction | None = None
 
 
-class TracePhase(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class TracePhase:
     """A phase that a traced descriptor has passed."""
 
     phase: str
@@ -118,7 +122,8 @@ class TracePhase(BaseModel):
     took_ns: float
 
 
-class DescriptorTrace(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class DescriptorTrace:
     """The story of one descriptor of a copy engine."""
 
     descriptor: int
@@ -128,7 +133,8 @@ class DescriptorTrace(BaseModel):
     left_out: int = 0
 
 
-class ReplayedPhase(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class ReplayedPhase:
     """A part of a replayed log of descriptors, or all of it; None is what was not run."""
 
     least_bytes: int | None = None
@@ -145,24 +151,27 @@ class ReplayedPhase(BaseModel):
     without_core_cost: int = 0
 
 
-class Replay(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class Replay:
     """A log of descriptors that a tenant replayed: engines beside cores."""
 
     tenant: str
     core_ghz: float
     phases: list[ReplayedPhase]
     total: ReplayedPhase
-    notes: list[str] = []
+    notes: list[str] = field(default_factory=list)
 
 
-class TimelinePoint(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class TimelinePoint:
     """Measurements between the end of the point before and this one."""
 
     until_ns: float
     metrics: dict[str, float | None]
 
 
-class Limit(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class Limit:
     """A resource that requests queue for."""
 
     kind: str
@@ -171,7 +180,8 @@ class Limit(BaseModel):
     utilisation_percent: float
 
 
-class MissKinds(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class MissKinds:
     """Requests that reached a cache, sorted by a fully associative LRU cache of the same size."""
 
     hits: int
@@ -187,11 +197,11 @@ class MissKinds(BaseModel):
         return self.compulsory + self.capacity + self.conflict + self.invalidated
 
 
-class Result(BaseModel):
-    """A whole run. Keys that a later version adds are kept."""
+@dataclass(kw_only=True, repr=False)
+class Result:
+    """A whole run. Keys that a later version adds are left out."""
 
-    model_config = ConfigDict(extra="allow")
-
+    schema_version: int
     scenario: dict[str, Any]
     seed: int
     version: str
@@ -208,14 +218,14 @@ class Result(BaseModel):
     line_ops_per_s: float
     real_time_factor: float
     testbed: Testbed | None = None
-    fitted_parameters: list[FittedParameter] = []
-    notes: list[str] = []
-    unsettled: list[str] = []
+    fitted_parameters: list[FittedParameter] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    unsettled: list[str] = field(default_factory=list)
     answer: str = ""
-    limits: list[Limit] = []
+    limits: list[Limit] = field(default_factory=list)
     metrics: dict[str, Metric]
-    replays: list[Replay] = []
-    timeline: list[TimelinePoint] = []
+    replays: list[Replay] = field(default_factory=list)
+    timeline: list[TimelinePoint] = field(default_factory=list)
     trace: list[TraceEvent] | None = None
     trace_address: int | None = None
     line_trace: list[TraceEvent] | None = None
@@ -279,6 +289,7 @@ class Result(BaseModel):
         Its columns are metric, component (null for a single number), value, ci95 (half width),
         unit, group, label; metric and component together are there once.
         """
+        extras.require("notebook", "a data frame", ["polars"])
         import polars
 
         rows = [
@@ -404,10 +415,9 @@ def _text(entry: Entry) -> str:
 def parse(text: str, name: str) -> Result:
     """Parse a stored result; `name` is the file that a fault is reported with."""
     try:
-        return Result.model_validate_json(text)
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in fault["loc"]) or "the file"
-        raise InputError(
-            f"{name}: not a result of `skipline run`: {where}: {fault['msg'].lower()}"
-        ) from error
+        record = json_record.parse(text)
+        if isinstance(record, dict):
+            record = result_versions.migrate(record, name)
+        return json_record.convert(Result, record)
+    except ValueError as error:
+        raise InputError(f"{name}: not a result of `skipline run`: {error}") from error

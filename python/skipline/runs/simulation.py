@@ -35,6 +35,17 @@ def run(
     `progress` is called about ten times a second with packets, fraction (0 to 1), simulated_ns.
     Raises InputError for bad input, also for a key that is stated twice; RunError if the run cannot
     finish.
+
+    >>> import skipline
+    >>> scenario = "experiments/ddio-bench/l2fwd.toml"
+    >>> short = {"run": {"batch_packets": 1024, "max_batches": 10}}
+    >>> result = skipline.run(scenario, short, rx_descriptors=1024)
+    >>> result.platform, result.scenario["rx_descriptors"]
+    ('skylake-gold-6140', 1024)
+    >>> 0 <= result.scalar("pcie_write_hit_rate") <= 100  # percent
+    True
+    >>> result["latency_ns.p99"].unit
+    'ns'
     """
     from skipline.runs.result import parse
 

@@ -1,19 +1,17 @@
 """Every metric of results: unit, group, label, meaning, as the simulator declares them."""
 
-import json
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from skipline import _core
+from skipline.text import json_record
 from skipline.text.table import Column, TextTable
 
 
-class Declared(BaseModel):
+@dataclass(frozen=True)
+class Declared:
     """A metric as it is declared."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     unit: str
@@ -29,7 +27,7 @@ class Declared(BaseModel):
 @cache
 def declared() -> dict[str, Declared]:
     """Return every metric by its name, in the order in which tables show them."""
-    entries = [Declared.model_validate(entry) for entry in json.loads(_core.metrics())]
+    entries = json_record.read(list[Declared], _core.metrics())
     return {entry.name: entry for entry in entries}
 
 
@@ -47,7 +45,7 @@ def rank(name: str) -> int:
 def table() -> TextTable:
     """Return all metrics, group by group."""
     for_people = {"unit": "unit", "by": "by", "about": "what it is"}
-    name, *others = Declared.model_fields
+    name, *others = (field.name for field in fields(Declared))
     first = Column("metric", name, form=_indented)
     shown = TextTable([first, *(Column(for_people.get(key), key) for key in others)])
     group = ""
@@ -55,7 +53,7 @@ def table() -> TextTable:
         if entry.group != group:
             group = entry.group
             shown.add_heading(group)
-        shown.add(*entry.model_dump().values())
+        shown.add(*(getattr(entry, key) for key in (name, *others)))
     return shown
 
 

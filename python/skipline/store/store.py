@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from skipline import extras
 from skipline._core import InputError
 from skipline.runs import identity
 from skipline.scenarios import metrics as declared
@@ -32,6 +33,7 @@ class Store:
     """
 
     def __init__(self, path: "str | PathLike[str]") -> None:
+        extras.require("sweeps", "a store")
         self.path = str(path)
         self.connection = opening.open_store(self.path, write=False)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
+from skipline import extras
 from skipline._core import InputError, RunError
 from skipline.scenarios import settings as of_settings
 from skipline.store import opening
@@ -44,7 +45,21 @@ def sweep(  # noqa: PLR0913 - keywords
     `progress` is called with the share that is done and a text; without it, a terminal or a
     notebook shows a bar. Raises InputError for bad input, RunError if all points failed or the
     store cannot be written.
+
+    >>> import skipline
+    >>> short = {"run": {"batch_packets": 1024, "max_batches": 10}}
+    >>> frame = skipline.sweep(
+    ...     "experiments/ddio-bench/l2fwd.toml",
+    ...     {"rx_descriptors": [256, 1024]},
+    ...     short,
+    ...     metrics=["pcie_write_hit_rate"],
+    ... )
+    >>> frame.columns
+    ['rx_descriptors', 'seed', 'pcie_write_hit_rate']
+    >>> len(frame)
+    2
     """
+    extras.require("sweeps", "a sweep")
     requested = _definition(fspath(scenario), axes or {}, overrides or {})
     requested = definition.with_seeds(requested, seed, repeats)
     requested = definition.with_sample(requested, random, sobol, "sweep")

@@ -3,10 +3,8 @@
 import math
 from typing import NamedTuple
 
-from pydantic import FiniteFloat
-
 # A number of a result; None where nothing was counted.
-Number = FiniteFloat | int | None
+Number = float | int | None
 
 # Largest scale first; a value below the last limit keeps the last scale.
 _SCALES: dict[str, list[tuple[float, float, str]]] = {

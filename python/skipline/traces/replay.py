@@ -1,14 +1,13 @@
 """Replays address traces in the compiled core: files, standard traces, arrays of addresses."""
 
 from array import array
+from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, ConfigDict
-
-from skipline import _core
+from skipline import _core, extras
 from skipline.runs.result import MissKinds
-from skipline.text import quantity
+from skipline.text import json_record, quantity
 from skipline.text.table import Column, TextTable
 from skipline.traces import integers, trace_calls
 from skipline.traces.trace_calls import STANDARD_MACHINE, STANDARD_TRACES, Progress, Wanted
@@ -21,10 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["STANDARD_MACHINE", "STANDARD_TRACES", "Level", "TraceResult", "standard_trace", "trace"]
 
 
-class Level(BaseModel):
+@dataclass(frozen=True)
+class Level:
     """Counts of one cache level."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     hits: int
@@ -42,12 +40,14 @@ class Level(BaseModel):
     def row(self) -> dict[str, str | int | float | None]:
         """Return its row of a data frame, with the misses of each kind if they were asked for."""
         counts = {"hits": self.hits, "misses": self.misses, "writebacks": self.writebacks}
-        kinds = {"compulsory", "capacity", "conflict", "invalidated"}
-        by_kind = self.miss_kinds.model_dump(include=kinds) if self.miss_kinds else {}
+        kinds = ("compulsory", "capacity", "conflict", "invalidated")
+        counted = asdict(self.miss_kinds) if self.miss_kinds else {}
+        by_kind = {kind: counted[kind] for kind in kinds if counted}
         return {"level": self.name, **counts, "miss_rate": self.miss_rate, **by_kind}
 
 
-class TraceResult(BaseModel):
+@dataclass(frozen=True, repr=False)
+class TraceResult:
     """The result of replaying a trace on a machine, as `skipline trace --format json` prints it.
 
     `line_ops` are lines of references that reached the caches, `wall_s` is the time of the replay
@@ -76,6 +76,7 @@ class TraceResult(BaseModel):
         Its columns are level, hits, misses, writebacks, miss_rate (percent; null where nothing was
         asked for), and with `explain` the misses of each kind.
         """
+        extras.require("notebook", "a data frame", ["polars"])
         import polars
 
         rows = [level.row() for level in self.levels]
@@ -145,6 +146,11 @@ def trace(  # noqa: PLR0913 - one argument for each choice
     reader. A process that it forks cannot go on with the replay: RunError.
     Raises InputError for bad input, also for numbers that are no addresses: negative ones,
     fractions.
+
+    >>> import skipline
+    >>> replayed = skipline.trace(range(0, 1 << 20, 64), "three-level-lru")
+    >>> [(level.name, level.hits, level.misses) for level in replayed.levels]
+    [('L1', 0, 16384), ('L2', 0, 16384), ('L3', 0, 16384)]
     """
     wanted = Wanted(timed, explain, seed)
     if isinstance(source, str | PathLike):
@@ -167,7 +173,12 @@ def trace(  # noqa: PLR0913 - one argument for each choice
             progress=progress,
             timed=wanted.timed,
         )
-    return TraceResult.model_validate_json(text)
+    return parse(text)
+
+
+def parse(text: str) -> TraceResult:
+    """Read the JSON of a replay."""
+    return json_record.read(TraceResult, text)
 
 
 def standard_trace(name: str) -> "array[int]":

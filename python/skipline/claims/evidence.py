@@ -5,11 +5,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from skipline.evidence import failing_claims, recorded_tests, verdicts
-from skipline.evidence.failing_claims import Section
-from skipline.evidence.verdicts import Judgement
+from skipline.claims import failing_claims, recorded_tests, verdicts
+from skipline.claims.failing_claims import Section
+from skipline.claims.verdicts import Judgement
+from skipline.experiment.files import REPORT_FILE
 from skipline.experiment.intervals import FEWEST_RUNS
-from skipline.experiment.outcome import REPORT_FILE, Outcome
+from skipline.experiment.outcome import Outcome
 
 
 @dataclass(frozen=True)

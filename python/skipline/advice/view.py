@@ -5,8 +5,8 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from skipline.advise import commands
-from skipline.advise.advice import Advice
+from skipline.advice import commands
+from skipline.advice.advice import Advice
 from skipline.diff.change import Change
 from skipline.model_error import view as model_error_view
 from skipline.text.table import Column, TextTable, texts

@@ -8,9 +8,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from skipline.advise.evaluation import Candidate
-from skipline.advise.knobs import Knob
-from skipline.advise.search import Tried, with_value
+from skipline.advice.evaluation import Candidate
+from skipline.advice.knobs import Knob
+from skipline.advice.search import Tried, with_value
 
 # Less is within the noise of short runs.
 _LEAST_PERCENT = 1.0

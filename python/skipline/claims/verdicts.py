@@ -5,9 +5,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from skipline.evidence.collection import Collection
-from skipline.evidence.pointers import Pointer
-from skipline.evidence.recorded_tests import TestOutcome
+from skipline.claims.collection import Collection
+from skipline.claims.pointers import Pointer
+from skipline.claims.recorded_tests import TestOutcome
 from skipline.experiment.claim import ClaimCheckVerdict, join_bases, join_verdicts
 from skipline.experiment.claims_table import ClaimRow
 from skipline.experiment.outcome import Summary

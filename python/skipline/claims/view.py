@@ -5,9 +5,9 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from skipline.evidence.evidence import Evidence
-from skipline.evidence.failing_claims import FILE
-from skipline.evidence.verdicts import BASES, VERDICTS, Judgement
+from skipline.claims.evidence import Evidence
+from skipline.claims.failing_claims import FILE
+from skipline.claims.verdicts import BASES, VERDICTS, Judgement
 from skipline.experiment.claim import got_text
 from skipline.experiment.view import basis_text, verdict_text
 from skipline.text.table import Column, Styled, TextTable, numbers, texts

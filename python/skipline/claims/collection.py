@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skipline._core import InputError
-from skipline.evidence import pointers, recorded_tests
-from skipline.evidence.pointers import Pointer
-from skipline.evidence.recorded_tests import TestOutcome
+from skipline.claims import pointers, recorded_tests
+from skipline.claims.pointers import Pointer
+from skipline.claims.recorded_tests import TestOutcome
 from skipline.experiment import catalogue, claims_table
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.claims_table import ClaimRow

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from skipline import _core
-from skipline.advise import evaluation, guidelines, knobs, search
-from skipline.advise.evaluation import (
+from skipline.advice import evaluation, guidelines, knobs, search
+from skipline.advice.evaluation import (
     BRIEF,
     CERTAIN,
     SETTLED,
@@ -20,9 +20,9 @@ from skipline.advise.evaluation import (
     Measured,
     Progress,
 )
-from skipline.advise.goal import P99, Goal, Target, implied
-from skipline.advise.guidelines import Evidence
-from skipline.advise.search import Tried
+from skipline.advice.goal import P99, Goal, Target, implied
+from skipline.advice.guidelines import Evidence
+from skipline.advice.search import Tried
 from skipline.diff import change
 from skipline.diff.bound import Bound
 from skipline.diff.change import Change
@@ -60,7 +60,12 @@ class Part(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """The result. With an empty `candidate` no setting is better than the present ones."""
+    """The result of `skipline.advise`: the best settings found, what each brings, what it costs.
+
+    `settings` are the recommended ones, empty if none is better than the present ones; `gain` is
+    what they bring together, `parts` what each of them does; `tenants` are latency and throughput
+    of each tenant before and after; `tried` are all candidates, the best first.
+    """
 
     target: Target
     candidate: Candidate
@@ -74,6 +79,11 @@ class Advice(NamedTuple):
     combinations: int
     settled: int
     seeds: int
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The recommended settings by scenario key, as `--set` takes them."""
+        return dict(self.candidate)
 
 
 def advise(request: Request, writer: Writer, options: Options, progress: Progress) -> Advice:

@@ -9,8 +9,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from skipline.advise.evaluation import Candidate
-from skipline.advise.knobs import Knob
+from skipline.advice.evaluation import Candidate
+from skipline.advice.knobs import Knob
 from skipline.sweeps import design
 from skipline.sweeps.axis import Axis
 
