@@ -55,12 +55,12 @@ ifeq ($(strip $(SOAK_SEED)),)
 override SOAK_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 endif
 
-.PHONY: help run test claim-tests mutations soak soak-asan soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk bench-vhost setup wheel clean format peers docs docs-tables docs-tools rust-tools system-packages test-packages to-test soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
+.PHONY: help run test claim-tests mutations soak soak-asan soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk bench-vhost setup wheel clean format peers release deny third-party docs docs-tables docs-tools rust-tools system-packages test-packages to-test soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: setup ## Simulate the published experiments beside the measured server; write HTML reports
+run: $(STAMPS)/module-to-run ## Simulate the published experiments beside the measured server; write HTML reports
 	@skipline experiment run $(EXPERIMENTS)
 
 test: to-test ## Set everything up and run every test but the long ones
@@ -268,8 +268,26 @@ docs: setup docs-tools ## Build the documentation site below site/
 	export SKIPLINE_HOST="$${CARGO_TARGET_DIR:-target}/debug/skipline-host"
 	python docs/site/build_site.py site
 
-setup: $(STAMPS)/module ## Install what is missing into .venv and build the module
+setup: $(STAMPS)/packages $(STAMPS)/module ## Install what is missing into .venv and build the module
 	@:
+
+DIST ?= dist
+RELEASE_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
+release: $(STAMPS)/release-packages ## Build wheels, sdist, lists of parts twice, compare, into DIST
+	@$(need_compilers)
+	for target in $(RELEASE_TARGETS); do
+	  if command -v rustup >/dev/null; then rustup --quiet target add "$$target"; fi
+	done
+	rm -rf "$(DIST)"
+	python packaging/release.py "$(DIST)" $(addprefix --target ,$(RELEASE_TARGETS))
+	python packaging/audit.py "$(DIST)"
+
+ADVISORIES ?=
+deny: $(STAMPS)/release-packages ## Licences, sources and, from a clone of RustSec's ADVISORIES, known faults of crates
+	@packaging/deny.sh $(ADVISORIES)
+
+third-party: $(STAMPS)/release-packages ## Write THIRD-PARTY.txt, the licences of what the wheel has in it
+	@python packaging/third_party.py
 
 wheel: $(STAMPS)/packages ## Build a manylinux wheel into dist/
 	@$(MAKE) --no-print-directory $(STAMPS)/wheel
@@ -300,8 +318,17 @@ $(STAMPS)/venv:
 	pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	mkdir -p $(STAMPS) && touch $@
 
+$(STAMPS)/release-packages: $(STAMPS)/packages
+	@uv sync --locked --inexact --no-install-project --group release --quiet
+	touch $@
+
 $(STAMPS)/packages: pyproject.toml uv.lock | $(STAMPS)/venv
-	@uv sync --locked --inexact --no-install-project --quiet
+	@uv sync --locked --inexact --no-install-project --extra advise --extra reports --quiet
+	touch $@ $(STAMPS)/run-packages
+
+# Without the developers' tools, which are half as large again.
+$(STAMPS)/run-packages: pyproject.toml uv.lock | $(STAMPS)/venv
+	@uv sync --locked --inexact --no-install-project --no-default-groups --group build --extra reports --quiet
 	touch $@
 
 define need_compilers
@@ -311,11 +338,25 @@ command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/
   { echo "error: a C compiler is missing: install the package gcc"; exit 1; }
 endef
 
-$(STAMPS)/module: $(STAMPS)/packages $(CORE_SOURCES)
+$(STAMPS)/module: $(STAMPS)/run-packages $(CORE_SOURCES)
 	@$(need_compilers)
-	echo "building the simulator (about a minute the first time)"
+	echo "building the simulator (a few minutes the first time)"
 	maturin develop --uv --release --locked
-	touch $@ $(STAMPS)/module-to-test
+	touch $@ $(STAMPS)/module-to-test $(STAMPS)/module-to-run
+
+# Who wants an answer waits for the compiler: the profile `quick` leaves out what costs it most. What knows
+# nothing of Python is compiled while packages are installed. `maturin develop` would install the developers'
+# tools, too.
+$(STAMPS)/module-to-run: pyproject.toml uv.lock $(CORE_SOURCES) | $(STAMPS)/venv
+	@$(need_compilers)
+	$(MAKE) --no-print-directory $(STAMPS)/run-packages & packages=$$!
+	echo "building the simulator (two minutes the first time)"
+	cargo build --profile quick --locked --quiet -p scenario -p dsa-client -p shared-features
+	wait $$packages
+	rm -f $(STAMPS)/module
+	MATURIN_PEP517_ARGS="--profile quick --locked" \
+	  uv pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
 
 # Everything that tests need. To compile and to install need different things: both happen at once.
 to-test: $(STAMPS)/venv
@@ -338,7 +379,7 @@ to-test: $(STAMPS)/venv
 $(STAMPS)/module-to-test: $(STAMPS)/packages $(CORE_SOURCES)
 	@$(need_compilers)
 	echo "building the simulator with checks"
-	rm -f $(STAMPS)/module
+	rm -f $(STAMPS)/module $(STAMPS)/module-to-run
 	maturin develop --uv --profile dev --locked --quiet
 	touch $@
 
@@ -355,7 +396,8 @@ system-packages: ## Install packages of this system that tests need, in one roun
 	@python3 tests/system_packages.py $(SYSTEM_PACKAGES)
 
 test-packages: $(STAMPS)/packages
-	@uv sync --locked --inexact --no-install-project --quiet --group docs --group parity --extra ray ||
+	@uv sync --locked --inexact --no-install-project --quiet --group docs --group parity --group release \
+	  --extra advise --extra ray --extra reports ||
 	  $(MAKE) --no-print-directory docs-tools peers
 
 docs-tools: $(STAMPS)/packages
