@@ -1,4 +1,4 @@
-"""What is not installed with Skipline itself: extras, the libraries of each, and how to get them.
+"""Libraries that are not installed with Skipline itself: extras, and how to get them.
 
 A run, a trace and their pages need none of these. A command says which it needs before it begins,
 and whoever asks a result for more, as for a data frame, hears it then.

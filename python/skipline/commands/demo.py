@@ -21,7 +21,7 @@ _PAGE = Path("reports", "demo", "report.html")
 
 
 class Topic(StrEnum):
-    """What is shown."""
+    """Topics of the demo."""
 
     LEAK = "leak"
     PING_PONG = "ping-pong"
