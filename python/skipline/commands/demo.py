@@ -70,14 +70,14 @@ def _leak(seed: int | None, output: Format) -> None:
     match output:
         case Format.TABLE:
             terminal.emit_for_people(f"{work.story(measured)}\n")
-            terminal.emit_for_people(work.questions(_write_page(measured.large)))
+            terminal.emit_for_people(work.questions(write_page(measured.large)))
         case Format.JSON:
             terminal.emit_json(work.as_json(measured))
         case Format.CSV:
             terminal.emit(work.numbers_table(measured).as_csv())
 
 
-def _write_page(result: "Result") -> str | None:
+def write_page(result: "Result") -> str | None:
     """Write the page of a run; a folder that takes none costs the page, not the answer."""
     from skipline.report import run_page
 
