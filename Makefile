@@ -326,7 +326,7 @@ $(STAMPS)/packages: pyproject.toml uv.lock | $(STAMPS)/venv
 	@uv sync --locked --inexact --no-install-project --extra advise --extra reports --quiet
 	touch $@ $(STAMPS)/run-packages
 
-# Without the developers' tools, which are half as large again.
+# The libraries of runs and reports alone.
 $(STAMPS)/run-packages: pyproject.toml uv.lock | $(STAMPS)/venv
 	@uv sync --locked --inexact --no-install-project --no-default-groups --group build --extra reports --quiet
 	touch $@
@@ -345,8 +345,8 @@ $(STAMPS)/module: $(STAMPS)/run-packages $(CORE_SOURCES)
 	touch $@ $(STAMPS)/module-to-test $(STAMPS)/module-to-run
 
 # Who wants an answer waits for the compiler: the profile `quick` leaves out what costs it most. What knows
-# nothing of Python is compiled while packages are installed. `maturin develop` would install the developers'
-# tools, too.
+# nothing of Python is compiled while packages are installed. `maturin develop` adds the
+# group of developers' tools by itself.
 $(STAMPS)/module-to-run: pyproject.toml uv.lock $(CORE_SOURCES) | $(STAMPS)/venv
 	@$(need_compilers)
 	$(MAKE) --no-print-directory $(STAMPS)/run-packages & packages=$$!
@@ -354,8 +354,7 @@ $(STAMPS)/module-to-run: pyproject.toml uv.lock $(CORE_SOURCES) | $(STAMPS)/venv
 	cargo build --profile quick --locked --quiet -p scenario -p dsa-client -p shared-features
 	wait $$packages
 	rm -f $(STAMPS)/module
-	MATURIN_PEP517_ARGS="--profile quick --locked" \
-	  uv pip install --quiet --no-deps --no-build-isolation --editable .
+	maturin develop --uv --profile quick --locked --quiet
 	touch $@
 
 # Everything that tests need. To compile and to install need different things: both happen at once.
