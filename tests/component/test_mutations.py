@@ -136,5 +136,5 @@ def test_a_claim_that_no_experiment_judges_is_refused(
     text = FILE.replace('claim = "c-1"', 'claim = "c-2"', 1)
     for name, content in (("e.toml", EXPERIMENT), ("s.toml", SCENARIO), ("m.toml", text)):
         Path(name).write_text(content)
-    with pytest.raises(InputError, match="'a slow wire': no experiment .* judges the claim 'c-2'"):
+    with pytest.raises(InputError, match=r"'a slow wire': no experiment .* judges the claim 'c-2'"):
         mutations.main(["m.toml"])
