@@ -42,7 +42,7 @@ def evidence(
     >>> [(judgement.row.id, judgement.verdict) for judgement in found.judgements][:2]
     [('x-01', 'weak'), ('x-02', 'fails')]
     >>> found.counts["all"]["claims"], found.judgements[1].basis
-    (4, 'predicted')
+    (4, 'fitted')
     """
     extras.require("sweeps", "evidence")
     named = fspath(folder).rstrip("/") or "/"

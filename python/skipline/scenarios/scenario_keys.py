@@ -13,6 +13,8 @@ from skipline import _core
 Schema = dict[str, Any]
 # Tables whose keys are those of another kind of file: facts of platforms.
 _FACTS = "hardware"
+# A key of files alone: no setting replaces it.
+_VERSION = "schema_version"
 # Keys of a table of facts that are no facts.
 _NO_FACTS = {"because", "extends"}
 
@@ -45,7 +47,7 @@ def _keys(path: str) -> Iterator[tuple[str, str, str]]:
         return
     is_fact = path.startswith(f"{_FACTS}.")
     for name, key in schema.get("properties", {}).items():
-        if is_fact and name in _NO_FACTS:
+        if (is_fact and name in _NO_FACTS) or (not path and name == _VERSION):
             continue
         table, listed = _table_of(key, definitions)
         is_table = table is not None or name == _FACTS

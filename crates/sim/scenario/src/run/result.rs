@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The version of the format of results: a later one may have other keys.
-pub const SCHEMA_VERSION: u32 = 1;
+pub(crate) const SCHEMA_VERSION: u32 = 1;
 
 /// Result of a run. The same scenario, seed and version give the same bytes, except `wall_s` and values
 /// derived from it.
