@@ -99,7 +99,9 @@ fn of_a_log_that_the_disk_has_no_room_for_the_first_lines_are_kept() {
     let lines: Vec<&str> = ended.out.lines().skip_while(|line| !line.starts_with("code")).collect();
     let [code, count, end, name] = lines[..] else { panic!("{ended:?}") };
     let count: u64 = count.trim().parse().expect("a number");
-    assert_eq!((code, end, name), ("code 7", "\"}", "log.jsonl"), "{ended:?}");
+    // The last line is whole.
+    assert!(end.ends_with('}'), "{ended:?}");
+    assert_eq!((code, name), ("code 7", "log.jsonl"), "{ended:?}");
     assert!((100..1000).contains(&count), "{ended:?}");
     let lost = format!("{} descriptors are missing in the record: the disk was full", 1000 - count);
     assert!(ended.errors.contains(&lost), "{ended:?}");

@@ -231,7 +231,7 @@ fn a_slow_sender_is_never_paused() {
 
 #[test]
 fn packets_sent_one_at_a_time_do_not_queue() {
-    let job = l2fwd(&[("offered_gbps", "20"), ("rx_descriptors", "512")]);
+    let job = l2fwd(&[("offered_gbps", "20"), ("rx_descriptors", "512"), ("send_at_packets", "1")]);
     let mut machine = job.machine(NoTrace);
     machine.run(20_000, Picos::NEVER);
     let p99_us =
