@@ -63,9 +63,9 @@ def test_both_experiments_together_stay_within_eight_points_and_ten_percent(
     assert bases.pop("hit-rates") == ["fitted"]
     assert all(basis == ["fitted", "predicted"] for basis in bases.values())
     assert joint.points == 34
-    # What 256 B packets send was put in.
+    # What 256 B packets send was put in, but for the one that the model sends too slowly.
     numbers = {verdict.name: verdict.numbers for verdict in joint.verdicts}
-    assert (numbers["throughput"], numbers["tail-latency"]) == (28, 34)
+    assert (numbers["throughput"], numbers["tail-latency"]) == (29, 34)
 
 
 def test_more_ways_never_lower_the_hit_rate_beyond_the_intervals(

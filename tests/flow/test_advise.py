@@ -57,6 +57,7 @@ def test_a_ring_that_leaks_is_told_to_become_smaller_or_get_more_ways(skipline: 
 def test_where_nothing_helps_that_is_what_it_says(skipline: Skipline) -> None:
     done = skipline(
         *("advise", L2FWD, *BRIEF, "--set", "offered_gbps=5", "--goal", "throughput"),
+        *("--set", "send_at_packets=1"),
         *("--knobs", "ddio_ways", "--budget", "4"),
     )
     assert done.code == 0, done.err

@@ -119,7 +119,9 @@ def test_the_table_shows_values_with_interval_and_unit(skipline: Skipline) -> No
 def test_the_answer_comes_first_and_names_what_is_busiest(skipline: Skipline) -> None:
     settings = ("--set", "packet_bytes=60", *SHORT)
     lines = skipline("run", L2FWD, *settings).out.splitlines()
-    assert re.match(r"8\d\.\d % of 99\.3 Gbit/s is dropped\. Core 0 is 100 % busy\. ", lines[1])
+    assert re.match(
+        r"[89]\d(\.\d)? % of 99\.3 Gbit/s is dropped\. Core 0 is 100 % busy\. ", lines[1]
+    )
     document = json.loads(skipline("run", L2FWD, *settings, "--format", "json").out)
     shares = [limit["utilisation_percent"] for limit in document["limits"]]
     assert shares == sorted(shares, reverse=True)

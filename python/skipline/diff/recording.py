@@ -4,6 +4,7 @@ Each window is a run of its own; its number lies below zero, so that it is never
 """
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -14,8 +15,10 @@ from skipline import _core, resources
 from skipline._core import InputError
 from skipline.diff.side import LINE_RATES, SINGLE, Figure, Run, Side
 
-# How each line of that output begins; no result of a run does.
+# How each line of that output begins; a result of a run goes on with its scenario.
 _BEGIN = b'{"schema_version"'
+_BEGIN_OF_RESULT = re.compile(rb'\{"schema_version"\s*:\s*\d+\s*,\s*"scenario"')
+_LOOKED_AT_BYTES = 64
 # A window a second for a week.
 _MOST_BYTES = 1 << 30
 _UNITS = {
@@ -63,16 +66,20 @@ class _Window(NamedTuple):
 
 def begins(text: str) -> bool:
     """Return whether a text begins as the output of the monitor does."""
-    return text.startswith(_BEGIN.decode())
+    return _is_window(text[:_LOOKED_AT_BYTES].encode(errors="replace"))
 
 
 def is_recording(file: Path) -> bool:
     """Return whether a file holds windows of the monitor; False if it cannot be read."""
     try:
         with file.open("rb") as opened:
-            return opened.read(len(_BEGIN)) == _BEGIN
+            return _is_window(opened.read(_LOOKED_AT_BYTES))
     except OSError:
         return False
+
+
+def _is_window(begin: bytes) -> bool:
+    return begin.startswith(_BEGIN) and not _BEGIN_OF_RESULT.match(begin)
 
 
 def of_recording(path: str, socket: int | None) -> Side:

@@ -1,5 +1,8 @@
 """Reads JSON into data classes; each fault is one line: the key, what it should be, what it is."""
 
+import json
+import math
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 Record = TypeVar("Record")
@@ -19,7 +22,7 @@ def read(kind: type[Record], text: str | bytes) -> Record:
     except msgspec.ValidationError as error:
         raise ValueError(_fault(str(error))) from error
     except msgspec.DecodeError as error:
-        raise ValueError(f"the file: not valid JSON: {error}") from error
+        raise ValueError(_malformed(text, error)) from error
 
 
 def parse(text: str | bytes) -> Any:
@@ -29,7 +32,7 @@ def parse(text: str | bytes) -> Any:
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        raise ValueError(f"the file: not valid JSON: {error}") from error
+        raise ValueError(_malformed(text, error)) from error
 
 
 def convert(kind: type[Record], record: object) -> Record:
@@ -40,6 +43,27 @@ def convert(kind: type[Record], record: object) -> Record:
         return msgspec.convert(record, kind)
     except msgspec.ValidationError as error:
         raise ValueError(_fault(str(error))) from error
+
+
+def _malformed(text: str | bytes, error: Exception) -> str:
+    """Return the fault of text that is not JSON; a number that JSON does not have names its key."""
+    try:
+        parsed = json.loads(text)
+    except ValueError:
+        return f"the file: not valid JSON: {error}"
+    found = next(_not_finite(parsed, ""), None)
+    return f"the file: not valid JSON: {error}" if found is None else found
+
+
+def _not_finite(value: object, key: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, one in value.items():
+            yield from _not_finite(one, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, list):
+        for index, one in enumerate(value):
+            yield from _not_finite(one, f"{key}[{index}]")
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield f"{key}: {value} is not a finite number"
 
 
 def _fault(told: str) -> str:
