@@ -41,7 +41,7 @@ class Address(click.ParamType[int]):
     cls=Command,
     examples=[
         "skipline run experiments/ddio-bench/l2fwd.toml",
-        "skipline run experiments/blog/echo.toml --set ddio_ways=0 --explain --perfetto t.pftrace",
+        "skipline run experiments/ddio-bench/l2fwd.toml --explain --perfetto l2.pftrace",
         "skipline run examples/previous-copy-engine.toml --trace-descriptor 500",
         "skipline run experiments/ddio-bench/l2fwd.toml --format json --out baseline",
     ],
