@@ -49,9 +49,10 @@ GROUPS = {
     # are preloaded beside ours.
     "dsa": Group(
         packages="dpdk-dev accel-config memcached libmemcached-tools sqlite3 qemu-utils valgrind "
-        "python3-numpy libjemalloc2 libfaketime libisal2 tshark",
+        "python3-numpy libjemalloc2 libfaketime libisal2 tshark pciutils kmod",
         purpose="programs on a DSA in software",
-        programs="dpdk-test accel-config memcached memccapable sqlite3 qemu-img valgrind tshark",
+        programs="dpdk-test accel-config memcached memccapable sqlite3 qemu-img valgrind tshark "
+        "lspci setpci lsmod",
         checks=(
             "/usr/bin/python3 -c 'import numpy'",
             "ldconfig -p | grep -q 'libisal\\.so\\.2'",
