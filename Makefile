@@ -344,8 +344,8 @@ $(STAMPS)/module: $(STAMPS)/run-packages $(CORE_SOURCES)
 	maturin develop --uv --release --locked
 	touch $@ $(STAMPS)/module-to-test $(STAMPS)/module-to-run
 
-# Who wants an answer waits for the compiler: the profile `quick` leaves out what costs it most. What knows
-# nothing of Python is compiled while packages are installed. `maturin develop` adds the
+# The profile `quick` leaves out optimisation at link time, which takes longest. Crates that do not need
+# Python are compiled while packages are installed. `maturin develop` adds the
 # group of developers' tools by itself.
 $(STAMPS)/module-to-run: pyproject.toml uv.lock $(CORE_SOURCES) | $(STAMPS)/venv
 	@$(need_compilers)

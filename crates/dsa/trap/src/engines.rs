@@ -140,8 +140,7 @@ impl QueueHandle {
         self.registers.capabilities()
     }
 
-    /// Whether the queue was not configured anew: a portal is invalid once its queue was disabled and enabled
-    /// again.
+    /// Whether the portal is valid: it is not once its work queue was disabled and enabled again.
     fn is_current(&self) -> bool {
         self.queue.generation.load(Ordering::Acquire) == self.generation
     }

@@ -50,7 +50,7 @@ fn search(maps: c_int, address: u64, file_system: u64) -> Option<FileMapping> {
         let text = buffer.get(..usize::try_from(read).ok()?).filter(|text| !text.is_empty())?;
         for &byte in text {
             if byte != b'\n' {
-                // What is behind the inode number, the path, is not needed.
+                // The path behind the inode number is not needed.
                 if let Some(place) = line.get_mut(length) {
                     *place = byte;
                     length += 1;

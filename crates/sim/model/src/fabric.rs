@@ -228,15 +228,14 @@ impl<T: Tracer> Fabric<T> {
         let end = self.memory.read(socket, line, now);
         if T::WATCHING {
             let place = SpanPlace::MemoryRead(self.memory.node_of(line));
-            self.tracer.span(ResourceSpan {
-                place,
-                first: line,
-                bytes: LINE_BYTES,
-                start: now,
-                end,
-            });
+            self.watch_memory(place, line, now, end);
         }
         end
+    }
+
+    /// Tells the tracer how long memory took for a line.
+    fn watch_memory(&mut self, place: SpanPlace, first: LineAddr, start: Picos, end: Picos) {
+        self.tracer.span(ResourceSpan { place, first, bytes: LINE_BYTES, start, end });
     }
 
     /// Writes a line of `socket` to memory; returns when memory has taken it.
@@ -245,13 +244,7 @@ impl<T: Tracer> Fabric<T> {
         let end = self.memory.write(socket, line, now);
         if T::WATCHING {
             let place = SpanPlace::MemoryWrite(self.memory.node_of(line));
-            self.tracer.span(ResourceSpan {
-                place,
-                first: line,
-                bytes: LINE_BYTES,
-                start: now,
-                end,
-            });
+            self.watch_memory(place, line, now, end);
         }
         end
     }

@@ -95,7 +95,7 @@ pub fn show(directory: &Path, devices: &RunDevices) -> Result<(), CommandFailure
         add(Path::new(place), &files, &entries, &directory.join("was"))
             .map_err(|error| CommandFailure::failed(format!("{place}: {error}")))?;
     }
-    // What only tools look at may fail: they then find the machine alone.
+    // Files that only tools read may be missing: the tools then find the machine alone.
     let _ = show_on_pci_bus(devices, &directory.join("was"));
     let _ = show_module(directory);
     Ok(())

@@ -126,7 +126,7 @@ fn the_library_of_a_run_takes_no_function_of_the_c_library_by_name() {
         .expect("binutils are there: the compiler needs them");
     let text = String::from_utf8(output.stdout).expect("is text");
     let names = text.lines().filter_map(|line| line.split_whitespace().last()?.split('@').next());
-    // What the loader itself has, and what the compiler's start files name if it is there.
+    // Symbols of the loader, and weak ones of the compiler's start files.
     let allowed = ["__tls_get_addr", "_r_debug", "__cxa_finalize", "__gmon_start__"];
     let others: Vec<&str> =
         names.filter(|name| !allowed.contains(name) && !name.starts_with("_ITM_")).collect();

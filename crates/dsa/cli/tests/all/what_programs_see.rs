@@ -1,4 +1,4 @@
-//! What programs look at beside the driver's files: the PCI bus, /dev/char, modules, mappings of all kinds.
+//! Files that programs read beside the driver's files: the PCI bus, /dev/char, modules, mappings of all kinds.
 
 use crate::runs::Place;
 

@@ -42,7 +42,7 @@ pub fn run(test: &str, options: &[&str]) -> bool {
         return true;
     }
     let directory = tempfile::TempDir::new().expect("can be created");
-    // What shipped has no delta records.
+    // Processors that shipped have no delta records.
     let part: &[&str] = if options.contains(&"--part") { &[] } else { &["--part", "generous"] };
     let output = Command::new("timeout")
         .args(["--kill-after=5", HANGS_SECONDS])

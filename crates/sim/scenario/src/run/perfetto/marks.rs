@@ -1,4 +1,4 @@
-//! What a timeline shows, before it has a lane: operations, look-ups, spans, packets, phases.
+//! The entries of a timeline, before they have lanes: operations, look-ups, spans, packets, phases.
 
 use model::attribution::AgentId;
 use model::fabric::Fabric;
