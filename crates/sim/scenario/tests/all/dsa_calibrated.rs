@@ -46,6 +46,31 @@ fn shared_queues_and_short_batches_are_too_fast() {
     }
 }
 
+/// All rows count, those that are missed and those that chose nothing too.
+#[test]
+fn the_median_error_is_at_most_4_percent() {
+    let mut errors: Vec<f64> = [&ROWS[..], &LEFT_OUT, &MISSED]
+        .into_iter()
+        .flat_map(deviations)
+        .map(|(_, deviation)| deviation.abs())
+        .collect();
+    errors.sort_by(f64::total_cmp);
+    let median = errors[errors.len() / 2];
+    println!("median of {} rows: {:.1} %", errors.len(), 100.0 * median);
+    assert!(median <= 0.04, "{median}");
+}
+
+/// What would go unnoticed if the bands were too wide.
+#[test]
+fn engines_of_20_gbytes_per_s_or_of_late_dispatch_are_out_of_the_bands() {
+    for changed in ["hardware.dsa.gbytes_per_s = 20.0", "hardware.dsa.dispatch_ns = 420.0"] {
+        let beyond = |row: &&Row| row.deviation(row.simulated_with(changed)).abs() > row.limit;
+        let found: Vec<&str> = ROWS.iter().filter(beyond).map(|row| row.name).collect();
+        println!("{changed}: {found:?}");
+        assert!(found.len() > 1, "{changed}: {found:?}");
+    }
+}
+
 #[test]
 fn a_missing_translation_lengthens_the_wait_for_a_no_op_as_on_real_engines() {
     let (measured, simulated) = ratio_of_waits();

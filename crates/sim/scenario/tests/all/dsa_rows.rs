@@ -30,7 +30,12 @@ pub struct Row {
 impl Row {
     /// The value of the model.
     pub fn simulated(&self) -> f64 {
-        (self.of)(&run(self.keys))
+        self.simulated_with("")
+    }
+
+    /// The value of a changed model: `more` are keys beside the row's.
+    pub fn simulated_with(&self, more: &str) -> f64 {
+        (self.of)(&run(&format!("{}\n{more}", self.keys)))
     }
 
     /// Deviation from the measured value, or from the nearer end of the span.
@@ -48,7 +53,8 @@ fn run(keys: &str) -> RunResult {
          run.batch_packets = 2048\nrun.min_batches = 10\nrun.max_batches = 10\n"
     );
     let read = Scenario::read("a.toml", &text, &[]).expect("the scenario is valid");
-    let platform = builtin::platform("a.toml", PLATFORM).expect("it is built in");
+    let platform = builtin::platform_with("a.toml", PLATFORM, &read.platform_facts())
+        .expect("it is built in, and what is replaced exists");
     let job = Job::new("a.toml", read, platform, "the platform", 1).expect("it is accepted");
     let run = job.run(RecordingRequest::default(), |_| ControlFlow::Continue(()));
     run.unwrap_or_else(|failure| panic!("{keys}: {failure}"))
