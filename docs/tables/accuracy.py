@@ -131,8 +131,9 @@ def accuracy() -> str:
 
 def _of_claims() -> list[str]:
     """Return the row of the README on claims: what holds, by what it rests on."""
-    simulated = [one for one in _judged() if one.shown_by == "simulation"]
-    tested = [one for one in _judged() if one.shown_by == "tests" and one.verdict == "holds"]
+    judged = [one for one in _judged() if one.source != "others"]
+    simulated = [one for one in judged if one.shown_by == "simulation"]
+    tested = [one for one in judged if one.shown_by == "tests" and one.verdict == "holds"]
     holds = [one.basis for one in simulated if one.verdict == "holds"]
     fails = sum(one.verdict == "fails" for one in simulated)
     bases = ", ".join(f"{holds.count(basis)} {basis}" for basis in _HOLD[:3])
@@ -183,7 +184,8 @@ def claims() -> str:
     sources = dict.fromkeys(one.source for one in judged)
     body = [_claims(source, [one for one in judged if one.source == source]) for source in sources]
     header = ["source", "claims", *(f"hold, {basis}" for basis in _HOLD), *_OTHERWISE]
-    return table(header, [*body, _claims("all", judged)])
+    listed = [one for one in judged if one.source != "others"]
+    return table(header, [*body, _claims("all but others", listed)])
 
 
 def _judged() -> list[JudgedClaim]:

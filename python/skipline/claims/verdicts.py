@@ -149,9 +149,10 @@ def _basis_of_tests(pointer: Pointer | None) -> Shown:
 def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
     """Count verdicts and bases, by source and over all; a basis counts what holds or fails.
 
-    `simulated` claims are those that experiments judge; tests are counted apart.
+    `simulated` claims are those that experiments judge; tests are counted apart. So are the claims
+    that no source's list has (`others`): "all" leaves them out.
     """
-    groups = {"all": list(judgements)}
+    groups = {"all": [one for one in judgements if not one.row.is_counted_apart]}
     for judgement in judgements:
         groups.setdefault(judgement.row.source_key, []).append(judgement)
     return {
