@@ -6,7 +6,7 @@
 mod arena;
 #[path = "../../crates/dsa/device/tests/all/fuzzed.rs"]
 mod fuzzed;
-#[path = "../../crates/dsa/device/tests/all/reference.rs"]
+#[path = "../../crates/dsa/device/tests/all/reference/mod.rs"]
 mod reference;
 #[path = "../../crates/dsa/device/tests/all/settings.rs"]
 mod settings;
