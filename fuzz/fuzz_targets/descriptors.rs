@@ -11,4 +11,6 @@ mod reference;
 #[path = "../../crates/dsa/device/tests/all/settings.rs"]
 mod settings;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzed::check(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    fuzzed::check(bytes);
+});

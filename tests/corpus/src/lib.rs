@@ -17,13 +17,22 @@ const CHECKSUM: Range<usize> = 148..156;
 /// # Panics
 /// If the archive is missing or damaged, or holds fewer than `fewest` inputs.
 pub fn replay(target: &str, fewest: usize, check: impl Fn(&[u8])) {
-    let path = format!("{}/../../fuzz/kept/{target}.tar", env!("CARGO_MANIFEST_DIR"));
-    let archive = fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    for (name, bytes) in members(target, &archive, fewest) {
+    for (name, bytes) in inputs(target, fewest) {
         // The name of an input that fails is in the output that the harness shows.
         println!("{target}.tar: {name}");
-        check(bytes);
+        check(&bytes);
     }
+}
+
+/// The inputs that are kept for a target, and their names, in the order of the archive.
+///
+/// # Panics
+/// If the archive is missing or damaged, or holds fewer than `fewest` inputs.
+pub fn inputs(target: &str, fewest: usize) -> Vec<(String, Vec<u8>)> {
+    let path = format!("{}/../../fuzz/kept/{target}.tar", env!("CARGO_MANIFEST_DIR"));
+    let archive = fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let members = members(target, &archive, fewest).into_iter();
+    members.map(|(name, bytes)| (name, bytes.to_vec())).collect()
 }
 
 /// The members of an archive by name.

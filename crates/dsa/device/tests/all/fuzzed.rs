@@ -13,17 +13,27 @@ use dsa::hardware::capabilities::Capabilities;
 use dsa::hardware::status;
 use std::cell::RefCell;
 
-const PAGES: usize = 8;
+/// Pages of the arena.
+pub const PAGES: usize = 8;
+/// Bytes from the begin of the arena on to which addresses are moved.
+pub const MOVED_WITHIN: u64 = (PAGES * PAGE + 64) as u64;
+/// Descriptors of an input that are executed.
+pub const EXECUTED: usize = 16;
 /// Places of a descriptor that may hold addresses.
-const ADDRESSES: [usize; 5] = [8, 16, 24, 40, 48];
+pub const ADDRESSES: [usize; 5] = [8, 16, 24, 40, 48];
 
 thread_local! {
     static ARENA: RefCell<Arena> = RefCell::new(Arena::new(PAGES));
 }
 
+/// Address of the first page of the arena of this thread.
+pub fn arena_base() -> u64 {
+    ARENA.with_borrow(|arena| arena.base)
+}
+
 /// Moves addresses into the arena, or a little beyond it: their highest byte says which are null or at
 /// the end of memory instead, and which fields of operations stay as they are.
-fn within(descriptor: &mut [u8; 64], base: u64, length: u64) {
+fn within(descriptor: &mut [u8; 64], base: u64) {
     for at in ADDRESSES {
         let mut word = [0; 8];
         word.copy_from_slice(&descriptor[at..at + 8]);
@@ -32,7 +42,7 @@ fn within(descriptor: &mut [u8; 64], base: u64, length: u64) {
             (40 | 48, 0..=0x7f) => value & 0xff_ffff_ffff,
             (_, 0) => 0,
             (_, 1) => u64::MAX - value % (2 * PAGE as u64),
-            _ => base + value % (length + 64),
+            _ => base + value % MOVED_WITHIN,
         };
         descriptor[at..at + 8].copy_from_slice(&moved.to_le_bytes());
     }
@@ -56,14 +66,14 @@ fn part_of(part: u8) -> (Capabilities, QueueLimits, Settings) {
 /// A part and a queue, rights of the pages, a mask of sizes, and descriptors.
 type Input = (u8, [u8; PAGES], u32, Vec<[u8; 64]>);
 
-/// Executes the descriptors that the bytes stand for; other bytes stand for none.
-pub fn check(bytes: &[u8]) {
-    if let Ok(input) = Input::arbitrary_take_rest(Unstructured::new(bytes)) {
-        execute(input);
-    }
+/// Executes the descriptors that the bytes stand for; other bytes stand for none. Returns the opcode and the
+/// status of each.
+pub fn check(bytes: &[u8]) -> Vec<(u8, u8)> {
+    let input = Input::arbitrary_take_rest(Unstructured::new(bytes));
+    input.map(execute).unwrap_or_default()
 }
 
-fn execute((part, rights, size_mask, descriptors): Input) {
+fn execute((part, rights, size_mask, descriptors): Input) -> Vec<(u8, u8)> {
     let (capabilities, limits, settings) = part_of(part);
     ARENA.with_borrow_mut(|arena| {
         let bytes: Vec<u8> =
@@ -84,13 +94,16 @@ fn execute((part, rights, size_mask, descriptors): Input) {
         let mut memory = arena.memory();
         // SAFETY: addresses are those of the arena, of what is apart around it, or of no memory.
         let engine = unsafe { SoftwareEngine::new(capabilities) };
-        for mut bytes in descriptors.into_iter().take(16) {
-            within(&mut bytes, arena.base, arena.length() as u64);
+        let mut ends = Vec::new();
+        for mut bytes in descriptors.into_iter().take(EXECUTED) {
+            within(&mut bytes, arena.base);
             // Transfers of up to 1 MiB: no longer than what is apart on both sides of the arena.
             let size = u32::from_le_bytes([bytes[32], bytes[33], bytes[34], bytes[35]]);
             bytes[32..36].copy_from_slice(&(size & size_mask & 0xf_ffff).to_le_bytes());
             let expected = reference::execute(&mut memory, &bytes, &settings);
-            let outcome = match engine.execute(&Descriptor(bytes), &limits) {
+            let outcome = engine.execute(&Descriptor(bytes), &limits);
+            ends.push((bytes[7], outcome.record().status() & !status::FAULT_ON_WRITE));
+            let outcome = match outcome {
                 Outcome::Recorded(_) => reference::Outcome::Record,
                 Outcome::Silent(_) => reference::Outcome::Silent,
                 held @ Outcome::Held { .. } => panic!("there is no event log: {held:?}"),
@@ -104,10 +117,11 @@ fn execute((part, rights, size_mask, descriptors): Input) {
                 assert!(arena.page(page) == *memory.page(address), "page {page}: {bytes:02x?}");
             }
         }
-    });
+        ends
+    })
 }
 
 #[test]
 fn what_the_fuzzer_has_kept_is_done_as_the_reference_does_it() {
-    fuzz_corpus::replay("descriptors", 900, check);
+    fuzz_corpus::replay("descriptors", 900, |bytes| drop(check(bytes)));
 }

@@ -15,6 +15,7 @@ mod injected_devices;
 mod injection;
 mod own_handlers;
 mod queues;
+mod random_inputs;
 mod reference;
 mod settings;
 mod shared_queues;
