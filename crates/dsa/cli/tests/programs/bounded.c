@@ -1,26 +1,14 @@
 // QUEUE BYTES MEMBERS TURNS LOOKS: copies, or batches of comparisons with a pattern if there are members, whose
 // records the program looks at so often with PAUSE in between, as in Intel's guide. Prints how many it gave up.
+#include "descriptor.h"
 #include <fcntl.h>
 #include <sched.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { BATCH = 1, MOVE = 3, COMPARE_PATTERN = 6, RECORDED = 0xc, MOST_MEMBERS = 1024 };
-
-struct descriptor {
-    uint32_t pasid, flags;
-    uint64_t record, first, second;
-    uint32_t bytes, handle;
-    uint8_t rest[24];
-} __attribute__((aligned(64)));
-
-struct record {
-    volatile uint8_t status;
-    uint8_t rest[31];
-} __attribute__((aligned(32)));
+enum { MOST_MEMBERS = 1024 };
 
 static struct descriptor list[MOST_MEMBERS], whole;
 static struct record records[MOST_MEMBERS], last;
@@ -45,11 +33,8 @@ int main(int count, char **words) {
         last.status = 0;
         struct descriptor *submitted = members ? &whole : list;
         struct record *record = members ? &last : records;
-        uint8_t retry;
-        do {
-            asm volatile("sfence; .byte 0xf2, 0x0f, 0x38, 0xf8, 0x02; setz %0" // ENQCMD
-                         : "=q"(retry) : "a"(portal), "d"(submitted) : "memory", "cc");
-        } while (retry);
+        while (enqueue(portal, submitted)) {
+        }
         for (int looks = atoi(words[5]); record->status == 0 && looks > 0; looks--) asm volatile("pause");
         given_up += record->status == 0;
         while (record->status == 0) sched_yield();

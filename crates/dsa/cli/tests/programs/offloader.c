@@ -1,13 +1,13 @@
 // A library after DTO's pattern: it opens and maps its queue in its constructor, and memcpy, memmove, memset
-// and memcmp of the program go there from OFFLOAD_LEAST bytes on (4096). How it waits, OFFLOAD_WAIT says: poll (10,000 looks with
-// PAUSE, as in Intel's guide), umwait, yield or sleep. At the end it appends a line to OFFLOAD_COUNTS: calls
-// of that size, calls that the device has done, descriptors given up.
+// and memcmp of the program go there from OFFLOAD_LEAST bytes on (4096). How it waits, OFFLOAD_WAIT says: poll
+// (10,000 looks with PAUSE, as in Intel's guide), umwait, yield or sleep. At the end it appends a line to
+// OFFLOAD_COUNTS: calls of that size, calls that the device has done, descriptors given up.
 #define _GNU_SOURCE
+#include "descriptor.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,20 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOVE = 3, FILL = 4, COMPARE = 5, RECORDED = 0xc, LOOKS = 10000 };
-enum { SUCCESS = 1 };
-
-struct descriptor {
-    uint32_t pasid, flags;
-    uint64_t record, first, second;
-    uint32_t bytes, handle;
-    uint8_t rest[24];
-} __attribute__((aligned(64)));
-
-struct record {
-    volatile uint8_t status;
-    uint8_t result, rest[30];
-} __attribute__((aligned(32)));
+enum { LOOKS = 10000 };
 
 static void *portal;
 static size_t least_bytes = 4096;
@@ -72,12 +59,10 @@ static struct record *offload(int opcode, uint64_t first, uint64_t second, size_
     descriptor = (struct descriptor){.flags = (uint32_t)opcode << 24 | RECORDED, .record = (uintptr_t)&record,
                                      .first = first, .second = second, .bytes = (uint32_t)bytes};
     record.status = 0;
-    uint8_t retry = 1;
-    for (int tries = 0; retry && tries < 1000; tries++) {
-        asm volatile("sfence; .byte 0xf2, 0x0f, 0x38, 0xf8, 0x02; setz %0" // ENQCMD
-                     : "=q"(retry) : "a"(portal), "d"(&descriptor) : "memory", "cc");
+    int tries = 0;
+    while (enqueue(portal, &descriptor)) {
+        if (++tries == 1000) return 0;
     }
-    if (retry) return 0;
     int looks = 0;
     while (record.status == 0 && (wait_kind != 'p' || looks++ < LOOKS)) look_away(&record);
     if (record.status == 0) {

@@ -1,10 +1,10 @@
-// QUEUE: a copy through portals that were mapped in several ways; prints the status of each.
+// QUEUE: a copy through portals that were mapped in several ways; prints the status of each. PLAIN: in one way.
 #define _GNU_SOURCE
+#include "descriptor.h"
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,31 +12,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct descriptor {
-    uint32_t pasid, flags;
-    uint64_t record, first, second;
-    uint32_t bytes, handle;
-    uint8_t rest[24];
-} __attribute__((aligned(64)));
-
-struct record {
-    volatile uint8_t status;
-    uint8_t rest[31];
-} __attribute__((aligned(32)));
-
 static struct record record;
 static char from[5000] = "copied", to[5000];
 
 static int copies(void *portal) {
-    struct descriptor descriptor = {.flags = 3 << 24 | 0xc, .record = (uintptr_t)&record, .bytes = sizeof from,
+    struct descriptor descriptor = {.flags = MOVE << 24 | RECORDED, .record = (uintptr_t)&record, .bytes = sizeof from,
                                     .first = (uintptr_t)from, .second = (uintptr_t)to};
     memset(to, 0, sizeof to);
     record.status = 0;
-    for (int tries = 0; tries < 1000; tries++) {
-        uint8_t retry;
-        asm volatile("sfence; .byte 0xf2, 0x0f, 0x38, 0xf8, 0x02; setz %0" // ENQCMD
-                     : "=q"(retry) : "a"(portal), "d"(&descriptor) : "memory", "cc");
-        if (!retry) break;
+    for (int tries = 0; tries < 1000 && enqueue(portal, &descriptor); tries++) {
     }
     for (int looks = 0; record.status == 0 && looks < 10000; looks++) asm volatile("pause");
     return memcmp(from, to, sizeof to) == 0 ? record.status : 0x100;

@@ -1,30 +1,13 @@
 // QUEUE SHARED MOST DELTA: each operation at sizes from 1 byte to MOST, alone and in batches of three, on buffers of
 // each; results are compared with those of loops here. DELTA is the status that delta records have to end with.
+#include "descriptor.h"
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { NOOP, BATCH, DRAIN, MOVE, FILL, COMPARE, PATTERN, CREATE, APPLY, DUALCAST };
-enum { CRC = 0x10, COPY_CRC, CHECK, INSERT, STRIP, UPDATE, FLUSH = 0x20, RECORDED = 0xc, MEMBERS = 3, SUCCESS = 1 };
-enum { SPARE = 1 << 16, BLOCK = 512 };
-
-struct descriptor {
-    uint32_t pasid, flags;
-    uint64_t record, first, second;
-    uint32_t bytes, handle;
-    uint8_t rest[24];
-} __attribute__((aligned(64)));
-
-struct record {
-    volatile uint8_t status;
-    uint8_t result, rest[2];
-    uint32_t done;
-    uint64_t fault;
-    uint32_t value, more[3];
-} __attribute__((aligned(32)));
+enum { MEMBERS = 3, SPARE = 1 << 16, BLOCK = 512 };
 
 static struct descriptor list[MEMBERS], whole;
 static struct record records[MEMBERS], last;
@@ -34,14 +17,9 @@ static long count;
 static uint8_t *from[MEMBERS], *to[MEMBERS], *also[MEMBERS];
 
 static void submit(const struct descriptor *descriptor, struct record *record) {
-    uint8_t retry = 0;
-    do {
-        if (is_shared)
-            asm volatile("sfence; .byte 0xf2, 0x0f, 0x38, 0xf8, 0x02; setz %0" // ENQCMD
-                         : "=q"(retry) : "a"(portal), "d"(descriptor) : "memory", "cc");
-        else
-            asm volatile("sfence; .byte 0x66, 0x0f, 0x38, 0xf8, 0x02" ::"a"(portal), "d"(descriptor) : "memory");
-    } while (retry);
+    if (!is_shared) post(portal, descriptor);
+    while (is_shared && enqueue(portal, descriptor)) {
+    }
     while (record->status == 0) asm volatile("pause");
 }
 
@@ -108,7 +86,7 @@ static void copies(size_t bytes) {
             if (to[at][byte] != (uint8_t)(0x1122334455667788 >> byte % 8 * 8)) require(0, "filled", bytes);
     operands(to, 0);
     for (int at = 0; at < MEMBERS; at++) list[at].second = 0x1122334455667788;
-    run(PATTERN, bytes, SUCCESS, "compare pattern");
+    run(COMPARE_PATTERN, bytes, SUCCESS, "compare pattern");
     for (int at = 0; at < members; at++) require(records[at].result == 0, "pattern", bytes);
     operands(from, to);
     for (int at = 0; at < MEMBERS; at++) set64(&list[at], 40, (uintptr_t)also[at]);
@@ -116,7 +94,7 @@ static void copies(size_t bytes) {
     for (int at = 0; at < members; at++)
         require(!memcmp(from[at], to[at], bytes) && !memcmp(from[at], also[at], bytes), "dualcast data", bytes);
     operands(0, to);
-    run(FLUSH, bytes, SUCCESS, "flush");
+    run(CACHE_FLUSH, bytes, SUCCESS, "flush");
 }
 
 static void comparisons(size_t bytes) {
@@ -143,32 +121,32 @@ static void deltas(size_t bytes, int status) {
         for (size_t byte = 0; byte < bytes; byte += 4096) to[at][byte] ^= 0x55;
     operands(from, to);
     for (int at = 0; at < MEMBERS; at++) set64(&list[at], 40, (uintptr_t)also[at]), set64(&list[at], 48, 8000);
-    run(CREATE, bytes, status, "create delta");
+    run(CREATE_DELTA, bytes, status, "create delta");
     if (status != SUCCESS) return;
     uint32_t size = records[0].value;
     require(size == (bytes + 4095) / 4096 * 10, "delta record", bytes);
     operands(also, from);
     for (int at = 0; at < MEMBERS; at++) set64(&list[at], 40, size);
-    run(APPLY, bytes, SUCCESS, "apply delta");
+    run(APPLY_DELTA, bytes, SUCCESS, "apply delta");
     for (int at = 0; at < members; at++) require(!memcmp(from[at], to[at], bytes), "applied", bytes);
 }
 
 static void protection(size_t bytes) {
     size_t with_tags = bytes / BLOCK * (BLOCK + 8);
     operands(from, to);
-    run(INSERT, bytes, SUCCESS, "insert protection");
+    run(DIF_INSERT, bytes, SUCCESS, "insert protection");
     operands(to, 0);
-    run(CHECK, with_tags, SUCCESS, "check protection");
+    run(DIF_CHECK, with_tags, SUCCESS, "check protection");
     operands(to, also);
-    run(UPDATE, with_tags, SUCCESS, "update protection");
+    run(DIF_UPDATE, with_tags, SUCCESS, "update protection");
     for (int at = 0; at < members; at++) require(!memcmp(to[at], also[at], with_tags), "updated", bytes);
     for (int at = 0; at < MEMBERS; at++) memset(to[at], 0, bytes);
     operands(also, to);
-    run(STRIP, with_tags, SUCCESS, "strip protection");
+    run(DIF_STRIP, with_tags, SUCCESS, "strip protection");
     for (int at = 0; at < members; at++) require(!memcmp(from[at], to[at], bytes), "stripped", bytes);
     also[0][BLOCK / 2] ^= 4;
     operands(also, 0);
-    if (members == 1) run(CHECK, with_tags, 9, "check of damaged protection");
+    if (members == 1) run(DIF_CHECK, with_tags, 9, "check of damaged protection");
     also[0][BLOCK / 2] ^= 4;
 }
 
@@ -192,7 +170,7 @@ int main(int words, char **word) {
             if (bytes % BLOCK == 0) protection(bytes);
         }
         operands(0, 0);
-        run(NOOP, 0, SUCCESS, "no-op");
+        run(NO_OP, 0, SUCCESS, "no-op");
         run(DRAIN, 0, SUCCESS, "drain");
     }
     printf("%ld done\n", count);
