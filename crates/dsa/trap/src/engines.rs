@@ -170,9 +170,9 @@ impl QueueHandle {
 /// ENODEV if the queue does not exist, EAGAIN if the system cannot start threads for its engines.
 pub fn serve(identity: &Identity) -> Result<QueueHandle, c_int> {
     let run = run::current().ok_or(libc::ENODEV)?;
-    let mut served = all_queues().lock().unwrap_or_else(PoisonError::into_inner);
+    let mut queues = all_queues().lock().unwrap_or_else(PoisonError::into_inner);
     let key = (identity.device, identity.queue);
-    let known = served.iter().find(|(known, queue)| *known == key && queue.is_current());
+    let known = queues.iter().find(|(known, queue)| *known == key && queue.is_current());
     if let Some((_, known)) = known {
         return Ok(*known);
     }
@@ -181,7 +181,7 @@ pub fn serve(identity: &Identity) -> Result<QueueHandle, c_int> {
     let new = start(run, identity);
     local().starts_engines.set(0);
     let new = new?;
-    served.push((key, new));
+    queues.push((key, new));
     Ok(new)
 }
 
@@ -191,8 +191,8 @@ pub extern "C" fn finish() {
     // SAFETY: the list is never freed.
     let Some(all) = (unsafe { QUEUES.load(Ordering::Acquire).as_ref() }) else { return };
     // A thread that starts engines while the process ends has submitted nothing to them.
-    let Ok(served) = all.try_lock() else { return };
-    for (_, own) in served.iter() {
+    let Ok(queues) = all.try_lock() else { return };
+    for (_, own) in queues.iter() {
         own.device.device.drain(own.id);
     }
 }

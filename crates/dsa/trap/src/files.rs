@@ -3,7 +3,7 @@
 use crate::engines;
 use crate::handler;
 use crate::identities::identify;
-use crate::libc_functions::next;
+use crate::libc_functions::{errno, next, set_errno};
 use crate::portals;
 use crate::private_libc;
 use crate::run;
@@ -15,11 +15,6 @@ use dsa::hardware::{DESCRIPTOR_BYTES, Opcode, PORTAL_BYTES, RECORD_BYTES};
 use dsa_run::{Identity, WRITE_IN_PROCESS};
 use libc::{c_int, off_t, size_t, ssize_t};
 use std::ffi::c_void;
-
-fn fail(error: c_int) {
-    // SAFETY: each thread has its own errno.
-    unsafe { *libc::__errno_location() = error };
-}
 
 /// `mmap` of the C library. It adds a portal if the file is that of a queue.
 ///
@@ -58,7 +53,7 @@ unsafe fn map(
             .or_else(|| (identity.process != process).then_some(libc::EPERM))
     });
     if let Some(error) = refusal {
-        fail(error);
+        set_errno(error);
         return libc::MAP_FAILED;
     }
     let mapped = next!(c"mmap"
@@ -77,7 +72,7 @@ unsafe fn map(
     if let Err(error) = portals::add(mapped as u64, identity) {
         // SAFETY: as above.
         unsafe { private_libc::munmap(mapped, bytes) };
-        fail(error);
+        set_errno(error);
         return libc::MAP_FAILED;
     }
     mapped
@@ -122,8 +117,7 @@ pub unsafe extern "C" fn write(file: c_int, from: *const c_void, bytes: size_t) 
     if written >= 0 {
         return written;
     }
-    // SAFETY: each thread has its own errno.
-    let error = unsafe { *libc::__errno_location() };
+    let error = errno();
     // The supervisor returns this error only for a queue's file, whose descriptors this process executes. A
     // file in memory that may not grow returns EPERM.
     let has_no_namespaces = run::current().is_some_and(|run| run.requests.is_some());
@@ -133,7 +127,7 @@ pub unsafe extern "C" fn write(file: c_int, from: *const c_void, bytes: size_t) 
     match identify(file) {
         Some(identity) => submit(&identity, from as u64, bytes / DESCRIPTOR_BYTES),
         None => {
-            fail(error);
+            set_errno(error);
             written
         }
     }
@@ -144,7 +138,7 @@ pub unsafe extern "C" fn write(file: c_int, from: *const c_void, bytes: size_t) 
 fn submit(identity: &Identity, from: u64, count: usize) -> ssize_t {
     // SAFETY: a system call without arguments.
     if unsafe { libc::getpid() }.cast_unsigned() != identity.process {
-        fail(libc::EPERM);
+        set_errno(libc::EPERM);
         return -1;
     }
     // A handler of the program may write on the alternate stack.
@@ -165,7 +159,7 @@ fn submit(identity: &Identity, from: u64, count: usize) -> ssize_t {
     local().handles_on_alternate.set(outer);
     signals::raise_postponed();
     if taken == 0 && error != 0 {
-        fail(error);
+        set_errno(error);
         return -1;
     }
     (taken * DESCRIPTOR_BYTES).cast_signed()
@@ -177,20 +171,20 @@ fn submit_one(identity: &Identity, from: u64) -> Result<(), c_int> {
     let mut bytes: [u8; DESCRIPTOR_BYTES] = dsa::memory::load(from).ok_or(libc::EFAULT)?;
     bytes[..4].copy_from_slice(&identity.pasid.to_le_bytes());
     let descriptor = Descriptor(bytes);
-    let served = engines::serve(identity)?;
+    let queue = engines::serve(identity)?;
     let is_batch = descriptor.opcode() == Some(Opcode::Batch);
-    let is_refused = is_batch && served.capabilities().version == VERSION_1;
+    let is_refused = is_batch && queue.capabilities().version == VERSION_1;
     if is_refused || !descriptor.record().is_multiple_of(RECORD_BYTES as u64) {
         return Err(libc::EINVAL);
     }
-    if served.is_dedicated() {
-        served.post(&descriptor);
+    if queue.is_dedicated() {
+        queue.post(&descriptor);
         return Ok(());
     }
     /// Number of tries, the driver's default of `enqcmds_retries`.
     const TRIES: u32 = 32;
     for _ in 0..TRIES {
-        if served.enqueue(&descriptor) == EnqueueAnswer::Accepted {
+        if queue.enqueue(&descriptor) == EnqueueAnswer::Accepted {
             return Ok(());
         }
         std::thread::yield_now();

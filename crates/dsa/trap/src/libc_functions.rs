@@ -1,6 +1,6 @@
-//! The C library's own functions, for which this library has functions of the same name.
+//! The C library's own functions, for which this library has functions of the same name; and its error number.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A function of the C library, which is looked up at its first call.
@@ -27,6 +27,18 @@ impl NextFunction {
         self.found.store(found, Ordering::Release);
         found
     }
+}
+
+/// Error number of the last call of this thread that failed.
+pub fn errno() -> c_int {
+    // SAFETY: each thread has its own.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Sets the error number of this thread.
+pub fn set_errno(error: c_int) {
+    // SAFETY: each thread has its own.
+    unsafe { *libc::__errno_location() = error };
 }
 
 /// Calls the C library's function of a name, whose type is given.

@@ -1,5 +1,6 @@
 //! Requests to the supervisor ([`dsa_run::requests`]).
 
+use crate::libc_functions::errno;
 use crate::run::CurrentRun;
 use dsa_run::requests::MOST_BYTES;
 use libc::c_int;
@@ -20,7 +21,7 @@ pub struct SupervisorReply {
 /// The error number of the reply; ENODEV if the supervisor has ended.
 pub fn send(run: &CurrentRun, request: &str) -> Result<SupervisorReply, c_int> {
     let path = run.requests.as_ref().ok_or(libc::ENODEV)?;
-    // SAFETY: each thread has its own errno; the address is filled in; the descriptor is new.
+    // SAFETY: the address is filled in; the descriptor is new.
     unsafe {
         let mut address: libc::sockaddr_un = std::mem::zeroed();
         address.sun_family = libc::AF_UNIX.cast_unsigned().try_into().unwrap_or_default();
@@ -31,7 +32,7 @@ pub fn send(run: &CurrentRun, request: &str) -> Result<SupervisorReply, c_int> {
         let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
         let socket = libc::socket(libc::AF_UNIX, kind, 0);
         if socket < 0 {
-            return Err(*libc::__errno_location());
+            return Err(errno());
         }
         let socket = OwnedFd::from_raw_fd(socket);
         let length = units::narrow::fit(size_of::<libc::sockaddr_un>());
@@ -64,7 +65,7 @@ fn receive(socket: &OwnedFd) -> Result<SupervisorReply, c_int> {
             let received =
                 libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC);
             // A signal without SA_RESTART may come before the answer does.
-            if received >= 0 || *libc::__errno_location() != libc::EINTR {
+            if received >= 0 || errno() != libc::EINTR {
                 break received;
             }
         };
