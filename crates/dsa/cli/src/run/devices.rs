@@ -10,7 +10,7 @@ use super::driver_files::FileAttribute;
 use super::pci_config;
 use board::RegisterBoard;
 use dsa_run::Identity;
-use dsa_run::registers::{RunRegisters, state};
+use dsa_run::registers::{MOST_CLIENTS, RunRegisters, state};
 use event_log::EventLogHandler;
 use idxd::config_file::{ApplyError, SavedConfig};
 use idxd::{Client, DeviceState, Driver, Errno, HardwareAccess, WorkQueueMode};
@@ -86,6 +86,10 @@ impl RunDevices {
         let client = self.driver().open(device, queue, process, &self.board)?;
         let Some(user) = self.board.enter(device, queue, process) else {
             self.driver().close(&client, &self.board);
+            eprintln!(
+                "skipline-dsa: process {process} may not open wq{device}.{queue}: {MOST_CLIENTS} processes have it \
+                 open, the most that a queue of a run has"
+            );
             return Err(Errno(libc::ENOSPC));
         };
         let identity = Identity {

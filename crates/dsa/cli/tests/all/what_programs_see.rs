@@ -3,6 +3,7 @@
 use crate::runs::Place;
 
 const PORTALS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/portals.c");
+const OPENERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/openers.c");
 const WAYS: [&[&str]; 2] = [&["--quiet"], &["--quiet", "--without-namespaces"]];
 
 #[test]
@@ -75,6 +76,24 @@ fn more_processes_than_entries_use_a_queue() {
     let script = script.replace("exec {file}<>/dev/dsa/wq0.1; ", "");
     let out = place.script(&["--quiet"], &script).with(0);
     assert_eq!(out, format!("{count}\ncrc 0xe3069283\n"));
+}
+
+#[test]
+fn a_process_beyond_the_most_of_a_queue_is_refused_with_a_sentence() {
+    let place = Place::new();
+    place.compile(&["-O1", OPENERS, "-o", "openers"]);
+    let (count, expected) = soak::amount(
+        ("300", "300 open, others: none\n"),
+        ("4100", "4096 open, others: No space left on device\n"),
+    );
+    // The whole is thousands of processes.
+    for options in &WAYS[..soak::amount(2, 1)] {
+        let ended = place.run(options, &["./openers", "/dev/dsa/wq0.1", count]);
+        let refusals =
+            ended.errors.lines().filter(|line| line.contains("the most that a queue of a run has"));
+        assert_eq!(refusals.count(), soak::amount(0, 4), "{}", ended.errors);
+        assert_eq!(ended.with(0), expected, "{options:?}");
+    }
 }
 
 #[test]

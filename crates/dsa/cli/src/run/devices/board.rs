@@ -53,8 +53,9 @@ impl RegisterBoard {
             user.files += 1;
             return Some(*user);
         }
-        let slots = 0..units::narrow::fit(MOST_CLIENTS);
-        let slot = slots.into_iter().find(|slot| own.iter().all(|user| user.slot != *slot))?;
+        let mut is_free = vec![true; MOST_CLIENTS];
+        own.iter().for_each(|user| is_free[usize_from(user.slot.into())] = false);
+        let slot = units::narrow::fit(is_free.iter().position(|is_free| *is_free)?);
         let client = self.clients.fetch_add(1, Ordering::Relaxed);
         let user = User { process, client, slot, files: 1 };
         own.push(user);
