@@ -31,6 +31,10 @@ const _: () = assert!(size_of::<Identity>() == 32);
 /// process. It is EREMOTEIO, which no program outside of the run should see.
 pub const WRITE_IN_PROCESS: i32 = 121;
 
+/// Permissions of a queue's file. The file is an empty regular one; the time of its last change in seconds is
+/// the number (`st_rdev`) of the character device that it stands for, and the library of the run shows it as that.
+pub const QUEUE_FILE_MODE: u32 = 0o600;
+
 /// The queue and the client of an open file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]

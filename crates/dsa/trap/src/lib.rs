@@ -9,7 +9,8 @@
 //! - [`emulate`]: emulation of an instruction that trapped; [`context`]: its registers.
 //! - [`portals`]: the mapped pages and their queues; [`found_portals`]: those that were mapped unseen.
 //! - [`engines`]: the queues' engines, threads of this process; [`cpus`]: the CPUs that they run on.
-//! - [`files`]: calls of the C library about a queue's file; [`identities`]: the queue of a file.
+//! - [`files`]: calls of the C library about a queue's file; [`file_status`]: its status; [`identities`]: the
+//!   queue of a file.
 //! - [`without_namespaces`]: files of a run without namespaces.
 //! - [`cpuid`]: CPUID that reports the instructions.
 //! - [`fork`]: forked children.
@@ -34,6 +35,7 @@ mod descriptor_log;
 mod emulate;
 mod engine_stacks;
 mod engines;
+mod file_status;
 mod files;
 mod fork;
 mod found_portals;

@@ -11,7 +11,7 @@
 //! files of the machine.
 
 mod calls;
-mod paths;
+pub mod paths;
 mod requests;
 
 use crate::run::CurrentRun;

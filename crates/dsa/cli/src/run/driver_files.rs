@@ -7,6 +7,7 @@ use super::pci_config;
 use idxd::{BusNode, CDEV_MAJOR, Driver, DriverName, Errno, HardwareAccess};
 use std::str::FromStr;
 use std::sync::OnceLock;
+use std::time::{Duration, SystemTime};
 
 /// The entry at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,13 @@ pub enum FileAttribute {
     File(usize, usize, usize, String),
     /// The PCI configuration space of a device, which is no text.
     PciConfig(usize),
+}
+
+/// The time of the last change of a queue's file ([`dsa_run::QUEUE_FILE_MODE`]).
+pub fn queue_file_time(driver: &Driver, device: usize, queue: usize) -> SystemTime {
+    let minor = driver.cdev_minor(device, queue);
+    let seconds = minor.map_or(0, |minor| rustix::fs::makedev(CDEV_MAJOR, minor));
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }
 
 /// Files of the module beside its parameters, for `lsmod`.

@@ -97,6 +97,31 @@ fn a_process_beyond_the_most_of_a_queue_is_refused_with_a_sentence() {
 }
 
 #[test]
+fn the_file_of_a_queue_is_a_character_device() {
+    let numbers = "import os
+path = '/dev/dsa/wq0.1'
+file = os.open(path, os.O_RDWR)
+number = int(open('/sys/bus/dsa/devices/wq0.1/cdev_minor').read())
+for found in os.fstat(file), os.stat(path), os.lstat(path), os.stat(file):
+    print(oct(found.st_mode), os.major(found.st_rdev), os.minor(found.st_rdev) == number, found.st_size)
+import mmap
+mmap.mmap(file, 4096, mmap.MAP_SHARED, mmap.PROT_WRITE).close()
+print(oct(os.fstat(os.open('/sys/bus/dsa/devices/wq0.1/state', os.O_RDONLY)).st_mode & 0o170000))
+print(oct(os.fstat(os.memfd_create('other')).st_mode & 0o170000))";
+    let device = "0o20600 240 True 0\n".repeat(4);
+    for options in WAYS {
+        let out = Place::new().run(options, &["python3", "-c", numbers]).with(0);
+        assert_eq!(out, format!("{device}0o100000\n0o100000\n"), "{options:?}");
+        // By the system call for new programs.
+        let script = "stat -c '%F %t:%T' /dev/dsa/wq0.1; test -c /dev/dsa/wq0.1 && ls -l /dev/dsa/wq0.1 | cut -c1-10";
+        let out = Place::new().script(options, script).with(0);
+        let (first, second) = out.split_once('\n').expect("has lines");
+        assert!(first.starts_with("character special file f0:"), "{options:?} {out}");
+        assert_eq!(second, "crw-------\n", "{options:?}");
+    }
+}
+
+#[test]
 fn a_program_with_address_sanitizer_has_devices() {
     let place = Place::new();
     place.compile(&["-O1", "-fsanitize=address", PORTALS, "-o", "portals", "-DPLAIN"]);

@@ -2,8 +2,8 @@
 
 use super::paths::{self, OpenRequest, RunPath};
 use super::requests::send;
-use crate::libc_functions::next;
-use libc::{c_char, c_int, c_uint, c_void, size_t, ssize_t};
+use crate::libc_functions::{errno, next, set_errno};
+use libc::{c_char, c_int, c_void, size_t, ssize_t};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Opens a file of the run by a request to the supervisor; `None` if the path is a directory or another file.
@@ -33,7 +33,7 @@ fn text_file(text: &[u8]) -> Result<OwnedFd, c_int> {
     unsafe {
         let file = libc::memfd_create(c"skipline-dsa attribute".as_ptr(), libc::MFD_CLOEXEC);
         if file < 0 {
-            return Err(*libc::__errno_location());
+            return Err(errno());
         }
         let file = OwnedFd::from_raw_fd(file);
         let written = libc::pwrite(file.as_raw_fd(), text.as_ptr().cast(), text.len(), 0);
@@ -49,8 +49,7 @@ fn with_lowest_number(file: &OwnedFd, flags: c_int) -> c_int {
 }
 
 fn fail(error: c_int) -> c_int {
-    // SAFETY: each thread has its own errno.
-    unsafe { *libc::__errno_location() = error };
+    set_errno(error);
     -1
 }
 
@@ -119,14 +118,6 @@ macro_rules! looks {
 looks! {
     access = c"access" () (mode: c_int) -> c_int;
     faccessat = c"faccessat" (directory: c_int) (mode: c_int, flags: c_int) -> c_int;
-    stat = c"stat" () (found: *mut libc::stat) -> c_int;
-    stat64 = c"stat64" () (found: *mut libc::stat) -> c_int;
-    lstat = c"lstat" () (found: *mut libc::stat) -> c_int;
-    lstat64 = c"lstat64" () (found: *mut libc::stat) -> c_int;
-    fstatat = c"fstatat" (directory: c_int) (found: *mut libc::stat, flags: c_int) -> c_int;
-    fstatat64 = c"fstatat64" (directory: c_int) (found: *mut libc::stat, flags: c_int) -> c_int;
-    statx = c"statx" (directory: c_int)
-        (flags: c_int, mask: c_uint, found: *mut libc::statx) -> c_int;
     getxattr = c"getxattr" ()
         (name: *const c_char, to: *mut c_void, bytes: size_t) -> ssize_t;
     lgetxattr = c"lgetxattr" ()

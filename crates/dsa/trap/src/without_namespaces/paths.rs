@@ -64,6 +64,11 @@ impl<'a> RunPath<'a> {
         Some(OpenRequest::Attribute(nodes.rsplit_once('/')?.1, attribute))
     }
 
+    /// Whether the path is that of a queue's file.
+    pub fn is_queue(&self) -> bool {
+        matches!(self.open_request(), Some(OpenRequest::Queue(_)))
+    }
+
     /// Calls `work` with the path of the ordinary file below the run's directory. It allocates nothing,
     /// as its callers may be in a signal handler.
     pub fn with_file<R>(&self, work: impl FnOnce(*const c_char) -> R) -> R {

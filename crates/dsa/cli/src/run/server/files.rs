@@ -56,15 +56,23 @@ impl ServedFiles {
             TreeEntry::Link(to) => (FileType::Symlink, 0o777, to.len() as u64),
             TreeEntry::Attribute(own) => (FileType::RegularFile, own.mode(), ATTRIBUTE_BYTES),
             // Empty, so that each access to a mapped page is beyond its end.
-            TreeEntry::Queue(..) => (FileType::RegularFile, 0o600, 0),
+            TreeEntry::Queue(..) => {
+                (FileType::RegularFile, units::narrow::fit(dsa_run::QUEUE_FILE_MODE), 0)
+            }
         };
         let time = SystemTime::UNIX_EPOCH;
+        let changed = match *entry {
+            TreeEntry::Queue(device, queue) => {
+                driver_files::queue_file_time(&self.devices.driver(), device, queue)
+            }
+            _ => time,
+        };
         FileAttr {
             ino: INodeNo(number),
             size,
             blocks: 0,
             atime: time,
-            mtime: time,
+            mtime: changed,
             ctime: time,
             crtime: time,
             kind,

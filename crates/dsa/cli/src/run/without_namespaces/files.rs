@@ -9,9 +9,12 @@ use durable::directory::BaseDirectory;
 use durable::whole_file::WriteOptions;
 use idxd::Driver;
 use std::collections::BTreeMap;
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 /// Directories of the tree, and their paths below the root.
 const PLACES: [(&str, &str); 4] = [
@@ -27,6 +30,8 @@ enum Content {
     Directory,
     Link(String),
     Text(String),
+    /// The file of a queue, with the time of its last change.
+    Queue(SystemTime),
 }
 
 type TreeContents = BTreeMap<PathBuf, Content>;
@@ -88,6 +93,11 @@ impl PlainFiles {
                 std::os::unix::fs::symlink(to, at)
             }
             Content::Text(text) if !exists => std::fs::write(at, text),
+            Content::Queue(changed) => {
+                let file = std::fs::File::create(at)?;
+                file.set_permissions(Permissions::from_mode(dsa_run::QUEUE_FILE_MODE))?;
+                file.set_modified(*changed)
+            }
             // A reader sees the old text or the new one.
             Content::Text(text) => {
                 let replaced = self.base.replace(path, text.as_bytes(), WriteOptions::TRANSIENT);
@@ -127,7 +137,9 @@ fn add(
         }
         Some(TreeEntry::Link(to)) => Content::Link(to),
         // DPDK lists the names. The file itself is empty, as that of a queue is.
-        Some(TreeEntry::Queue(..)) => Content::Text(String::new()),
+        Some(TreeEntry::Queue(device, queue)) => {
+            Content::Queue(driver_files::queue_file_time(driver, device, queue))
+        }
         // Devices are bound by a request.
         Some(TreeEntry::Attribute(FileAttribute::Bind(..))) => Content::Text(String::new()),
         // It is no text; programs that read it find the machine's devices in any case.

@@ -5,13 +5,14 @@
 //! that process has ended. The supervisor detects this by taking the lock itself.
 
 use crate::run::devices::RunDevices;
+use crate::run::driver_files;
 use dsa_run::Identity;
 use idxd::{Client, Errno};
 use rustix::fs::{FlockOperation, MemfdFlags, SealFlags};
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The open files of all queues.
@@ -65,8 +66,11 @@ impl QueueFiles {
         // A queue that was closed just before is free.
         let closing = self.close_abandoned();
         let (client, identity) = self.devices.open(device, queue, process)?;
+        let changed = driver_files::queue_file_time(&self.devices.driver(), device, queue);
         let made = locked_file().and_then(|(descriptor, file)| {
             let number = file.metadata()?.ino();
+            file.set_permissions(Permissions::from_mode(dsa_run::QUEUE_FILE_MODE))?;
+            file.set_modified(changed)?;
             Ok((descriptor, file, number))
         });
         match made {
