@@ -10,6 +10,10 @@ int main(void) { return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT); }";
 const BY_SYSCALL: &str = "#include <sys/syscall.h>\n#include <unistd.h>
 int main(void) { return syscall(SYS_seccomp, 0, 0, 0); }";
 
+const PORTALS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/portals.c");
+/// The machine of 64-bit ARM in an ELF header.
+const ARM_64: u16 = 183;
+
 /// The line of `doctor` on a program.
 #[track_caller]
 fn line(place: &Place, program: &str) -> String {
@@ -59,12 +63,69 @@ fn what_cannot_have_devices_is_told_beforehand() {
     is_right(&place, "./script-of-static", false, "./static: it is statically linked");
     is_right(&place, "./script-of-none", false, "/no/such/shell was not found");
     let mut other = std::fs::read(place.path().join("plain")).expect("is there");
-    // The machine of 64-bit ARM.
-    other[18..20].copy_from_slice(&183_u16.to_le_bytes());
+    other[18..20].copy_from_slice(&ARM_64.to_le_bytes());
     std::fs::write(place.path().join("other"), other).expect("is written");
     executable(&place, "other", 0o755);
     is_right(&place, "./other", false, "not a 64-bit x86 program");
     is_right(&place, "./nothing", false, "was not found");
+}
+
+/// Programs, whether they can have devices, and words of the reason. Each copies by a queue, at the end
+/// of what it does.
+const TWELVE: [(&str, bool, &str); 12] = [
+    ("./dynamic", true, "loads libraries"),
+    ("./fixed-address", true, "loads libraries"),
+    ("./sanitized", true, "ASAN_OPTIONS"),
+    ("./script", true, "loads libraries"),
+    ("./script-by-env", true, "loads libraries"),
+    ("./static", false, "statically linked"),
+    ("./static-pie", false, "statically linked"),
+    ("./other-machine", false, "not a 64-bit x86 program"),
+    ("./script-of-static", false, "./static: it is statically linked"),
+    ("./seccomp-by-prctl", false, "seccomp"),
+    ("./seccomp-by-syscall", false, "seccomp"),
+    ("./chroot", false, "outside of the new root"),
+];
+
+#[test]
+fn twelve_programs_have_twelve_right_answers() {
+    let place = Place::new();
+    let portals = |name: &str, flags: &[&str]| {
+        place.compile(&[flags, &["-O1", "-DPLAIN", PORTALS, "-o", name]].concat());
+    };
+    portals("dynamic", &[]);
+    portals("fixed-address", &["-no-pie"]);
+    portals("sanitized", &["-fsanitize=address"]);
+    portals("static", &["-static"]);
+    portals("static-pie", &["-static-pie"]);
+    portals("seccomp-by-prctl", &["-DRESTRICT=prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT)"]);
+    portals(
+        "seccomp-by-syscall",
+        &["-DRESTRICT=syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &no_mappings)"],
+    );
+    portals("chroot", &[]);
+    let mut other = std::fs::read(place.path().join("dynamic")).expect("is there");
+    other[18..20].copy_from_slice(&ARM_64.to_le_bytes());
+    std::fs::write(place.path().join("other-machine"), other).expect("is written");
+    for (name, text) in [
+        ("script", "#!/bin/sh\nexec ./dynamic \"$@\"\n"),
+        ("script-by-env", "#!/usr/bin/env bash\n./dynamic \"$@\"\n"),
+        ("script-of-static", "#!./static\n"),
+    ] {
+        std::fs::write(place.path().join(name), text).expect("is written");
+    }
+    for name in ["other-machine", "script", "script-by-env", "script-of-static"] {
+        executable(&place, name, 0o755);
+    }
+    for (program, can, words) in TWELVE {
+        is_right(&place, program, can, words);
+        // And what happens then.
+        let ended = place.run(&["--quiet"], &[program, "/dev/dsa/wq0.1"]);
+        assert_eq!(ended.out == "call 1\n", can, "{program}: {ended:?}");
+        if !can && !program.contains("seccomp") {
+            assert!(ended.refused().contains(words), "{program}");
+        }
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-// QUEUE: a copy through portals that were mapped in several ways; prints the status of each. PLAIN: in one way.
+// QUEUE: a copy through portals that were mapped in several ways; prints the status of each. PLAIN: in one way;
+// RESTRICT: a call before that restricts system calls.
 #define _GNU_SOURCE
 #include "descriptor.h"
 #include <fcntl.h>
@@ -30,7 +31,22 @@ static int copies(void *portal) {
 static void *in_thread(void *portal) { return (void *)(intptr_t)copies(portal); }
 #endif
 
+#ifdef RESTRICT
+static struct sock_filter steps[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+static struct sock_fprog no_mappings = {sizeof steps / sizeof *steps, steps};
+#endif
+
 int main(int count, char **words) {
+#ifdef RESTRICT // Before the queue is mapped.
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    (void)&no_mappings;
+    RESTRICT;
+#endif
     int file = count == 2 ? open(words[1], O_RDWR) : -1;
     if (file < 0) return 2;
     void *portal = mmap(0, 4096, PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
