@@ -55,7 +55,7 @@ ifeq ($(strip $(SOAK_SEED)),)
 override SOAK_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 endif
 
-.PHONY: help run test claim-tests mutations soak soak-asan soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk bench-vhost setup wheel clean format peers release deny third-party docs docs-tables docs-tools rust-tools system-packages test-packages to-test soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
+.PHONY: help run test claim-tests mutations soak soak-asan soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa test-dsa dpdk bench-dpdk bench-vhost setup wheel clean format peers release deny third-party docs docs-tables docs-tools rust-tools system-packages test-packages to-test soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,6 +91,7 @@ soak-long: to-test ## Run what takes a soak too long, then random tests of Rust 
 	passed=1
 	env -u SKIPLINE_SOAK python tests/tally.py --minutes $(SOAK_ASAN_MINUTES) -- \
 	  $(MAKE) --no-print-directory soak-asan || passed=
+	env -u SKIPLINE_SOAK $(MAKE) --no-print-directory test-dsa || passed=
 	python tests/tally.py -- $(PYTEST_ALL) -m soak_long -- $(PYTEST) -m soak_long tests/dpdk || passed=
 	echo "soaking with seed $(SOAK_SEED) and those after it; make soak-long SOAK_SEED=$(SOAK_SEED) repeats it"
 	python tests/tally.py --for-minutes $(SOAK_LONG_MINUTES) -- $(RUST_SOAK_TESTS) || passed=
@@ -200,6 +201,12 @@ dsa: ## Build skipline-dsa, which runs programs on a DSA in software
 	@cargo build --release --locked -p dsa-cli -p dsa-trap -p dsa-preload
 	echo "$${CARGO_TARGET_DIR:-target}/release/skipline-dsa; it needs libskipline_dsa_trap.so beside it,"
 	echo "and for would-help libskipline_dsa_preload.so"
+
+# The linker and the optimiser decide which functions the library calls: what is released is tested itself.
+test-dsa: dsa ## Run the tests of preloaded libraries, hostile ones too, with the programs of make dsa
+	@target="$$(realpath "$${CARGO_TARGET_DIR:-target}")"
+	SKIPLINE_DSA_TESTED="$$target/release/skipline-dsa" \
+	  cargo test --locked --quiet -p shared-features -p dsa-cli --test all -- preloaded_libraries::
 
 dsa-preload-install: ## Install libskipline_dsa_preload.so: PREFIX, DESTDIR
 	@cargo build --release --locked -p dsa-preload

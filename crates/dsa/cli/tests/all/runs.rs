@@ -8,8 +8,18 @@ use tempfile::TempDir;
 /// Seconds after which a run is taken as hung; it then ends with 124.
 const HANGS_SECONDS: &str = "900";
 
+/// Names another build of the command to be tested, with its libraries beside it: that of `make dsa`.
+const TESTED: &str = "SKIPLINE_DSA_TESTED";
+
 /// The command under test, once the library that it loads into programs, and the client, are built.
 pub fn command() -> &'static Path {
+    static TESTED_COMMAND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let tested = TESTED_COMMAND.get_or_init(|| std::env::var_os(TESTED).map(PathBuf::from));
+    tested.as_deref().unwrap_or_else(|| built())
+}
+
+/// The command that cargo has built for the tests.
+fn built() -> &'static Path {
     static COMMAND: OnceLock<PathBuf> = OnceLock::new();
     COMMAND.get_or_init(|| {
         let command = PathBuf::from(env!("CARGO_BIN_EXE_skipline-dsa"));
@@ -35,7 +45,7 @@ pub fn command() -> &'static Path {
 
 /// The client.
 pub fn client() -> PathBuf {
-    command().with_file_name("examples").join("dsa_client")
+    built().with_file_name("examples").join("dsa_client")
 }
 
 /// How a program has ended.
