@@ -1,8 +1,10 @@
-//! All operations at all sizes, as accel-config's dsa_test does them; and instructions in all encodings.
+//! All operations at all sizes, as accel-config's dsa_test does them; descriptors of random bytes, and instructions in
+//! all encodings.
 
 use crate::runs::Place;
 
 const SWEEP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/sweep.c");
+const RANDOM_BYTES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/random_bytes.c");
 const ENCODINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/encodings.c");
 
 #[test]
@@ -29,4 +31,22 @@ fn instructions_are_emulated_in_whatever_encoding_they_come() {
     let words = ["./encodings", "/dev/dsa/wq0.1", &seed, soak::amount("20000", "2000000")];
     let out = place.run(&["--quiet"], &words).with(0);
     assert!(out.starts_with("accepted "), "{out}");
+}
+
+#[test]
+fn descriptors_of_random_bytes_end_and_change_nothing_else() {
+    let place = Place::new();
+    place.compile(&["-O1", RANDOM_BYTES, "-o", "random_bytes"]);
+    let seed = soak::seed(1).to_string();
+    let words = ["./random_bytes", "/dev/dsa/wq0.1", &seed, soak::amount("5000", "300000")];
+    // Parts without an event log, through which records come some time later.
+    for options in [
+        &["--part", "generous"][..],
+        &["--part", "sapphire-rapids", "--record", "log.jsonl"],
+        &["--without-namespaces"],
+    ] {
+        let out = place.run(&[&["--quiet"], options].concat(), &words).with(0);
+        println!("{options:?}: {out}");
+        assert!(out.contains("0x1: ") && out.contains("signals yes"), "{options:?}: {out}");
+    }
 }
