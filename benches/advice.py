@@ -1,6 +1,7 @@
 """Whether advice finds what an exhaustive search finds, with a twentieth of its points.
 
     python benches/advice.py [NAME...]
+    python benches/advice.py --seconds 30 [NAME...]
     SKIPLINE_KEPT=FOLDER python benches/advice.py [NAME...]   # goes on from the stores in there
 
 Each case is a scenario, a goal, knobs and perhaps a bound. All combinations of the knobs are
@@ -8,13 +9,19 @@ simulated as briefly as the search simulates them; printed are their number, how
 tried, the best of all that keep the bounds, and how far the recommendation is from it: both
 settled, with five seeds, since brief runs tell a small number from a smaller one by chance. Ends
 with 1 if one is more than 3 % off, or breaks a bound.
+
+With --seconds each case is asked with that budget alone: printed are the time of the whole and what
+is recommended. Ends with 1 if one takes more than 1.1 times its budget, or if a change that is
+recommended is not significant.
 """
 
 import itertools
 import json
 import os
+import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,6 +40,8 @@ _L2FWD = "experiments/ddio-bench/l2fwd.toml"
 _TWO = "experiments/atc20/two-nics-scenario.toml"
 _SHORT = (("run.batch_packets", "512"),)
 _MOST_OFF_PERCENT = 3.0
+# Of the time of a budget, the whole command may take so much.
+_MOST_TIME = 1.1
 # Of the best in brief runs so many run settled: the first that then keeps its bounds is the best.
 _LEADERS = 8
 _FORWARDING = ("rx_descriptors", "ddio_ways", "tx_descriptors", "core_way_mask")
@@ -81,8 +90,47 @@ CASES = {
 
 def main() -> None:
     """Judge the cases that are named, or all."""
-    failed = [name for name in (sys.argv[1:] or CASES) if not _judge(name, CASES[name])]
+    words = sys.argv[1:]
+    if words[:1] == ["--seconds"]:
+        limit_s = float(words[1])
+        failed = [one for one in (words[2:] or CASES) if not _in_time(one, CASES[one], limit_s)]
+    else:
+        failed = [name for name in (words or CASES) if not _judge(name, CASES[name])]
     sys.exit(bool(failed))
+
+
+def _in_time(name: str, case: Case, limit_s: float) -> bool:
+    """Ask as users do, by the command, and look at its time and its words."""
+    began = time.monotonic()
+    command = [sys.executable, "-m", "skipline", "advise", case.scenario, "--format", "json"]
+    command += ["--goal", case.goal.value, "--knobs", ",".join(case.knobs)]
+    command += ["--budget", f"{limit_s:.0f}s"]
+    for key, value in case.fixed:
+        command += ["--set", f"{key}={value}"]
+    for bound_text in case.bounds:
+        command += ["--constraint", bound_text]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    took_s = time.monotonic() - began
+    if done.returncode:
+        print(f"{name:10} {done.stderr.strip()}", flush=True)
+        return False
+    found = json.loads(done.stdout)
+    noise = [
+        part["key"]
+        for part in found["parts"]
+        if part["difference"] is not None and part["difference"] + (part["ci95"] or 0.0) >= 0
+    ]
+    in_time = took_s <= _MOST_TIME * limit_s
+    cost = found["cost"]
+    gain = f"{cost['before']:.5g} -> {cost['now']:.5g}" if cost else "nothing better"
+    print(
+        f"{name:10} {took_s:6.1f} s{'' if in_time else ', which is too long'}; {found['tried']} of "
+        f"{found['combinations']} tried, {found['settled']} in {found['runs']} with "
+        f"{found['seeds']} seeds; {gain} by {found['settings']}"
+        f"{f'; not significant: {noise}' if noise else ''}; undone: {found['undone'] or 'nothing'}",
+        flush=True,
+    )
+    return in_time and not noise
 
 
 def _judge(name: str, case: Case) -> bool:

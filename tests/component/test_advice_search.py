@@ -9,7 +9,7 @@ import pytest
 
 from command_line import L2FWD
 from skipline import InputError, _core
-from skipline.advice import commands, goal, guidelines, knobs, search
+from skipline.advice import burst, commands, goal, guidelines, knobs, search
 from skipline.advice.evaluation import Candidate
 from skipline.advice.goal import Goal, Target
 from skipline.advice.knobs import Knob
@@ -223,6 +223,24 @@ def test_engines_between_tiers_are_told_of_where_there_are_tiers() -> None:
         resolved = {"memory_node": "local", "offload": {"source_node": node}}
         found = guidelines.judge([by], tried, resolved)
         assert [one.guideline.text for one in found] == told
+
+
+@pytest.mark.parametrize(("name", "is_told"), [("low-priority", True), ("storage", False)])
+def test_low_priority_is_a_word_of_the_user(name: str, is_told: bool) -> None:
+    ways = Knob("tenant.0.ddio_ways", ["0", "2"], "2", True)
+    tried = [Tried((), 100.0), Tried((("tenant.0.ddio_ways", "0"),), 80.0)]
+    found = list(guidelines.judge([ways], tried, {"tenant": [{"name": name}]}))
+    assert [one.verdict for one in found] == (["confirmed here"] if is_told else [])
+
+
+def test_a_smaller_ring_comes_with_the_burst_that_it_takes() -> None:
+    keys = {"rx_descriptors": 4096, "packet_bytes": 1226, "offered_gbps": 100.0}
+    resolved = {**keys, "tenant": [{"name": "b", **keys}]}
+    changes = (("rx_descriptors", "8192"), ("tenant.0.rx_descriptors", "256"), ("cores", "2"))
+    (found,) = burst.of_rings(changes, resolved)
+    assert (found.tenant, found.packets_now, found.packets_then) == ("b", 4096, 256)
+    assert found.then_us == pytest.approx(25.6)
+    assert "256 packets in a row, 25.6 µs at 100 Gbit/s" in found.text
 
 
 def test_the_load_is_judged_by_the_hits_of_device_writes() -> None:

@@ -47,11 +47,32 @@ def test_a_ring_that_leaks_is_told_to_become_smaller_or_get_more_ways(skipline: 
     assert set(found["commands"]) == set(found["settings"])
     assert {part["key"] for part in found["parts"]} == set(found["settings"])
     assert found["guidelines"]
+    assert found["undone"] == []
+    assert found["tried"] + found["tried_for_guidelines"] <= found["combinations"]
+    assert found["settled"] <= found["combinations"]
+    assert found["trade_off"][-1]["settings"] == found["settings"]
     # The second time everything is in the store.
     again = skipline(*arguments, *knobs)
     assert again.code == 0, again.err
-    for promised in ("then", "skipline-host tune", "atc-24", "whole 95 % interval"):
-        assert promised in again.out or promised == "skipline-host tune"
+    for promised in ("then", "published guidelines", "whole 95 % interval"):
+        assert promised in again.out
+    assert "atc-24" not in again.out
+    assert "atc-24" in skipline(*arguments, *knobs, "--all").out
+
+
+def test_a_time_that_is_too_short_for_everything_is_kept_and_what_is_undone_is_said(
+    skipline: Skipline,
+) -> None:
+    done = skipline("advise", L2FWD, "--goal", "p99", "--budget", "4s", "--format", "json")
+    assert done.code == 0, done.err
+    found = done.json
+    assert found["undone"]
+    for part in found["parts"]:
+        assert part["difference"] is None or part["difference"] + (part["ci95"] or 0) < 0
+    assert (
+        "Left undone for lack of time"
+        in skipline("advise", L2FWD, "--goal", "p99", "--budget", "2s").out
+    )
 
 
 def test_where_nothing_helps_that_is_what_it_says(skipline: Skipline) -> None:

@@ -27,10 +27,17 @@ class Fidelity(NamedTuple):
     name: str
     settings: tuple[tuple[str, str], ...]
     seeds: int
+    runs: str = "runs to the end"
 
 
 # The fewest batches that a run may have: wide intervals, but the same packets for all candidates.
-BRIEF = Fidelity("brief", (("run.max_batches", "10"),), 1)
+_SHORT = (("run.max_batches", "10"),)
+BRIEF = Fidelity("brief", _SHORT, 1, "short runs")
+# Where there is no time for runs to the end: what differs from seed to seed is told all the same.
+REPEATED = Fidelity("repeated", _SHORT, 5, "short runs")
+# As a scenario runs by itself: how long that takes, and the fewest seeds that give an interval.
+ONCE = Fidelity("once", (), 1)
+FEW = Fidelity("few", (), 3)
 # As the scenario runs by itself; fewer seeds give no interval that is of use.
 SETTLED = Fidelity("settled", (), 5)
 # Where five seeds do not tell: the tail of a machine near saturation differs from seed to seed.
@@ -59,9 +66,9 @@ class Evaluator:
         """Return how many candidates were simulated so."""
         return sum(1 for name, _ in self._known if name == fidelity.name)
 
-    def known(self, candidate: Candidate, fidelity: Fidelity) -> Measured | None:
-        """Return what is known of a candidate; nothing in it if it cannot be."""
-        return self._known.get((fidelity.name, candidate))
+    def is_known(self, candidate: Candidate, fidelity: Fidelity) -> bool:
+        """Return whether a candidate was simulated so."""
+        return (fidelity.name, candidate) in self._known
 
     def evaluate(
         self,
@@ -71,11 +78,14 @@ class Evaluator:
         options: Options,
         progress: Progress,
     ) -> list[Measured]:
-        """Return the numbers of each candidate; those that are not known are simulated."""
+        """Return the numbers of each candidate; those that are not known are simulated.
+
+        A candidate has none if it cannot be, or if the time was over before its runs had ended.
+        """
         new = [one for one in dict.fromkeys(candidates) if (fidelity.name, one) not in self._known]
         if new:
             self._simulate(new, fidelity, writer, options, progress)
-        return [self._known[fidelity.name, one] for one in candidates]
+        return [self._known.get((fidelity.name, one), {}) for one in candidates]
 
     def _simulate(
         self,
@@ -111,7 +121,9 @@ class Evaluator:
                 }
                 for name, figures in found.items()
             }
-            self._known[fidelity.name, candidate] = {n: f for n, f in own.items() if f}
+            ended = {seed for figures in own.values() for seed in figures}
+            if not summary.missing or len(ended) == fidelity.seeds:
+                self._known[fidelity.name, candidate] = {n: f for n, f in own.items() if f}
 
 
 def _figures(

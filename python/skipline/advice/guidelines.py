@@ -5,6 +5,7 @@ One is about the load, which no setting changes: its evidence are hit rates now 
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -14,13 +15,15 @@ from skipline.advice.search import Tried, with_value
 
 # Less is within the noise of short runs.
 _LEAST_PERCENT = 1.0
+# Names by which a user calls a tenant's traffic less important than that of others.
+_LOW_PRIORITY = re.compile(r"low.?prio|background|best.?effort|scavenger", re.IGNORECASE)
 
 
 class Guideline(NamedTuple):
     """A published statement on a knob.
 
     `applies` decides whether a value follows it, given the present value; `where`, whether a
-    resolved scenario is one of those that it is about.
+    resolved scenario, and the tenant of a knob in it, is one of those that it is about.
     """
 
     claim: str
@@ -28,7 +31,7 @@ class Guideline(NamedTuple):
     text: str
     knob: str
     applies: Callable[[str, str], bool]
-    where: Callable[[dict[str, Any]], bool] = lambda _: True
+    where: Callable[[dict[str, Any], str], bool] = lambda *_: True
 
 
 class Evidence(NamedTuple):
@@ -87,7 +90,12 @@ def _moves_to_engine(value: str, now: str) -> bool:
     return (value, now) == ("dsa", "core")
 
 
-def _crosses_tiers(resolved: dict[str, Any]) -> bool:
+def _has_low_priority(_resolved: dict[str, Any], tenant: str) -> bool:
+    """Return whether the user has said so of a tenant, by its name."""
+    return _LOW_PRIORITY.search(tenant) is not None
+
+
+def _crosses_tiers(resolved: dict[str, Any], _tenant: str) -> bool:
     own, home = resolved["offload"], resolved["memory_node"]
     nodes = {own.get("source_node") or home, own.get("destination_node") or home}
     return nodes != {"local"}
@@ -104,7 +112,7 @@ ALL = (
     ),
     Guideline(
         "atc-24", _ATC, "low-priority traffic should bypass the cache", "tenant.ddio_ways",
-        _turns_off,
+        _turns_off, _has_low_priority,
     ),
     Guideline(
         "atc-31", "ATC'20", "throttle memory-hungry neighbours", "co_runner.mba_percent", _is_fewer
@@ -157,8 +165,17 @@ def _applicable(
 ) -> Iterator[tuple[Guideline, Knob]]:
     for guideline in ALL:
         for knob in knobs:
-            if _kind(knob.key) == guideline.knob and guideline.where(resolved):
+            is_it = _kind(knob.key) == guideline.knob
+            if is_it and guideline.where(resolved, _tenant(knob.key, resolved)):
                 yield guideline, knob
+
+
+def _tenant(key: str, resolved: dict[str, Any]) -> str:
+    """Return the name of the tenant that a key is of; empty for the main one."""
+    parts = key.split(".")
+    if parts[0] != "tenant":
+        return ""
+    return str(resolved["tenant"][int(parts[1])].get("name", ""))
 
 
 def judge(

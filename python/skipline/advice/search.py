@@ -17,6 +17,8 @@ from skipline.sweeps.axis import Axis
 # Of the candidates that are tried, so many are spread first.
 _SPREAD_SHARE = 0.3
 _SPREAD_SEED = 1
+# Costs of short runs that differ by a smaller share are about the same.
+_ABOUT = 0.002
 # Of all combinations, a search tries so many unless it is told otherwise.
 SHARE = 0.05
 _FEWEST, _MOST = 12, 80
@@ -28,6 +30,13 @@ class Tried(NamedTuple):
 
     candidate: Candidate
     cost: float | None
+
+
+def is_about_as_good(one: Tried, other: Tried) -> bool:
+    """Return whether a candidate costs at most a trifle more than another one; both can be."""
+    if one.cost is None or other.cost is None:
+        return False
+    return one.cost <= other.cost + _ABOUT * abs(other.cost)
 
 
 Attempt = Callable[[Sequence[Candidate]], list[Tried]]
@@ -43,11 +52,21 @@ def default_budget(knobs: Sequence[Knob]) -> int:
     return max(_FEWEST, min(_MOST, int(SHARE * combinations(knobs))))
 
 
-def search(knobs: Sequence[Knob], budget: int, attempt: Attempt) -> list[Tried]:
-    """Try at most `budget` candidates, the one that changes nothing first; the best come first."""
+def search(
+    knobs: Sequence[Knob], budget: int, attempt: Attempt, first: Sequence[Candidate] = ()
+) -> list[Tried]:
+    """Try at most `budget` candidates, the one that changes nothing first; the best come first.
+
+    `first` are those to begin with, if there may be no time for more.
+    """
     found = _Search(knobs, budget, attempt)
-    found.attempt([(), *_spread(knobs, int(_SPREAD_SHARE * budget))])
-    for start in (found.best, ()):
+    spread_share = int(_SPREAD_SHARE * budget)
+    if first:
+        found.attempt([(), *first])
+        found.attempt(_spread(knobs, spread_share))
+    else:
+        found.attempt([(), *_spread(knobs, spread_share)])
+    for start in dict.fromkeys([found.best, ()]) if () in found.tried else ():
         found.descend(start)
     return sorted(found.tried.values(), key=_rank)
 

@@ -44,7 +44,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
     help="NAME<=FACTORx or NAME>=FACTORx of what it is now; repeatable.",
 )
 @click.option(
-    "--budget", metavar="N|TIME", help="Settings to try, or time to search: 40, 90s, 10m, 1h."
+    "--budget", metavar="N|TIME", help="Settings to try, or time for the whole: 40, 90s, 10m, 1h."
 )
 @click.option(
     "--set",
@@ -57,6 +57,9 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 @click.option(
     "--store", metavar="FILE", help="Keep what is simulated, and take from there what is."
 )
+@click.option(
+    "--all", "everything", is_flag=True, help="Also smaller gains and published guidelines."
+)
 @shared.jobs
 @shared.seed
 @shared.output
@@ -68,6 +71,7 @@ def advise(  # noqa: PLR0913, PLR0917 - one argument for each option
     budget: str | None,
     settings: tuple[str, ...],
     store: str | None,
+    everything: bool,
     jobs: int | None,
     seed: int | None,
     output: Format,
@@ -75,10 +79,12 @@ def advise(  # noqa: PLR0913, PLR0917 - one argument for each option
     """Find settings of a machine that reach a goal; say what each brings, and what it costs."""
     from skipline import _core
     from skipline.diff import bound
+    from skipline.scenarios import names
     from skipline.scenarios.settings import parse_settings
     from skipline.store import opening
     from skipline.sweeps.engine import parse_engine
 
+    scenario = names.path_of(scenario)
     bounds = tuple(bound.parse(text, "--constraint") for text in constraints)
     fixed = tuple(parse_settings(list(settings)))
     _core.check_scenario(scenario, list(fixed))
@@ -96,7 +102,9 @@ def advise(  # noqa: PLR0913, PLR0917 - one argument for each option
         scenario, fixed, Goal(goal), words, bounds, number, time_s, 1 if seed is None else seed
     )
     try:
-        with Writer(store) as writer, terminal.progress_bar("advise") as bar:
+        with Writer(store) as writer, terminal.progress_bar("advise", lines=True) as bar:
+            if time_s is not None:
+                bar.expect(time_s)
             advice = search(request, writer, Options(parse_engine("local", jobs)), bar.update)
     except Interrupted:
         kept = f"what is simulated is kept in {store}" if store else "nothing was kept; see --store"
@@ -107,9 +115,9 @@ def advise(  # noqa: PLR0913, PLR0917 - one argument for each option
         case Format.JSON:
             terminal.emit_json(json.dumps(view.as_json(advice), indent=1))
         case Format.CSV:
-            terminal.emit(view.parts_table(advice).as_csv())
+            terminal.emit(view.parts_table(advice.parts).as_csv())
         case Format.TABLE:
-            terminal.show(*view.overview(advice))
+            terminal.show(*view.overview(advice, everything=everything))
 
 
 def _limits(budget: str | None) -> tuple[int | None, float | None]:

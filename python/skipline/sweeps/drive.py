@@ -25,7 +25,9 @@ Progress = Callable[[float, str], None]
 class Options(NamedTuple):
     """How a sweep runs; none of these options changes its numbers.
 
-    With `impossible_values` a value with which no point is possible is not refused.
+    With `impossible_values` a value with which no point is possible is not refused. At `until`, in
+    seconds of `time.monotonic`, runs under way are given up; they are missing then. `workers` are
+    there already and stay; without, a sweep starts its own.
     """
 
     engine: Engine
@@ -33,6 +35,8 @@ class Options(NamedTuple):
     first_failure: bool = False
     retry_failed: bool = False
     impossible_values: bool = False
+    until: float | None = None
+    workers: Workers | None = None
 
 
 @dataclasses.dataclass
@@ -119,15 +123,18 @@ class _Sweep:
 
     def run(self, number: int) -> Summary:
         refused, wanted = self._wanted()
-        policy = Policy(first_failure=self._options.first_failure)
+        policy = Policy(self._options.first_failure, until=self._options.until)
         runner = Runner(wanted, policy, partial(self._report, len(wanted)))
         summary = Summary(number, len(self._plan.requests), self._reused, runner.tally)
         runner.refuse(refused)
         if not wanted or runner.tally.stopped:
             return summary
         try:
-            with Workers(self._options.engine, len(wanted)) as workers:
-                runner.run(workers)
+            if self._options.workers is not None:
+                runner.run(self._options.workers)
+            else:
+                with Workers(self._options.engine, len(wanted)) as workers:
+                    runner.run(workers)
         except KeyboardInterrupt:
             raise Interrupted(summary) from None
         return summary

@@ -53,12 +53,13 @@ class Policy(NamedTuple):
     """How points are handed out, and what the first one that fails ends.
 
     `fail_fast` raises its error and keeps no row of it, which threads do; `first_failure` keeps it
-    and stops.
+    and stops. At `until`, in seconds of `time.monotonic`, no run is waited for any more.
     """
 
     first_failure: bool = False
     fail_fast: bool = False
     largest_chunk: int = MOST_IN_CHUNK
+    until: float | None = None
 
 
 # Called with how many runs are simulated, with the shares of those under way.
@@ -84,7 +85,7 @@ class Runner:
         dispatcher = Dispatcher(len(self._wanted), 0, self._policy.largest_chunk)
         pipes = _core.kept_inputs()
         try:
-            while not dispatcher.done and not self.tally.stopped:
+            while not dispatcher.done and not self.tally.stopped and not self._is_over:
                 while workers.free() and (points := dispatcher.take()):
                     workers.send(self._chunk(points, pipes))
                 for event in workers.events(_REFRESH_S):
@@ -95,6 +96,10 @@ class Runner:
                 self._report(simulated + sum(self._fractions.values()), self.tally)
         finally:
             self._write()
+
+    @property
+    def _is_over(self) -> bool:
+        return self._policy.until is not None and time.monotonic() >= self._policy.until
 
     def _chunk(self, points: ChunkPoints, pipes: dict[str, bytes]) -> Chunk:
         wanted = [self._wanted[point] for point in points.points]

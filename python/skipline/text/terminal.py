@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 _PIPED_WIDTH = 1 << 16
 # A terminal that is narrower wraps the lines itself.
 _LEAST_WIDTH = 20
+# Without a terminal a long command writes a line so often, if it does so at all.
+_LINE_EVERY_S = 10.0
+# A command that takes longer says so in its first line, once its progress tells.
+_LONG_S, _TELLS_S, _TELLS_SHARE = 10.0, 1.0, 0.005
 # A notebook's display is sent to a browser.
 _REFRESH_S = 0.25
 
@@ -129,17 +133,24 @@ class Interrupted(Exception):
 class Bar:
     """A progress display, which appears on stderr with its first update, if that is a terminal.
 
-    Bad input is refused before there is progress, and then nothing is loaded to show any.
+    Bad input is refused before there is progress, and then nothing is loaded to show any. With
+    `lines` stderr gets a line every ten seconds if it is no terminal.
     """
 
-    def __init__(self, description: str) -> None:
+    def __init__(self, description: str, *, lines: bool = False) -> None:
         self._description = foreign.in_cell(description)
         self._progress: Progress | None = None
+        self._lines = lines
+        self._began = self._line_at = time.monotonic()
+        self._told = False
+        self._expected_s: float | None = None
 
     def update(self, fraction: float, description: str | None = None) -> None:
         """Show `fraction` (0 to 1) and, if given, another description."""
+        self._tell_length(fraction)
         if self._progress is None:
             if sys.stderr is None or not sys.stderr.isatty():
+                self._write_line(fraction, description)
                 return
             self._progress = _progress()
             self._progress.add_task(self._description, total=1.0)
@@ -149,10 +160,41 @@ class Bar:
             self._progress.task_ids[0], completed=min(fraction, 1.0), description=shown
         )
 
+    def expect(self, seconds: float) -> None:
+        """Take note of how long it takes, if that is known; the first update says so."""
+        self._expected_s = seconds
+
+    def _tell_length(self, fraction: float) -> None:
+        """Say in the first line how long it takes, if that is long."""
+        took, expected_s = time.monotonic() - self._began, self._expected_s
+        if expected_s is None and took >= _TELLS_S and fraction >= _TELLS_SHARE:
+            expected_s = took / fraction
+        if self._told or expected_s is None:
+            return
+        self._told = True
+        if self._lines and expected_s >= _LONG_S:
+            note(f"{self._description}: takes about {_duration(expected_s)}")
+
+    def _write_line(self, fraction: float, description: str | None) -> None:
+        """Write how far it is, if it is time for the next line."""
+        now = time.monotonic()
+        if not self._lines or now - self._line_at < _LINE_EVERY_S:
+            return
+        self._line_at = now
+        what = f", {description}" if description else ""
+        note(f"{self._description}: {now - self._began:.0f} s, {100 * fraction:.0f} %{what}")
+
     def close(self) -> None:
         """Remove the display."""
         if self._progress is not None:
             self._progress.stop()
+
+
+def _duration(seconds: float) -> str:
+    """Write a time as people say it."""
+    if seconds < 90:  # noqa: PLR2004 - a minute and a half
+        return f"{10 * round(seconds / 10)} s"
+    return f"{round(seconds / 60)} min"
 
 
 class _NotebookBar(Bar):
@@ -194,9 +236,12 @@ def _in_notebook() -> bool:
 
 
 @contextmanager
-def progress_bar(description: str) -> Iterator[Bar]:
-    """Show progress with elapsed and remaining time on stderr, if that is a terminal."""
-    bar = _NotebookBar(description) if _in_notebook() else Bar(description)
+def progress_bar(description: str, *, lines: bool = False) -> Iterator[Bar]:
+    """Show progress with elapsed and remaining time on stderr, if that is a terminal.
+
+    With `lines` stderr gets a line every ten seconds if it is none.
+    """
+    bar = _NotebookBar(description) if _in_notebook() else Bar(description, lines=lines)
     try:
         yield bar
     finally:

@@ -1,0 +1,55 @@
+"""Does a long command say so, and that it is alive, also where nobody watches a terminal?"""
+
+import time
+
+import pytest
+
+from skipline.text import terminal
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return capsys.readouterr().err.splitlines()
+
+
+def test_the_first_line_says_how_long_and_then_there_is_one_every_ten_seconds(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with terminal.progress_bar("sweep", lines=True) as bar:
+        for second in range(1, 36):
+            clock[0] = float(second)
+            bar.update(second / 200, f"{second} of 200 points")
+    assert lines(capsys) == [
+        "sweep: takes about 3 min",
+        "sweep: 10 s, 5 %, 10 of 200 points",
+        "sweep: 20 s, 10 %, 20 of 200 points",
+        "sweep: 30 s, 15 %, 30 of 200 points",
+    ]
+
+
+def test_what_is_known_before_is_said_at_once(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with terminal.progress_bar("advise", lines=True) as bar:
+        bar.expect(30.0)
+        bar.update(0.0, "0 settings tried")
+    assert clock[0] == 0
+    assert lines(capsys) == ["advise: takes about 30 s"]
+
+
+def test_what_is_short_or_does_not_ask_for_lines_says_nothing(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for wants_lines, share in ((True, 0.5), (False, 0.01)):
+        clock[0] = 0.0
+        with terminal.progress_bar("run", lines=wants_lines) as bar:
+            for second in range(1, 5):
+                clock[0] = float(second)
+                bar.update(share * second / 2)
+    assert lines(capsys) == []
