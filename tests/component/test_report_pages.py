@@ -137,8 +137,8 @@ def test_an_old_result_is_answered_by_its_loads_and_losses(stored: result.Result
         stored.metrics[name] = result.Metric(value=count, unit="packets")
     stored.metrics["latency_ns"] = result.Metric(value={"p99": 1500}, unit="ns")
     assert run_answer.of_run(stored) == (
-        "Of the 100.0 Gbit/s offered, 75.00 Gbit/s leave again; 25.00 % of the packets are "
-        "dropped; 99 % take at most 1,500 ns."
+        "Of the 100.0 Gbit/s offered, 75.00 Gbit/s leave again. 25.00 % of the packets are "
+        "dropped. 99 % take at most 1,500 ns."
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from skipline.report import run_figures
-from skipline.runs import result
+from skipline.runs import agents, result
 from skipline.runs.run_command import RESULT_FILE
 
 CORES = 18
@@ -54,4 +54,54 @@ def test_owners_are_in_the_order_of_their_numbers(stored: result.Result) -> None
     value = {f"core{core}": 1.0 for core in (0, 1, 10, 11, 2)} | {"nic0": 1.0}
     stored.metrics["llc_occupancy_bytes"] = result.Metric(value=dict(value), unit="bytes")
     _, rows, _ = figure(stored, "LLC occupancy")
-    assert rows_of(rows, "component") == ["core0", "core1", "core2", "core10", "core11", "nic0"]
+    first = "core0 (built the pool)"
+    assert rows_of(rows, "component") == [first, "core1", "core2", "core10", "core11", "nic0"]
+
+
+def two_tenants(stored: result.Result) -> result.Result:
+    """A result as it would be with a second tenant, a packet sink, on the same card's socket."""
+    keys = {**stored.scenario, "name": "second", "application": "packet-sink"}
+    stored.scenario["tenant"] = [keys]
+    for name in ("offered_gbps", "received_gbps", "throughput_gbps", "latency_ns"):
+        stored.metrics[f"second:{name}"] = stored.metrics[name]
+    stored.metrics["second:pcie_write_hit_rate"] = stored.metrics["pcie_write_hit_rate"]
+    return stored
+
+
+def test_of_several_tenants_loads_and_latencies_say_whose_they_are(stored: result.Result) -> None:
+    both = two_tenants(stored)
+    _, rows, _ = figure(both, "Load on the wire")
+    assert rows_of(rows, "load") == [
+        *(f"main: {load}" for load in ("offered", "received", "sent")),
+        *(f"second: {load}" for load in ("offered", "received")),
+    ]
+    titles = [one.panel[0] for one in run_figures.first_figures(both)]
+    assert {"Latency of main", "Latency of second"} <= set(titles)
+
+
+def test_of_several_tenants_agents_are_named_with_theirs(stored: result.Result) -> None:
+    stored.scenario["cores"] = 2
+    stored.limits.append(
+        result.Limit(
+            kind="wire-in", resource="the wire into nic1", tenant="second", utilisation_percent=1.0
+        )
+    )
+    named = agents.labels(two_tenants(stored))
+    assert named["core0"] == "core0 (main, built the pool)"
+    assert named["core1"] == "core1 (main)"
+    assert named["core2"] == "core2 (second, built the pool)"
+    assert named["nic1"] == "nic1 (second)"
+    stored.scenario["initial_content"] = "empty"
+    assert agents.labels(stored)["core0"] == "core0 (main)"
+
+
+def test_what_is_shown_first_of_a_sink_is_what_it_receives(stored: result.Result) -> None:
+    both = two_tenants(stored)
+    shown = list(both.all_headlines())
+    assert "throughput_gbps" in shown and "received_gbps" not in shown
+    assert "second:received_gbps" in shown and "second:throughput_gbps" not in shown
+    first = {entry.metric for entry in both.key_numbers("second")}
+    assert "second:received_gbps" in first and "second:throughput_gbps" not in first
+    owners = [both.tenant_of(name) for name in shown]
+    assert owners == sorted(owners, key=("", "main", "second").index)
+    assert both.tenant_of("pcie_write_hit_rate") == ""

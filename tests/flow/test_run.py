@@ -250,6 +250,51 @@ def test_slice_function_and_set_index_are_named_in_short(
 ) -> None:
     """The short form is cut from a sentence of the simulator: this fails if that is reworded."""
     machine = ["--set", f'platform="{platform}"', "--set", 'nic="connectx-5"']
-    done = skipline("run", L2FWD, *SHORT, *machine)
+    done = skipline("run", L2FWD, *SHORT, *machine, "--all")
     assert done.code == 0, done.err
     assert f"Slice function: {words}" in " ".join(done.out.split())
+
+
+def test_the_tail_is_one_line_with_what_is_guessed_and_fitted(skipline: Skipline) -> None:
+    done = skipline("run", L2FWD, *SHORT, "--seed", "3")
+    (last,) = [line for line in done.out.splitlines() if "The rest: --all" in line]
+    assert done.out.rstrip().endswith(last)
+    assert re.search(r"skylake-gold-6140, seed 3\. Fitted: \d+; guessed: \d+ of \d+ facts\.", last)
+    assert "Slice function" not in done.out and "testbed" not in done.out
+    with_all = skipline("run", L2FWD, *SHORT, "--all").out
+    assert "Slice function in full" in with_all and "Taken from testbed" in with_all
+
+
+def test_an_example_runs_by_its_name_and_an_experiment_says_how_it_does(
+    skipline: Skipline,
+) -> None:
+    done = skipline("run", "forward-25g", *SHORT)
+    assert done.code == 0, done.err
+    refused = skipline("run", "pktsize-desc")
+    assert refused.code == 2 and "skipline experiment run pktsize-desc" in refused.err
+
+
+TWO = """
+platform = "skylake-gold-6140"
+application = "packet-sink"
+cores = 2
+rx_descriptors = 1024
+offered_gbps = 40.0
+[[tenant]]
+name = "second"
+application = "l2-forward"
+"""
+
+
+def test_of_several_tenants_the_first_sentences_name_each(
+    skipline: Skipline, tmp_path: Path
+) -> None:
+    (tmp_path / "two.toml").write_text(TWO)
+    done = skipline("run", "two.toml", *SHORT, "--out", "two")
+    assert done.code == 0, done.err
+    told = " ".join(done.out.split())
+    assert "main: All of 40 Gbit/s is received. second: All of 40 Gbit/s gets through." in told
+    assert "all devices write miss the cache: all rings together take 6 MiB" in told
+    assert skipline("report", "two").code == 0
+    page = (tmp_path / "two" / "report.html").read_text()
+    assert "second: Sent, on the wire" in page and "main: Received, on the wire" in page

@@ -13,8 +13,8 @@ def of_run(result: Result) -> str:
     if result.answer:
         return result.answer
     parts = [part for part in (_traffic(result), _drops(result), _latency(result)) if part]
-    sentence = "; ".join(parts) or "It counted no work that was done"
-    return f"{sentence[0].upper()}{sentence[1:]}."
+    sentences = parts or ["it counted no work that was done"]
+    return " ".join(f"{one[0].upper()}{one[1:]}." for one in sentences)
 
 
 def _traffic(result: Result) -> str:

@@ -3,8 +3,9 @@
 from skipline.report.chart_style import CATEGORIES, MEASURED, PAPER, PREDICTED
 from skipline.report.document import Figure
 from skipline.report.vega_lite import Mark, layer, nominal, quantitative, specification
+from skipline.runs import agents as agent_names
 from skipline.runs.result import Entry, Result
-from skipline.runs.result_view import evictions, latencies, readable
+from skipline.runs.result_view import evictions, latencies_of_all, readable
 from skipline.scenarios import metrics
 from skipline.text import quantity
 from skipline.text.quantity import Number
@@ -16,6 +17,7 @@ _ROW_PX = 34
 _MOST_PAIRS = 10
 # With more, numbers touch where a panel is narrow.
 _TICKS = 4
+_OCCUPANCY = "llc_occupancy_bytes"
 _SIMULATED = "Simulated, by this run."
 _BAND = "shaded: 95 % interval"
 # Offered, received and sent rate, from top to bottom.
@@ -24,28 +26,37 @@ _LOADS = {"offered_gbps": "offered", "received_gbps": "received", "throughput_gb
 
 def first_figures(result: Result) -> list[Figure]:
     """Draw what answers the question of most runs: what came and left, and how long it took."""
-    drawn = [_load(result), *(_latency(label, entries) for label, entries in latencies(result))]
+    latencies = (_latency(label, entries) for label, entries in latencies_of_all(result))
+    drawn = [_load(result), *latencies]
     return [figure for figure in drawn if figure is not None]
 
 
 def more_figures(result: Result) -> list[Figure]:
     """Draw what explains it: evictions, headline breakdowns."""
-    drawn = [_evictions(result), *(_bars(result, name) for name in result.headlines())]
+    drawn = [_evictions(result), *(_bars(result, name) for name in result.all_headlines())]
     return [figure for figure in drawn if figure is not None]
 
 
 def _load(result: Result) -> Figure | None:
-    """Draw loads on the wire as bars, with their intervals."""
+    """Draw loads on the wire of each tenant as bars, with their intervals."""
     rows = []
-    for name, label in _LOADS.items():
-        for entry in result.metrics[name].entries(name) if name in result.metrics else ():
+    names = [name for name in result.in_order() if name.rpartition(":")[2] in _LOADS]
+    tenants = ["", "main", *result.tenants()]
+    names.sort(key=lambda name: tenants.index(result.tenant_of(name)))
+    # A sink sends nothing, and none of its loads is a headline but what it receives.
+    names = [name for name in names if not result.is_idle_sender(name)]
+    for name in names:
+        label = _LOADS[name.rpartition(":")[2]]
+        tenant = result.tenant_of(name)
+        for entry in result.metrics[name].entries(name):
             if entry.value is not None:
                 half = entry.ci95 or 0
                 ends = {"low": entry.value - half, "high": entry.value + half}
-                rows.append({"load": label, "value": entry.value, **ends})
+                load = f"{tenant}: {label}" if tenant else label
+                rows.append({"load": load, "value": entry.value, **ends})
     if not rows:
         return None
-    unit = next(result.metrics[name].unit for name in _LOADS if name in result.metrics)
+    unit = result.metrics[names[0]].unit
     y = nominal("load", title=None, sort=None)
     tooltip = [nominal("load"), quantitative("value", title=unit, format=",.2f")]
     x = quantitative("value", title=unit, axis={"tickCount": _TICKS})
@@ -101,7 +112,11 @@ def _latency(label: str, entries: list[Entry]) -> Figure | None:
 
 def _evictions(result: Result) -> Figure | None:
     """Lines evicted from the LLC by evictor and owner, read or unread before."""
-    pairs = [(f"{row[0]} → {row[1]}", row[2], row[3]) for row in evictions(result)]
+    names = agent_names.labels(result, with_built=False)
+    pairs = [
+        (f"{names.get(row[0], row[0])} → {names.get(row[1], row[1])}", row[2], row[3])
+        for row in evictions(result)
+    ]
     if not pairs:
         return None
     title = "LLC evictions: evictor → owner"
@@ -144,8 +159,12 @@ def _bars(result: Result, name: str) -> Figure | None:
     if largest == 0:
         return None
     factor, unit = quantity.scale(largest, result.metrics[name].unit)
+    agents = agent_names.labels(result) if name == _OCCUPANCY else {}
     rows = [
-        {"component": readable(entry.component or ""), "value": (entry.value or 0) / factor}
+        {
+            "component": readable(agents.get(entry.component or "", entry.component or "")),
+            "value": (entry.value or 0) / factor,
+        }
         for entry in numbers
     ]
     bars = layer(
@@ -154,12 +173,14 @@ def _bars(result: Result, name: str) -> Figure | None:
         y=nominal("component", title=None, sort=None),
         tooltip=[nominal("component"), quantitative("value", title=unit, format=",.2f")],
     )
-    label = result.description(name).label
-    caption = f"{_meaning(name) or label} In {unit} (horizontal). {_SIMULATED}"
+    label, tenant = result.description(name).label, result.tenant_of(name)
+    label = f"{label} of {tenant}" if tenant else label
+    known = f" {agent_names.ABOUT}" if agents else ""
+    caption = f"{_meaning(name) or label}{known} In {unit} (horizontal). {_SIMULATED}"
     return Figure((label, specification(rows, bars, height=50 + _ROW_PX * len(rows))), caption)
 
 
 def _meaning(name: str) -> str:
     """Return what a metric is, in a sentence, if this version declares it."""
-    known = metrics.declared().get(name)
+    known = metrics.declared().get(name.rpartition(":")[2])
     return known.about if known else ""

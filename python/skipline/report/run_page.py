@@ -74,11 +74,13 @@ def _blocks(document: Document, result: Result) -> Iterator[str]:
 
 
 def _headlines(result: Result) -> Iterator[str]:
-    for name in result.headlines():
+    for name in result.all_headlines():
         for entry in result.metrics[name].entries(name):
             if entry.component is None:
                 text = quantity.text(entry.value, entry.ci95, entry.unit)
-                label = result.description(name).label
+                label, tenant = result.description(name).label, result.tenant_of(name)
+                whose = tenant or ("whole machine" if result.tenants() else "")
+                label = f"{whose}: {label}" if whose else label
                 yield card(label, f"{text.value} {text.unit}", text.ci95)
 
 

@@ -28,6 +28,8 @@ _MOST_SUGGESTED, _MOST_LISTED, _MOST_SHOWN = 3, 20, 12
 _KEY_PERCENTILES = ("p50", "p99")
 _CONTENTS = "llc_occupancy_bytes"
 _MAIN = "main"
+# An application that only receives, and its two rates.
+_SINK, _SENT, _RECEIVED = "packet-sink", "throughput_gbps", "received_gbps"
 
 
 class NoSuchNumber(KeyError):
@@ -303,7 +305,28 @@ class Result:
         return polars.DataFrame(rows, schema=types, orient="row")
 
     def description(self, name: str) -> Description:
-        """Return how a metric looks: as the result says, else as this version declares it."""
+        """Return how a metric looks: as the result says, else as this version declares it.
+
+        What counts of a tenant that only receives is what it receives, not what it sends.
+        """
+        found = self._described(name)
+        tenant, _, metric = name.rpartition(":")
+        if metric in {_SENT, _RECEIVED} and (tenant or _MAIN) in self._receivers():
+            return found._replace(headline=metric == _RECEIVED)
+        return found
+
+    def is_idle_sender(self, name: str) -> bool:
+        """Return whether a metric is what a tenant sends that only receives."""
+        tenant, _, metric = name.rpartition(":")
+        return metric == _SENT and (tenant or _MAIN) in self._receivers()
+
+    def _receivers(self) -> set[str]:
+        """Return the names of the tenants that send nothing."""
+        others = self.scenario.get("tenant") or []
+        named = [(_MAIN, self.scenario), *((str(one.get("name")), one) for one in others)]
+        return {name for name, keys in named if keys.get("application") == _SINK}
+
+    def _described(self, name: str) -> Description:
         metric = self.metrics[name]
         if metric.group is not None and metric.label is not None:
             return Description(metric.group, metric.label, metric.headline)
@@ -333,6 +356,21 @@ class Result:
         names = list(dict.fromkeys(named))
         return names if names != [_MAIN] else []
 
+    def tenant_of(self, name: str) -> str:
+        """Return the tenant that a metric is of, if there are several; empty for the machine."""
+        tenant, _, metric = name.rpartition(":")
+        if tenant or not self.tenants():
+            return tenant
+        known = metrics.declared().get(metric)
+        return _MAIN if known is not None and known.of == "tenant" else ""
+
+    def all_headlines(self) -> Iterator[str]:
+        """Yield the metrics that are shown first: those of the machine, then tenant by tenant."""
+        names = [name for name in self.in_order() if self.description(name).headline]
+        tenants = ["", _MAIN, *self.tenants()] if self.tenants() else [""]
+        for tenant in dict.fromkeys(tenants):
+            yield from (name for name in names if self.tenant_of(name) == tenant)
+
     def key_numbers(self, tenant: str = "") -> Iterator[Entry]:
         """Yield the numbers of a tenant that matter most; of the main one also the machine's."""
         prefix = f"{tenant}:" if tenant else ""
@@ -340,7 +378,8 @@ class Result:
         for name in sorted(own, key=metrics.rank):
             entries = list(self.metrics[name].entries(name))
             if name == f"{prefix}latency_ns":
-                yield from (entry for entry in entries if entry.component in _KEY_PERCENTILES)
+                known = (entry for entry in entries if entry.value is not None)
+                yield from (entry for entry in known if entry.component in _KEY_PERCENTILES)
             elif self.description(name).headline and not name.endswith(_CONTENTS):
                 yield from (entry for entry in entries if entry.value is not None)
 

@@ -9,6 +9,7 @@ from skipline._core import InputError
 from skipline.model_error import view as model_error_view
 from skipline.platforms import platform_facts
 from skipline.platforms.platform_facts import Fact
+from skipline.runs import agents as agent_names
 from skipline.runs.result import Entry, MissKinds, Result, natural_order
 from skipline.scenarios import metrics
 from skipline.text import quantity, terminal
@@ -17,6 +18,7 @@ from skipline.text.table import Column, TextTable, numbers, texts
 
 # Groups that have tables of their own.
 _LATENCY, _EVICTIONS = "Latency", "Evictions"
+_MAIN = "main"
 APART = {_LATENCY, _EVICTIONS}
 # Least terminal width for a table of latencies with one row each.
 _WIDE = 108
@@ -49,13 +51,30 @@ def readable(component: str) -> str:
 
 def overview(result: Result) -> RenderableType:
     """Show what happened and why, the numbers that matter most, and how the run went."""
-    blocks: list[tuple[str, list[Entry]]] = []
+    found: dict[str, list[Entry]] = {}
+    machine = "The whole machine" if result.tenants() else "Key numbers"
     for name in ("", *result.tenants()):
-        title = f"Tenant {name}" if name else "Key numbers"
-        blocks.append((title, list(result.key_numbers(name))))
-    table = _metrics_table(result, blocks, labelled=terminal.width() >= _WIDE)
-    more = "--all shows every number; `skipline metrics` explains each of them."
-    return Group(*_headed(result), table, "", *_busiest(result), *run_facts(result), more)
+        for entry in result.key_numbers(name):
+            tenant = result.tenant_of(entry.metric)
+            found.setdefault(f"Tenant {tenant}" if tenant else machine, []).append(entry)
+    table = _metrics_table(result, list(found.items()), labelled=terminal.width() >= _WIDE)
+    warnings = [*_unsettled(result), *(f"{note}." for note in result.notes)]
+    believed = [model_error] if (model_error := _model_error(result)) else []
+    return Group(
+        *_headed(result), table, "", *_busiest(result), *warnings, *believed, _in_short(result)
+    )
+
+
+def _in_short(result: Result) -> str:
+    """Return the facts of a run that no reader should miss, in one line."""
+    facts = _facts_of(result.platform)
+    fitted = len(result.fitted_parameters)
+    guessed = sum(fact.confidence == "memory" for fact in facts)
+    of_facts = f"; guessed: {guessed} of {len(facts)} facts" if facts else ""
+    return (
+        f"{result.simulated_ns / 1e6:,.2f} ms in {result.wall_s:.2f} s, {result.platform}, seed "
+        f"{result.seed}. Fitted: {fitted or 'none'}{of_facts}. The rest: --all"
+    )
 
 
 def _headed(result: Result) -> list[RenderableType]:
@@ -132,6 +151,19 @@ def latencies(result: Result) -> Iterator[tuple[str, list[Entry]]]:
             yield label, sorted(result.metrics[name].entries(name), key=_rank)
 
 
+def latencies_of_all(result: Result) -> Iterator[tuple[str, list[Entry]]]:
+    """Yield the latencies of each tenant, with its name in the label if there are several."""
+    yield from (
+        (f"{label} of {_MAIN}" if result.tenants() else label, entries)
+        for label, entries in latencies(result)
+    )
+    for name in sorted(result.metrics, key=metrics.rank):
+        group, label, _ = result.description(name)
+        tenant = name.rpartition(":")[0]
+        if group == _LATENCY and tenant:
+            yield f"{label} of {tenant}", sorted(result.metrics[name].entries(name), key=_rank)
+
+
 def _rank(entry: Entry) -> float:
     """Put `min`, percentiles, `max` and `mean` in this order; what else there is comes last."""
     name = entry.component or ""
@@ -156,15 +188,11 @@ def run_facts(result: Result) -> list[str]:
     )
     without_packets = "operations of the log" if result.replays else "units of work"
     work = "packets" if "throughput_gbps" in result.metrics else without_packets
-    unsettled = (
-        "It has not settled: queues were still filling, or receive rings had not been used from "
-        "end to end. The metrics describe how it began; raise run.max_batches."
-    )
     facts = _facts_of(result.platform)
     return [
         f"Simulated {result.packets:,} {work} in {result.simulated_ns / 1e6:,.2f} ms; the metrics "
         f"are of {measured}. The run ended because {stop}.",
-        *([] if result.settled else [unsettled]),
+        *_unsettled(result),
         *(f"{note}." for note in result.notes),
         f"Took {result.wall_s:.2f} s: {result.line_ops_per_s / 1e6:,.1f} million line operations "
         f"(one line of one request) per second, "
@@ -175,7 +203,16 @@ def run_facts(result: Result) -> list[str]:
         f"Platform {result.platform}, seed {result.seed}, version {result.version}. "
         f"{_slices_in_short(result, facts)}",
         *_testbed_facts(result),
-        f"Fitted: {fitted_names(result)}.{_guessed(result.platform, facts)}",
+        f"{_guessed(result.platform, facts)}Fitted: {fitted_names(result)}.",
+    ]
+
+
+def _unsettled(result: Result) -> list[str]:
+    if result.settled:
+        return []
+    return [
+        "It has not settled: queues were still filling, or receive rings had not been used from "
+        "end to end. The metrics describe how it began; raise run.max_batches."
     ]
 
 
@@ -226,7 +263,7 @@ def _guessed(platform: str, facts: Sequence[Fact]) -> str:
     if not facts:
         return ""
     guessed = sum(fact.confidence == "memory" for fact in facts)
-    return f" Guessed: {guessed} of {len(facts)} facts; see skipline platforms show {platform}."
+    return f"Guessed: {guessed} of {len(facts)} facts; see skipline platforms show {platform}. "
 
 
 def _pace(slowdown: float) -> str:
@@ -298,10 +335,15 @@ def occupancy_table(result: Result) -> RenderableType:
             if name.startswith(_OCCUPANCY):
                 held.setdefault(name.removeprefix(_OCCUPANCY), []).append(value or 0)
     agents = sorted(held, key=lambda agent: (-max(held[agent]), natural_order(agent)))
+    names = agent_names.labels(result)
     shown, others = agents[:_MOST_AGENTS], agents[_MOST_AGENTS:]
     columns = (
         Column("until", unit="us", form=",.0f", right=True),
-        *numbers(*shown, *(["others"] if others else []), form=",.2f"),
+        *numbers(
+            *(names.get(agent, agent) for agent in shown),
+            *(["others"] if others else []),
+            form=",.2f",
+        ),
     )
     # A title of the table would be cut to the width of its columns.
     table = TextTable(columns, has_edges=True)
@@ -310,7 +352,8 @@ def occupancy_table(result: Result) -> RenderableType:
         if others:
             bytes_held.append(sum(held[agent][number] for agent in others))
         table.add(point.until_ns / 1e3, *(value / (1 << 20) for value in bytes_held))
-    return Group(Text("LLC occupancy over time, MiB", style="bold cyan"), table)
+    title = Text("LLC occupancy over time, MiB", style="bold cyan")
+    return Group(title, table, agent_names.ABOUT)
 
 
 def miss_kinds_table(kinds: dict[str, MissKinds], title: str, first: str) -> RenderableType:
