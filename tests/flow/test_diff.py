@@ -34,7 +34,11 @@ def test_two_results_differ_in_settings_and_numbers(two_results: Skipline) -> No
     assert changes["rx_dropped"]["unit"] == "packets"
     shown = two_results("diff", "a", "b").out
     assert "rx_descriptors  256  4096" in shown
-    assert "numbers differ significantly (one run each" in shown
+    assert "numbers differ by more than chance (one run each" in shown
+    rows = [line for line in shown.splitlines() if line.rstrip().endswith("differs")]
+    assert rows and all(line.startswith("*") for line in rows)
+    # Also those that differ and are no headline.
+    assert any("evictions" in line for line in rows)
     rows = two_results("diff", "a", "b", "--format", "csv").out.splitlines()
     assert len(rows) == 1 + len(changes)
 
@@ -42,6 +46,7 @@ def test_two_results_differ_in_settings_and_numbers(two_results: Skipline) -> No
 def test_equal_results_pass_every_gate(two_results: Skipline) -> None:
     done = two_results("diff", "a", "a", "--same", "--gate", "p99<=1x")
     assert done.code == 0, done.err
+    assert "the same" in done.out and "differs" not in done.out
     assert "0 of " in done.out
 
 

@@ -25,10 +25,13 @@ def overview(compared: Comparison, *, everything: bool) -> list[RenderableType]:
         parts += ["", _settings(compared)]
     parts += ["", Text(_sentence(compared))]
     shown = compared.found if everything else _chosen(compared)
+    most = len(shown) if everything else _MOST_ROWS
     if shown:
-        parts += ["", _changes(shown[:_MOST_ROWS] if not everything else shown)]
-        if len(shown) > _MOST_ROWS and not everything:
-            parts.append(Text(f"{len(shown) - _MOST_ROWS:,} more: --all"))
+        parts += ["", _changes(shown[:most])]
+        if rest := shown[most:]:
+            parts.append(Text(f"{len(rest):,} more that differ: --all"))
+        elif not everything and len(shown) < len(compared.found):
+            parts.append(Text("Shown: numbers that matter most, and all that differ. All: --all"))
     if known := model_error(compared):
         parts += ["", Text(known)]
     if compared.broken:
@@ -78,7 +81,8 @@ def _settings(compared: Comparison) -> TextTable:
 def _sentence(compared: Comparison) -> str:
     points = len({one.point for one in compared.found})
     pairs = max((one.change.pairs for one in compared.found), default=0)
-    told = f"{len(compared.changed):,} of {len(compared.found):,} numbers differ significantly"
+    changed, numbers = len(compared.changed), len(compared.found)
+    told = f"{changed:,} of {numbers:,} numbers differ by more than chance"
     where = f" at {points:,} points" if compared.before.is_store else ""
     seeds = f" ({_compared_by(pairs)})"
     missing = [
@@ -96,7 +100,7 @@ def _compared_by(pairs: int) -> str:
 
 
 def _chosen(compared: Comparison) -> list[Found]:
-    """Return the numbers that matter most of all points, and others that have changed."""
+    """Return the numbers that matter most, then all others that differ; of stores what differs."""
     if compared.is_measured:
         return compared.found
     declared = metrics.declared()
@@ -107,17 +111,24 @@ def _chosen(compared: Comparison) -> list[Found]:
         # Metrics of the main tenant are also there without its name.
         return tenant != _MAIN and (name in _LATENCIES or (known is not None and known.headline))
 
+    def by_size(found: list[Found]) -> list[Found]:
+        return sorted(found, key=lambda one: -abs(one.change.percent or 0.0))
+
+    tenants = {one.change.name.rpartition(":")[0] for one in compared.found} - {"", _MAIN}
+    changed = [one for one in compared.changed if not headline(one)]
+    # Alone, the main tenant's own rates are those of the machine.
+    alone = f"{_MAIN}:" if not tenants else "\0"
+    others = by_size([one for one in changed if not one.change.name.startswith(alone)])
     if compared.before.is_store:
-        changed = [one for one in compared.changed if headline(one)]
-        return sorted(changed, key=lambda one: -abs(one.change.percent or 0.0))
-    return [one for one in compared.found if headline(one)]
+        return [*by_size([one for one in compared.changed if headline(one)]), *others]
+    return [*(one for one in compared.found if headline(one)), *others]
 
 
 def _changes(found: Iterable[Found]) -> TextTable:
     rows = list(found)
     with_points = any(one.axes for one in rows)
     columns = (
-        *texts(*(["point"] if with_points else []), "number"),
+        *texts("", *(["point"] if with_points else []), "number"),
         Column("A", form=",.5g"),
         Column("B", form=",.5g"),
         Column("unit"),
@@ -129,10 +140,10 @@ def _changes(found: Iterable[Found]) -> TextTable:
         change = one.change
         factor, unit = quantity.scale(change.now, one.unit)
         values = (change.before / factor, change.now / factor, unit, change.percent)
-        verdict = "significant" if one.significant else _without_probability(one)
+        mark, verdict = ("*", "differs") if one.significant else ("", _same(one))
         styled = Styled(verdict, "bold" if one.significant else "dim")
         point = [one.point] if with_points else []
-        table.add(*point, change.name, *values, _half_width(change), styled)
+        table.add(mark, *point, change.name, *values, _half_width(change), styled)
     return table
 
 
@@ -142,8 +153,11 @@ def _half_width(change: Change) -> str:
     return f"{100 * change.ci95 / abs(change.before):.2f} %"
 
 
-def _without_probability(found: Found) -> str:
-    return "cannot be told" if found.change.chance is None else ""
+def _same(found: Found) -> str:
+    """Return in words why a number is not called different."""
+    if found.change.difference == 0:
+        return "the same"
+    return "cannot be told" if found.change.chance is None else "may be chance"
 
 
 def _bounds(broken: list[Broken]) -> TextTable:
