@@ -47,7 +47,7 @@ def calibrate(file: str, jobs: int | None, output: Format, out: Path | None) -> 
     if former := preparation.former_points([directory / bench.CANDIDATES_FILE]):
         terminal.note(former)
     try:
-        with terminal.progress_bar("calibrate") as bar:
+        with terminal.progress_bar("calibrate", lines=True) as bar:
             jobs = jobs or os.cpu_count() or 1
             candidates = bench.Bench(calibration, targets, directory, jobs, bar)
             result = bench.calibrate(identifier, calibration, candidates)

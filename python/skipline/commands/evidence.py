@@ -77,7 +77,7 @@ def evidence(
     collected = collection.collect(folder, sources)
     out = preparation.DEFAULT_FOLDER if out is None else out
     try:
-        with terminal.progress_bar("evidence") as bar:
+        with terminal.progress_bar("evidence", lines=True) as bar:
             conclude = experiment_directory.conclude
             found = call.judge(collected, folder, sources, out, jobs, bar, conclude)
     except KeyboardInterrupt:

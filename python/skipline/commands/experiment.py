@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from skipline._core import InputError
 from skipline.commands import options, suggestions
 from skipline.commands.command import Group
 from skipline.commands.options import Format
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     extra="sweeps",
     no_args_is_help=True,
     examples=[
-        "skipline experiment list",
+        "skipline experiment list figure 10 of atc20",
         "skipline experiment show pktsize-desc",
         "skipline experiment run ddio-tune",
     ],
@@ -34,17 +35,35 @@ def experiment() -> None:
 
 @experiment.command(
     "list",
-    examples=["skipline experiment list", "skipline experiment list --format csv"],
+    examples=[
+        "skipline experiment list",
+        "skipline experiment list figure 10 of atc20",
+        "skipline experiment list copy engines --format csv",
+    ],
+)
+@click.argument(
+    "words",
+    metavar="[WORD...]",
+    nargs=-1,
+    help="Words of the question, a source (atc20), a figure (figure 10).",
 )
 @options.output
-def list_all(output: Format) -> None:
-    """List the experiments, built in and below ./experiments."""
-    from skipline.experiment import catalogue, view
+def list_all(words: tuple[str, ...], output: Format) -> None:
+    """List the experiments, built in and below ./experiments: all, or those with some words."""
+    from skipline.experiment import catalogue, finding, view
 
     entries = catalogue.entries()
+    if words:
+        text = " ".join(words)
+        entries = finding.matching(entries, text)
+        if not entries:
+            raise InputError(
+                f"'{text}': no experiment has all of these words; skipline experiment list"
+            )
     rows = [
         {
             "id": entry.identifier,
+            "source": finding.short_source(entry),
             "points": view.point_count(entry),
             "question": entry.experiment.question,
             "path": entry.path,
@@ -55,7 +74,7 @@ def list_all(output: Format) -> None:
         case Format.JSON:
             terminal.emit_json(json.dumps({"experiments": rows}, indent=1))
         case Format.CSV:
-            terminal.emit(_as_csv(["id", "points", "question", "path"], rows))
+            terminal.emit(_as_csv(["id", "source", "points", "question", "path"], rows))
         case Format.TABLE:
             terminal.show(view.listing(entries))
 
@@ -165,7 +184,7 @@ def _run(prepared: "Prepared", seed: int | None, jobs: int | None) -> _Done:
     from skipline.report import experiment_directory
 
     try:
-        with terminal.progress_bar(prepared.entry.identifier) as bar:
+        with terminal.progress_bar(prepared.entry.identifier, lines=True) as bar:
             (ran,) = rounds.run([prepared], jobs or os.cpu_count() or 1, bar)
         concluded = experiment_directory.conclude(prepared, ran, seed)
     except KeyboardInterrupt:

@@ -49,7 +49,7 @@ class Address(click.ParamType[int]):
 @click.argument(
     "scenario",
     metavar="SCENARIO",
-    help="Scenario file, on disk or built in.",
+    help="Scenario file, on disk or built in, or the name of an example.",
     shell_complete=suggestions.scenarios,
 )
 @click.option(
@@ -119,7 +119,9 @@ def run(  # noqa: PLR0913, PLR0917 - one argument for each option
 ) -> None:
     """Simulate one scenario."""
     from skipline.runs import run_command
+    from skipline.scenarios import names
 
+    scenario = names.path_of(scenario)
     request = run_command.Request(
         scenario,
         list(settings),

@@ -94,11 +94,13 @@ def sweep(  # noqa: PLR0913, PLR0917 - one argument for each option
     resume: bool,  # noqa: ARG001 - always so
 ) -> None:
     """Simulate a scenario at many points, on all cores or a cluster; keep what is finished."""
+    from skipline.scenarios import names
     from skipline.scenarios.settings import parse_settings
     from skipline.store import opening
     from skipline.sweeps import axis, definition, design
     from skipline.sweeps.engine import parse_engine
 
+    scenario = names.path_of(scenario)
     found = [axis.parse(text) for text in axes]
     found += [design.from_table(axis_file)] if axis_file else []
     requested = definition.extend(definition.read(scenario), found, parse_settings(list(settings)))
@@ -111,7 +113,7 @@ def sweep(  # noqa: PLR0913, PLR0917 - one argument for each option
     from skipline.sweeps.drive import Interrupted, Options, run
 
     try:
-        with terminal.progress_bar("sweep") as bar:
+        with terminal.progress_bar("sweep", lines=True) as bar:
             options = Options(used, limit, first_failure, retry_failed)
             summary = run(requested, store, options, bar.update)
     except Interrupted as interruption:

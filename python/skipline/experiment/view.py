@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from skipline import resources
-from skipline.experiment import together
+from skipline.experiment import finding, together
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.checks import BASES, ErrorVerdict
 from skipline.experiment.claim import ClaimVerdict, got_text, number_text
@@ -32,14 +32,18 @@ _FAR_ERROR = {"percent": 8.0}
 
 
 def listing(entries: list[Entry]) -> RenderableType:
-    """List experiments with their number of points and their question."""
+    """List experiments with their source, their number of points and their question."""
     table = Table(box=None, pad_edge=False)
-    for name in ("experiment", "points", "question"):
+    for name in ("experiment", "source", "points", "question"):
         table.add_column(name, justify="right" if name == "points" else "left")
     for entry in entries:
-        table.add_row(entry.identifier, str(point_count(entry)), entry.experiment.question)
+        source, points = finding.short_source(entry), str(point_count(entry))
+        table.add_row(entry.identifier, source, points, entry.experiment.question)
     return Group(
-        table, "", "skipline experiment run ID: simulate all points, beside measured values"
+        table,
+        "",
+        "skipline experiment list figure 10 of atc20: those with these words",
+        "skipline experiment run ID: simulate all points, beside measured values",
     )
 
 

@@ -6,6 +6,7 @@ from os import PathLike, fspath
 from typing import Protocol, runtime_checkable
 
 from skipline._core import InputError
+from skipline.text import terminal
 
 # The range of TOML's integers: 64 bits with a sign.
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
@@ -21,8 +22,11 @@ class SupportsToList(Protocol):
 
 
 def parse_settings(settings: list[str]) -> list[tuple[str, str]]:
-    """Split `key=value` settings of the command line."""
-    pairs = []
+    """Split `key=value` settings of the command line; of a key that is there twice the last wins.
+
+    stderr says so.
+    """
+    pairs: list[tuple[str, str]] = []
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key.strip():
@@ -31,7 +35,10 @@ def parse_settings(settings: list[str]) -> list[tuple[str, str]]:
                 "write --set KEY=VALUE, for example --set rx_descriptors=1024"
             )
         pairs.append((key.strip(), value.strip()))
-    return pairs
+    last = dict(pairs)
+    for key in [key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at])]:
+        terminal.note(f"note: --set {key} is there twice; the last one wins: {last[key]}")
+    return list(last.items())
 
 
 def of_python(

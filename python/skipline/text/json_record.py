@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
@@ -66,8 +67,32 @@ def _not_finite(value: object, key: str) -> Iterator[str]:
         yield f"{key}: {value} is not a finite number"
 
 
+_MISSING = re.compile(r"Object missing required field `(.+)`")
+_WRONG = re.compile(r"Expected `(.+)`, got `(.+)`")
+_NAME = re.compile(r"Invalid enum value (.+)")
+_KINDS = {
+    "array": "a list",
+    "bool": "true or false",
+    "float": "a number",
+    "int": "a whole number",
+    "null": "nothing",
+    "object": "an object",
+    "str": "a text",
+}
+
+
 def _fault(told: str) -> str:
-    """Return a fault with its key first, as all messages have it."""
+    """Return a fault with its key first, as all messages have it, in our words."""
     what, at, where = told.partition(" - at ")
     key = where.strip("`").removeprefix("$").removeprefix(".") if at else ""
+    if missing := _MISSING.fullmatch(what):
+        return f"{key}.{missing[1]}: missing".removeprefix(".")
+    if wrong := _WRONG.fullmatch(what):
+        what = f"should be {_kinds(wrong[1])}, not {_kinds(wrong[2])}"
+    elif name := _NAME.fullmatch(what):
+        what = f"{name[1]} is not known"
     return f"{key or 'the file'}: {what[:1].lower()}{what[1:]}"
+
+
+def _kinds(names: str) -> str:
+    return " or ".join(_KINDS.get(name.strip(), name.strip()) for name in names.split("|"))

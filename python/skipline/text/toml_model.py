@@ -8,6 +8,7 @@ from skipline.text.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
+    from pydantic_core import ErrorDetails
 
 Model = TypeVar("Model", bound="BaseModel")
 _FIRST_TABLE = re.compile(r"^\[", re.M)
@@ -61,8 +62,47 @@ def _first_fault(model: "type[BaseModel]", error: "ValidationError") -> str:
         )
     if fault["type"] == "missing":
         return f"key '{key}': missing"
-    message = fault["msg"].removeprefix("Value error, ")
+    message = _in_words(fault)
     return f"key '{key}' = {fault['input']!r}: {message}" if key else message
+
+
+# What a value should be, by the kind of fault of pydantic.
+_KINDS = {
+    "bool": "true or false",
+    "dict": "a table",
+    "finite_number": "a finite number",
+    "float": "a number",
+    "int": "a whole number",
+    "list": "a list",
+    "model": "a table",
+    "string": "a text",
+}
+_LIMITS = {
+    "greater_than": ("more than", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("less than", "lt"),
+    "less_than_equal": ("at most", "le"),
+    "too_long": ("entries: at most", "max_length"),
+    "too_short": ("entries: at least", "min_length"),
+}
+
+
+def _in_words(fault: "ErrorDetails") -> str:
+    """Return a fault of pydantic in our words: what the value should be."""
+    kind, context = fault["type"], fault.get("ctx", {})
+    if kind in _LIMITS:
+        words, limit = _LIMITS[kind]
+        return f"{words} {context[limit]}"
+    if kind in {"literal_error", "enum"}:
+        allowed = str(context["expected"])
+        names = re.findall(r"'([^']*)'", allowed)
+        return f"allowed: {allowed}{did_you_mean(str(fault['input']), names)}"
+    known = next((words for name, words in _KINDS.items() if kind.startswith(f"{name}_")), None)
+    if known is None:
+        known = _KINDS.get(kind)
+    if known is not None:
+        return f"should be {known}"
+    return fault["msg"].removeprefix("Value error, ")
 
 
 def _keys_at(model: "type[BaseModel]", location: list[str]) -> list[str]:

@@ -44,6 +44,20 @@ impl Check<'_> {
         Err(self.refuse(key, &value, format!("allowed: {low} to {high}")))
     }
 
+    /// A number from `low` to `high`; `why` is the reason of the upper limit.
+    pub(crate) fn number_because(
+        &self,
+        key: &str,
+        value: f64,
+        (low, high): (f64, f64),
+        why: &str,
+    ) -> Result<(), InputError> {
+        if value.is_finite() && value >= low && value <= high {
+            return Ok(());
+        }
+        Err(self.refuse(key, &value, format!("allowed: {low} to {high}; {why} is {high}")))
+    }
+
     /// A number of nanoseconds or cycles: from zero to less than a second.
     pub(crate) fn delay(&self, key: &str, value: f64) -> Result<(), InputError> {
         self.number(key, value, (0.0, 1e6))

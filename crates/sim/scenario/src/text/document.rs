@@ -49,6 +49,7 @@ pub(crate) fn interpret<V: DeserializeOwned + JsonSchema>(
     }
     result.map_err(|error: toml::de::Error| {
         let reason = plain_types(error.message());
+        let advice = unknown_name(error.message());
         let (key, reason) = match (missing_key(&reason), refused) {
             (Some(missing), None) => (missing, "is missing".into()),
             (Some(missing), Some(path)) => (format!("{path}.{missing}"), "is missing".into()),
@@ -57,7 +58,7 @@ pub(crate) fn interpret<V: DeserializeOwned + JsonSchema>(
                 let names = names_of(&path, &schemars::schema_for!(V).to_value());
                 (path, format!("expected one of {}", names.join(", ")))
             }
-            (None, path) => (path.unwrap_or_else(|| ".".into()), reason),
+            (None, path) => (path.unwrap_or_else(|| ".".into()), advice.unwrap_or(reason)),
         };
         InputError::WrongValue { file: file.into(), key, reason }
     })
@@ -172,19 +173,66 @@ fn missing_key(message: &str) -> Option<String> {
     message.strip_prefix("missing field `")?.split('`').next().map(String::from)
 }
 
-/// Replaces Rust's type names by terms for users.
+/// What is said of a name that none of the known ones is, from the message of serde.
+fn unknown_name(message: &str) -> Option<String> {
+    let mut quoted = message.strip_prefix("unknown variant `")?.split('`').step_by(2);
+    let name = quoted.next()?;
+    let known: Vec<String> = quoted.map(String::from).filter(|known| !known.is_empty()).collect();
+    let near = suggest(name, &known);
+    let all = if near.starts_with("known here") {
+        String::new()
+    } else {
+        format!(" Known here: {}", known.join(", "))
+    };
+    Some(format!("\"{name}\" is not known; {near}{all}"))
+}
+
+/// Replaces the words and type names of serde by terms for users.
 fn plain_types(message: &str) -> String {
     let message = match message.split_once("expected struct ") {
         Some((before, _)) => format!("{before}expected a table"),
         None => message.to_string(),
+    };
+    let message = match message.split_once(", expected ") {
+        Some((found, expected)) => format!("{}; expected {expected}", plain_value(found)),
+        None => message,
     };
     message
         .replace("expected u32", "expected a whole number from 0 to 4294967295")
         .replace("expected u64", "expected a whole number, 0 or more")
         .replace("expected usize", "expected a whole number, 0 or more")
         .replace("expected f64", "expected a number")
+        .replace("expected a string", "expected a text")
+        .replace("expected a sequence", "expected a list")
+        .replace("expected a map", "expected a table")
+        .replace("expected a boolean", "expected true or false")
         .trim_end()
         .to_string()
+}
+
+/// A value that serde refuses, and its kind in terms for users.
+fn plain_value(found: &str) -> String {
+    let Some(value) =
+        ["invalid type: ", "invalid value: "].iter().find_map(|words| found.strip_prefix(words))
+    else {
+        return found.to_string();
+    };
+    let kinds = [
+        ("string ", "a text"),
+        ("integer ", "a whole number"),
+        ("floating point ", "a number with a fraction"),
+        ("boolean ", "true or false"),
+    ];
+    for (word, kind) in kinds {
+        if let Some(value) = value.strip_prefix(word) {
+            return format!("{} is {kind}", value.trim_matches('`'));
+        }
+    }
+    match value {
+        "map" => "it is a table".into(),
+        "sequence" => "it is a list".into(),
+        other => format!("it is {other}"),
+    }
 }
 
 #[cfg(test)]
@@ -258,10 +306,11 @@ mod tests {
     #[test]
     fn a_value_of_the_wrong_kind_names_its_key() {
         let text = message("cores = 1", &[("cores", "many")]);
-        assert!(text.starts_with("a.toml: `cores`: invalid type: string \"many\""), "{text}");
-        assert!(text.contains("expected a whole number"), "{text}");
+        assert!(text.starts_with("a.toml: `cores`: \"many\" is a text; expected a whole"), "{text}");
+        let text = message("cores = -1", &[]);
+        assert!(text.starts_with("a.toml: `cores`: -1 is a whole number; expected a"), "{text}");
         let text = message("cores = 1\n[[more]]\npattern = 'x'\n[[more]]\npattern = 3", &[]);
-        assert!(text.starts_with("a.toml: `more.1.pattern`: invalid type: integer `3`"), "{text}");
+        assert_eq!(text, "a.toml: `more.1.pattern`: 3 is a whole number; expected a text");
     }
 
     #[test]
@@ -281,6 +330,33 @@ mod tests {
         let error = interpret::<Cards>("a.toml", table).map(|cards| format!("{:?}", cards.order));
         let text = error.expect_err("is refused").to_string();
         assert_eq!(text, "a.toml: `order`: expected one of \"one-by-one\", \"shuffled\"");
+    }
+
+    #[test]
+    fn a_mistyped_name_gets_the_nearest_one_and_all() {
+        #[derive(Debug, Deserialize, JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        enum Order {
+            OneByOne,
+            Shuffled,
+        }
+        #[derive(Debug, Deserialize, JsonSchema)]
+        struct Cards {
+            order: Order,
+        }
+        let refused = |text: &str| {
+            let error = interpret::<Cards>("a.toml", text.parse().expect("is TOML"));
+            error.map(|cards| format!("{:?}", cards.order)).expect_err("is refused").to_string()
+        };
+        assert_eq!(
+            refused("order = 'Shufled'"),
+            "a.toml: `order`: \"Shufled\" is not known; did you mean `shuffled`? Known here: \
+             one-by-one, shuffled"
+        );
+        assert_eq!(
+            refused("order = 'elsewhere'"),
+            "a.toml: `order`: \"elsewhere\" is not known; known here: one-by-one, shuffled"
+        );
     }
 
     #[test]

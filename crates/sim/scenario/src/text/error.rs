@@ -109,7 +109,7 @@ const NEAREST_LISTED: usize = 5;
 pub(crate) fn suggest(name: &str, known: &[String]) -> String {
     let nearest = known
         .iter()
-        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
+        .map(|candidate| (strsim::damerau_levenshtein(&plain(name), &plain(candidate)), candidate))
         .min()
         .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 3);
     match nearest {
@@ -119,6 +119,11 @@ pub(crate) fn suggest(name: &str, known: &[String]) -> String {
         }
         None => format!("known here: {}", known.join(", ")),
     }
+}
+
+/// A name without capitals and signs: people write `ConnectX5` and `RX_DESCRIPTORS`.
+fn plain(name: &str) -> String {
+    name.chars().map(|letter| if letter == '_' { '-' } else { letter.to_ascii_lowercase() }).collect()
 }
 
 /// The nearest names; of paths, the last components are compared.
@@ -143,6 +148,12 @@ mod tests {
     fn a_slip_of_the_fingers_finds_its_key() {
         assert_eq!(suggest("rx_descriptorz", &known()), "did you mean `rx_descriptors`?");
         assert_eq!(suggest("coers", &known()), "did you mean `cores`?");
+    }
+
+    #[test]
+    fn capitals_and_hyphens_are_no_other_name() {
+        assert_eq!(suggest("RX_DESCRIPTORS", &known()), "did you mean `rx_descriptors`?");
+        assert_eq!(suggest("Packet-Bytes", &known()), "did you mean `packet_bytes`?");
     }
 
     #[test]

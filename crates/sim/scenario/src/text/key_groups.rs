@@ -116,6 +116,6 @@ mod tests {
     fn a_value_of_the_wrong_kind_names_its_key() {
         let mut groups = groups("cores = 'many'").expect("its keys are known");
         let error = groups.take::<Cores>().expect_err("must be refused").to_string();
-        assert!(error.starts_with("a.toml: `cores`: invalid type"), "{error}");
+        assert!(error.starts_with("a.toml: `cores`: \"many\" is a text"), "{error}");
     }
 }

@@ -49,7 +49,9 @@ impl SourcePlan {
             return CapturePlan::from_keys(input, path, card).map(Self::Replay);
         }
         if traffic.arrivals != Some(ArrivalProcess::BackToBack) {
-            input.check.number("offered_gbps", keys.offered_gbps, (LEAST_GBPS, line_rate_gbps))?;
+            let allowed = (LEAST_GBPS, line_rate_gbps);
+            let why = "the card's line rate";
+            input.check.number_because("offered_gbps", keys.offered_gbps, allowed, why)?;
         }
         let (packet_bytes, offered_gbps) = (keys.packet_bytes, keys.offered_gbps);
         let (flows, seed) = (traffic.flows as usize, input.seed);

@@ -215,7 +215,8 @@ impl TrafficKeys {
                     "only together with traffic.pcap; set offered_gbps for synthetic traffic";
                 return Err(check.refuse("traffic.scale_to_gbps", &gbps, allowed.into()));
             }
-            check.number("traffic.scale_to_gbps", gbps, (LEAST_GBPS, line_rate_gbps))?;
+            let (allowed, why) = ((LEAST_GBPS, line_rate_gbps), "the card's line rate");
+            check.number_because("traffic.scale_to_gbps", gbps, allowed, why)?;
         }
         if self.cut_short && self.pcap.is_none() {
             let allowed = "only together with traffic.pcap";
