@@ -7,8 +7,9 @@
 >>> skipline.trace(range(0, 1 << 20, 64), "three-level-lru").levels[0].misses
 16384
 
-`run`, `trace`, `sweep`, `advise` and `evidence` do what the commands of these names do. The first
-two need nothing else; the others, and data frames, need extras, of which they name the one missing.
+`run`, `trace`, `sweep`, `advise` and `evidence` do what the commands of these names do; `plot`
+draws a figure of a sweep. The first two need nothing else; the others, and data frames, need
+extras, of which they name the one missing.
 """
 
 # Nothing is loaded here: the command handles Ctrl-C before it loads what takes time. Type checkers
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from skipline.claims.call import evidence
     from skipline.claims.evidence import Evidence
     from skipline.extras import MissingExtra
+    from skipline.report.plot import Plot, plot
     from skipline.runs.result import Metric, NoSuchNumber, Result
     from skipline.runs.simulation import run
     from skipline.store.store import Store
@@ -39,12 +41,14 @@ _MODULES = {
     "Metric": "skipline.runs.result",
     "MissingExtra": "skipline.extras",
     "NoSuchNumber": "skipline.runs.result",
+    "Plot": "skipline.report.plot",
     "Result": "skipline.runs.result",
     "RunError": "skipline._core",
     "Store": "skipline.store.store",
     "TraceResult": "skipline.traces.replay",
     "advise": "skipline.advice.call",
     "evidence": "skipline.claims.call",
+    "plot": "skipline.report.plot",
     "run": "skipline.runs.simulation",
     "standard_trace": "skipline.traces.replay",
     "sweep": "skipline.sweeps.call",
@@ -59,6 +63,7 @@ __all__ = [
     "Metric",
     "MissingExtra",
     "NoSuchNumber",
+    "Plot",
     "Result",
     "RunError",
     "Store",
@@ -66,6 +71,7 @@ __all__ = [
     "__version__",
     "advise",
     "evidence",
+    "plot",
     "run",
     "standard_trace",
     "sweep",

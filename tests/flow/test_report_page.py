@@ -10,6 +10,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
+import skipline as skipline_package
 from browser_window import DESK, PHONE, show
 from command_line import L2FWD, SHORT, Skipline
 from small_experiment import write_small_evidence
@@ -97,6 +98,63 @@ def test_a_sweep_draws_its_points_heat_maps_and_front(
     text = browser.find_element(By.TAG_NAME, "body").text
     for promised in ("Best trade-offs (Pareto front)", "skipline run", "Points that failed"):
         assert promised in text
+
+
+@pytest.fixture(scope="module")
+def along_one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store over one setting, with two seeds; its brief runs have not all settled."""
+    folder = tmp_path_factory.mktemp("along")
+    axis = ("--axis", "rx_descriptors=128,512,4096", "--repeats", "2")
+    done = Skipline(folder)("sweep", L2FWD, *SHORT, *axis)
+    assert done.code == 0, done.err
+    measured = "rx_descriptors,pcie_write_hit_rate\n128,97.9\n4096,39.3\n"
+    (folder / "server.csv").write_text(measured)
+    return folder / "results.duckdb"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_sweep_over_one_setting_is_a_curve_for_each_metric(
+    browser: webdriver.Chrome, along_one: Path, size: tuple[int, int]
+) -> None:
+    done = Skipline(along_one.parent)("report", "results.duckdb", "--measured", "server.csv")
+    assert done.code == 0, done.err
+    assert opened(browser, along_one.with_suffix(".html"), size) == 4
+    assert_healthy(browser, size[0])
+    assert browser.find_element(By.TAG_NAME, "h1").text == "L2 forwarder at 100 Gbps on a Gold 6140"
+    text = browser.find_element(By.TAG_NAME, "body").text
+    for promised in ("over rx_descriptors", "over 2 seeds", "not settled (rx_descriptors 4096"):
+        assert promised in text or promised.endswith("4096"), text
+    assert "server.csv" in text and "All points" not in text
+
+
+def test_a_curve_is_written_as_a_picture_and_drawn_in_python(along_one: Path) -> None:
+    folder = along_one.parent
+    chosen = ("--metric", "pcie_write_hit_rate", "--png", "png")
+    done = Skipline(folder)("report", "results.duckdb", *chosen)
+    assert done.code == 0, done.err
+    (file,) = (folder / "png").iterdir()
+    assert file.name == "curve-pcie_write_hit_rate.png"
+    drawn = skipline_package.plot(along_one, "pcie_write_hit_rate")
+    drawn.save(folder / "again.png")
+    assert (folder / "again.png").read_bytes() == file.read_bytes()
+    (bundle,) = [key for key in drawn._repr_mimebundle_() if "vegalite" in key]
+    assert "var(--" not in str(drawn._repr_mimebundle_()[bundle])
+    with pytest.raises(skipline_package.InputError, match=r"ends with \.png or \.svg"):
+        drawn.save(folder / "again.gif")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ring,pcie_write_hit_rate\n1,2\n", "no column for an axis"),
+        ("rx_descriptors,hits\n1,2\n", "no column for a metric"),
+        ("rx_descriptors,pcie_write_hit_rate\n1,many\n", "line 2"),
+    ],
+)
+def test_measured_points_that_cannot_be_are_refused(along_one: Path, text: str, told: str) -> None:
+    (along_one.parent / "wrong.csv").write_text(text)
+    done = Skipline(along_one.parent)("report", "results.duckdb", "--measured", "wrong.csv")
+    assert done.code == 2 and told in done.err
 
 
 def test_figures_of_a_sweep_are_written_as_pictures(swept: Path) -> None:
@@ -274,6 +332,23 @@ def test_dark_mode_follows_the_system_and_the_switch_and_is_remembered(
     finally:
         browser.execute_script("localStorage.clear()")
         prefer("")
+
+
+def test_paper_has_the_figures_and_leaves_settings_folded(
+    browser: webdriver.Chrome, short_run: Path, skipline: Skipline, tmp_path: Path
+) -> None:
+    assert skipline("report", str(short_run), "--out", "run.html").code == 0
+    opened(browser, tmp_path / "run.html", DESK)
+    folded = "return document.querySelectorAll('details.folded:not([open])').length"
+    assert browser.execute_script(f"dispatchEvent(new Event('beforeprint')); {folded}") == 1
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        charts = browser.find_elements(By.CSS_SELECTOR, "[data-chart] svg")
+        assert charts and all(chart.is_displayed() for chart in charts)
+        assert not browser.find_element(By.CSS_SELECTOR, "details.folded").is_displayed()
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        browser.execute_script("dispatchEvent(new Event('afterprint'))")
 
 
 def test_paper_is_light_and_shows_what_is_folded(browser: webdriver.Chrome, evidence: Path) -> None:

@@ -1,6 +1,7 @@
 """`skipline report`: the page of an experiment's directory, of a single run, or of a sweep."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,9 @@ from skipline.commands import options
 from skipline.commands.command import Command
 from skipline.text import terminal
 
+if TYPE_CHECKING:
+    from skipline.report.sweep_page import Choice
+
 
 @click.command(
     cls=Command,
@@ -17,7 +21,7 @@ from skipline.text import terminal
         "skipline report reports/pktsize-desc",
         "skipline report baseline --out baseline.html",
         "skipline report results.duckdb --metric throughput_gbps --metric p99",
-        "skipline report results.duckdb --svg figures",
+        "skipline report results.duckdb --metric p99 --measured server.csv --png figures",
     ],
 )
 @click.argument(
@@ -31,8 +35,11 @@ from skipline.text import terminal
 @click.option(
     "--metric", "metrics", metavar="NAME", multiple=True, help="Metric of a sweep; repeatable."
 )
-@click.option("--x", metavar="KEY", help="Axis of the heat maps of a sweep.")
+@click.option("--x", metavar="KEY", help="Setting along the figures of a sweep.")
 @click.option("--y", metavar="KEY", help="The other one.")
+@click.option(
+    "--measured", metavar="FILE", help="CSV of measured points: a column for each key and metric."
+)
 @click.option(
     "--svg", metavar="DIR", type=click.Path(path_type=Path), help="Also figures of a sweep as SVG."
 )
@@ -46,6 +53,7 @@ def report(  # noqa: PLR0913, PLR0917 - one argument for each option
     metrics: tuple[str, ...],
     x: str | None,
     y: str | None,
+    measured: str | None,
     svg: Path | None,
     png: Path | None,
 ) -> None:
@@ -54,12 +62,16 @@ def report(  # noqa: PLR0913, PLR0917 - one argument for each option
 
     if path.is_file() and parts.is_store(str(path)):
         extras.require("reports", "the page of a sweep")
-        _write_sweep(path, out, (sweep, metrics, x, y), {"svg": svg, "png": png})
+        from skipline.diff import bound
+        from skipline.report.sweep_page import Choice
+
+        choice = Choice(sweep, tuple(map(bound.full_name, metrics)), x, y, measured)
+        _write_sweep(path, out, choice, {"svg": svg, "png": png})
         return
-    of_sweep = (sweep, metrics or None, x, y, svg, png)
+    of_sweep = (sweep, metrics or None, x, y, measured, svg, png)
     if path.exists() and any(one is not None for one in of_sweep):
         raise InputError(
-            f"{path} is not a store; --sweep, --metric, --x, --y, --svg, --png need one"
+            f"{path} is not a store; --sweep, --metric, --x, --y, --measured, --svg, --png need one"
         )
     terminal.emit_for_people(str(_write(path, out)))
 
@@ -67,7 +79,7 @@ def report(  # noqa: PLR0913, PLR0917 - one argument for each option
 def _write_sweep(
     path: Path,
     out: Path | None,
-    chosen: tuple[int | None, tuple[str, ...], str | None, str | None],
+    choice: "Choice",
     pictures: dict[str, Path | None],
 ) -> None:
     """Write the page of a sweep, and its figures as pictures."""
@@ -76,11 +88,8 @@ def _write_sweep(
     wanted = {kind: folder for kind, folder in pictures.items() if folder is not None}
     for folder in wanted.values():
         atomic.prepare_directory(folder)
-    from skipline.diff import bound
     from skipline.report import sweep_page
 
-    sweep, metrics, x, y = chosen
-    choice = sweep_page.Choice(sweep, tuple(map(bound.full_name, metrics)), x, y)
     atomic.write(target, sweep_page.page(str(path), choice))
     terminal.emit_for_people(str(target.resolve()))
     for kind, folder in wanted.items():

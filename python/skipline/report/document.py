@@ -192,9 +192,10 @@ def cards(entries: Iterable[str]) -> str:
     return f'<div class="cards">{"".join(entries)}</div>'
 
 
-def details(summary: str, content: str) -> str:
-    """Return content that opens on a click."""
-    return f"<details><summary>{escape(summary)}</summary>{content}</details>"
+def details(summary: str, content: str, *, on_paper: bool = True) -> str:
+    """Return content that opens on a click, and on paper unless it is too long for that."""
+    kind = "" if on_paper else ' class="folded"'
+    return f"<details{kind}><summary>{escape(summary)}</summary>{content}</details>"
 
 
 def _asset(name: str) -> str:

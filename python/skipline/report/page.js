@@ -44,6 +44,15 @@ function drawAll(charts) {
     }
   }
   addEventListener("beforeprint", () => elements.filter(visible).forEach(draw));
+  // Paper does not wait: what is far from the window is drawn as soon as there is time.
+  const idle = window.requestIdleCallback || ((task) => setTimeout(task, 50));
+  const drawRest = () => {
+    const next = elements.find((element) => !element.dataset.drawn && visible(element));
+    if (!next) return;
+    draw(next);
+    idle(drawRest);
+  };
+  idle(drawRest);
 }
 
 // Who has no mouse scrolls a wide table by the arrow keys, once it has the focus.
@@ -55,10 +64,10 @@ const widths = new ResizeObserver((entries) => {
 });
 for (const element of document.querySelectorAll(".scroll")) widths.observe(element);
 
-// Paper has nothing to click on.
+// Paper has nothing to click on; pages of settings that nobody has changed stay folded.
 let opened = [];
 addEventListener("beforeprint", () => {
-  opened = [...document.querySelectorAll("details:not([open])")];
+  opened = [...document.querySelectorAll("details:not([open]):not(.folded)")];
   for (const element of opened) element.open = true;
 });
 addEventListener("afterprint", () => {

@@ -16,11 +16,12 @@ _PNG_SCALE = 2.0
 Kind = Literal["svg", "png"]
 
 
-def write(spec: dict[str, Any], title: str, path: Path, kind: Kind) -> None:
-    """Write the picture of a figure; RunError if it cannot be written."""
+def write(spec: dict[str, Any], title: str, path: Path, kind: Kind, *, legend: str = "") -> None:
+    """Write the picture of a figure, with a legend below its title; RunError if it cannot be."""
     import vl_convert
 
-    drawing = foreign.in_tree({**spec, "width": _WIDTH_PX, "title": title})
+    head = {"text": title, "subtitle": legend} if legend else title
+    drawing = foreign.in_tree({**spec, "width": _WIDTH_PX, "title": head})
     whole = palette.in_light(json.dumps(drawing))
     config = json.loads(palette.in_light(json.dumps({**CONFIG, "background": "white"})))
     version = ".".join(SCHEMA_VERSION.removeprefix("v").split(".")[:2])

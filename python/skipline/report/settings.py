@@ -53,7 +53,7 @@ def add(document: Document, result: Result) -> None:
     _add_replaced(document, result)
     rows = [[setting.key, _text(setting.value), setting.default] for setting in every]
     whole = document.table(header[:3], rows, "All settings of the run.", [1, 2])
-    document.add(details(f"All {len(rows)} settings", whole))
+    document.add(details(f"All {len(rows)} settings", whole, on_paper=False))
 
 
 def _add_notes(document: Document, result: Result) -> None:

@@ -1,18 +1,27 @@
-"""The page of a sweep: what is best, how it depends on the axes, how to reproduce a point."""
+"""The page of a sweep: what is best, how it depends on the axes, how to reproduce a point.
+
+Over one or two settings it draws the curves that everybody expects; lines over parallel axes, heat
+maps and the front are for more.
+"""
 
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from skipline import resources
 from skipline._core import InputError
 from skipline.model_error import view as model_error_view
+from skipline.report import curves, measured_points
 from skipline.report import sweep_figures as figures
 from skipline.report.document import Document, Markup, Panel, card, cards, escape
+from skipline.report.measured_points import Measured
+from skipline.store import curves as curve_points
 from skipline.store import summary
+from skipline.store.curves import CurvePoint
 from skipline.store.store import Store
 from skipline.store.summary import Summary
-from skipline.text import quantity
+from skipline.text import quantity, toml_model
 from skipline.text.nearest import did_you_mean
 
 _MOST_ROWS = 50
@@ -20,26 +29,39 @@ _TWO = 2
 
 
 class Choice(NamedTuple):
-    """Content of the page: the sweep, its metrics, the axes of the heat maps."""
+    """Content of the page: the sweep, its metrics, the axes of its figures, measured points."""
 
     sweep: int | None = None
     metrics: tuple[str, ...] = ()
     x: str | None = None
     y: str | None = None
+    measured: str | None = None
 
 
 class Drawn(NamedTuple):
-    """A figure with its name as a file and its caption."""
+    """A figure with its name as a file and its caption; a picture of it alone has its legend."""
 
     name: str
     panels: list[Panel]
     caption: str
+    legend: str = ""
 
 
-def read(path: str, choice: Choice) -> Summary:
+class Swept(NamedTuple):
+    """A sweep as its figures need it: one row a point, numbers with intervals, measured points."""
+
+    summary: Summary
+    curves: dict[str, list[CurvePoint]]
+    measured: Measured | None
+    title: str
+
+
+def read(path: str, choice: Choice) -> Swept:
     """Read what a page or pictures are made of; InputError if nothing is done yet."""
     with Store(path) as store:
         found = summary.summarise(store, choice.sweep, choice.metrics)
+        lines = curve_points.points(store, found.number, found.metrics)
+        title = _title(store, found.number)
     if not len(found.frame):
         raise InputError(f"{path}: sweep {found.number}: no point is done yet")
     for name in (choice.x, choice.y):
@@ -49,27 +71,86 @@ def read(path: str, choice: Choice) -> Summary:
                 f"{path}: '{name}' is not an axis of sweep {found.number}{near}; axes: "
                 f"{', '.join(found.axes)}"
             )
-    return found
+    measured = None
+    if choice.measured is not None:
+        measured = measured_points.read(choice.measured, found.axes, found.metrics)
+    return Swept(found, lines, measured, title)
+
+
+def _title(store: Store, number: int) -> str:
+    """Return the title of a sweep, else that of its scenario, else the name of its file."""
+    row = store.connection.row("SELECT title, scenario FROM sweeps WHERE sweep = ?", [number])
+    title, scenario = row or ("", "")
+    if title:
+        return str(title)
+    if scenario and resources.exists(scenario):
+        stated = toml_model.top_level(resources.read_keys(scenario), scenario).get("title")
+        if isinstance(stated, str) and stated:
+            return stated
+    return Path(scenario or "").stem or f"Sweep {number}"
 
 
 def page(path: str, choice: Choice) -> str:
     """Return the HTML page of a sweep."""
-    found = read(path, choice)
+    swept = read(path, choice)
+    found = swept.summary
     front = summary.pareto(found.frame, found.metrics)
-    document = Document(f"Sweep {found.number} of {path}", "sweep")
+    document = Document(swept.title, "sweep")
     points = f"{len(found.frame):,} points, each one setting of {', '.join(found.axes)}"
-    document.head("", _answer(found), f"{points}; simulated, nothing here is measured.")
-    document.add(cards(_bests(found)))
-    for one in draw(found, choice, front):
-        document.figure(one.panels, one.caption, columns=3)
+    beside = f"measured: {swept.measured.name}" if swept.measured else "nothing here is measured"
+    of = f"Sweep {found.number} of {path}: {points}; simulated, {beside}."
+    document.head("", _answer(found), of)
+    drawn = draw(swept, choice, front)
+    if is_curved(found):
+        for one in drawn:
+            document.figure(one.panels, one.caption, columns=3)
+        document.add(cards(_bests(found)))
+    else:
+        document.add(cards(_bests(found)))
+        for one in drawn:
+            document.figure(one.panels, one.caption, columns=3)
     _add_front(document, found, front)
     _add_failed(document, found)
     document.add(f"<p>{escape(model_error_view.general())}</p>")
     return document.render()
 
 
-def draw(found: Summary, choice: Choice, front: list[bool]) -> list[Drawn]:
+def is_curved(found: Summary) -> bool:
+    """Return whether a sweep is drawn as curves: it has at most two settings that vary."""
+    varied = _varied(found)
+    if not 0 < len(varied) <= _TWO:
+        return False
+    fewest = min(found.frame[axis].n_unique() for axis in varied)
+    return len(varied) == 1 or fewest <= curves.MOST_CURVES
+
+
+def _varied(found: Summary) -> list[str]:
+    return [axis for axis in found.axes if found.frame[axis].n_unique() > 1]
+
+
+def _draw_curves(swept: Swept, choice: Choice) -> Drawn:
+    """Draw each metric over the axis with most values, or over the one that was asked for."""
+    found, varied = swept.summary, _varied(swept.summary)
+    by_values = sorted(varied, key=lambda axis: -found.frame[axis].n_unique())
+    x = choice.x if choice.x in varied else next(one for one in by_values if one != choice.y)
+    by = next((axis for axis in varied if axis != x), None)
+    panels = [
+        curves.panel(
+            curves.title(name, found.units.get(name, "")), swept.curves[name], x, by, swept.measured
+        )
+        for name in found.metrics
+        if swept.curves[name]
+    ]
+    text = curves.caption(found.metrics, swept.curves, x, by, swept.measured)
+    every = [point for name in found.metrics for point in swept.curves[name]]
+    return Drawn("curve", panels, text, curves.legend(every, swept.measured))
+
+
+def draw(swept: Swept, choice: Choice, front: list[bool]) -> list[Drawn]:
     """Return the figures of a sweep."""
+    found = swept.summary
+    if is_curved(found):
+        return [_draw_curves(swept, choice)]
     frame = figures.choose_points(found, front)
     more = (
         ""
@@ -187,11 +268,17 @@ def write_pictures(path: str, choice: Choice, directory: Path, kind: str) -> lis
     """Write the figures of a sweep as SVG or PNG; return the files."""
     from skipline.report import pictures
 
-    found = read(path, choice)
+    swept = read(path, choice)
+    found = swept.summary
     files = []
-    for one in draw(found, choice, summary.pareto(found.frame, found.metrics)):
+    for one in draw(swept, choice, summary.pareto(found.frame, found.metrics)):
         for number, (title, spec) in enumerate(one.panels, start=1):
             several = f"-{number}" if len(one.panels) > 1 else ""
+            if one.name == "curve":
+                # People look for the picture of a metric by its name.
+                several = f"-{title.partition(',')[0].replace(':', '-')}"
             files.append(directory / f"{one.name}{several}.{kind}")
-            pictures.write(spec, title, files[-1], "svg" if kind == "svg" else "png")
+            head = swept.title if one.name == "curve" else title
+            of_kind: pictures.Kind = "svg" if kind == "svg" else "png"
+            pictures.write(spec, head, files[-1], of_kind, legend=one.legend)
     return files
