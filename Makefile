@@ -55,13 +55,18 @@ ifeq ($(strip $(SOAK_SEED)),)
 override SOAK_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 endif
 
-.PHONY: help run test claim-tests mutations soak soak-asan soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa test-dsa dpdk bench-dpdk bench-vhost setup wheel clean format peers release deny third-party docs docs-tables docs-tools rust-tools system-packages test-packages to-test soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
+.PHONY: help run quick test claim-tests mutations soak soak-asan soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa test-dsa dpdk bench-dpdk bench-vhost setup wheel clean format peers release deny third-party docs docs-tables docs-tools rust-tools system-packages test-packages to-test soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(STAMPS)/module-to-run ## Simulate the published experiments beside the measured server; write HTML reports
 	@skipline experiment run $(EXPERIMENTS)
+
+quick: setup ## In two minutes after `make setup`: one experiment, its page, one group of tests
+	@skipline experiment run ddio-tune
+	$(PYTEST) --durations=0 --no-header --quiet tests/smoke
+	echo "seen: an experiment beside the measured server, its page (the path above), tests of the command"
 
 test: to-test ## Set everything up and run every test but the long ones
 	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) -- $(RUST_DOC_TESTS) -- \
