@@ -105,17 +105,24 @@ def _measured(measured: Measured, metric: str, x: str, axis: alt.X) -> list[alt.
     ]
     if not records:
         return []
-    base = chart(records)
     scale = alt.Scale(zero=False)
+    dots = (
+        chart(records)
+        .mark_point(shape="diamond", filled=True, color=MEASURED, size=80, opacity=1)
+        .encode(
+            axis,
+            alt.Y("value:Q", scale=scale),
+            tooltip=[alt.Tooltip("x:N", title=x), alt.Tooltip("value:Q", title="measured")],
+        )
+    )
+    # A layer without any record has no extent, which Vega warns of.
+    runs = [one for one in records if one["least"] is not None and one["most"] is not None]
+    if not runs:
+        return [dots]
     spread = (
-        base.transform_filter("datum.least != null && datum.most != null")
+        chart(runs)
         .mark_rule(color=MEASURED, strokeWidth=1.5)
         .encode(axis, alt.Y("least:Q", scale=scale), alt.Y2("most:Q"))
-    )
-    dots = base.mark_point(shape="diamond", filled=True, color=MEASURED, size=80, opacity=1).encode(
-        axis,
-        alt.Y("value:Q", scale=scale),
-        tooltip=[alt.Tooltip("x:N", title=x), alt.Tooltip("value:Q", title="measured")],
     )
     return [spread, dots]
 
