@@ -1,5 +1,6 @@
 """Curves of a sweep: metric over setting, one for each value of a second setting."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,7 +28,8 @@ def panel(
     `title` is METRIC, UNIT; with `by` there is a curve for each of its values.
     """
     metric = title.partition(",")[0]
-    records = [_record(point, x, by) for point in points]
+    most = 100.0 if title.endswith(", %") else math.inf
+    records = [_record(point, x, by, most) for point in points]
     numeric = all(isinstance(record["x"], int | float) for record in records)
     axis = _axis(records, x, numeric=numeric)
     y_title = alt.Y("value:Q", title=title, scale=alt.Scale(zero=False))
@@ -69,14 +71,16 @@ def _filled() -> Any:
     return alt.value(PREDICTED)
 
 
-def _record(point: CurvePoint, x: str, by: str | None) -> dict[str, Any]:
+def _record(point: CurvePoint, x: str, by: str | None, most: float) -> dict[str, Any]:
+    """Return a point with the ends of its interval; no share is below nothing or above all."""
     half = point.half or 0.0
+    low, high = point.value - half, point.value + half
     return {
         "x": point.axes[x],
         "curve": None if by is None else str(point.axes[by]),
         "value": point.value,
-        "low": point.value - half,
-        "high": point.value + half,
+        "low": max(low, 0.0) if most < math.inf else low,
+        "high": min(high, most),
         "half": point.half,
         "seeds": point.seeds,
         "unsettled": point.unsettled,
