@@ -65,7 +65,7 @@ run: $(STAMPS)/module-to-run ## Simulate the published experiments beside the me
 
 quick: setup ## In two minutes after `make setup`: one experiment, its page, one group of tests
 	@skipline experiment run ddio-tune
-	$(PYTEST) --durations=0 --no-header --quiet tests/smoke
+	pytest --no-header --quiet tests/smoke
 	echo "seen: an experiment beside the measured server, its page (the path above), tests of the command"
 
 test: to-test ## Set everything up and run every test but the long ones

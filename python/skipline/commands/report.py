@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         "skipline report reports/pktsize-desc",
         "skipline report baseline --out baseline.html",
         "skipline report results.duckdb --metric throughput_gbps --metric p99",
-        "skipline report results.duckdb --metric p99 --measured server.csv --png figures",
+        "skipline report results.duckdb --metric p99 --measured host.csv --png figures",
     ],
 )
 @click.argument(

@@ -72,8 +72,8 @@ def _in_short(result: Result) -> str:
     guessed = sum(fact.confidence == "memory" for fact in facts)
     of_facts = f"; guessed: {guessed} of {len(facts)} facts" if facts else ""
     return (
-        f"{result.simulated_ns / 1e6:,.2f} ms in {result.wall_s:.2f} s, {result.platform}, seed "
-        f"{result.seed}. Fitted: {fitted or 'none'}{of_facts}. The rest: --all"
+        f"Took {result.wall_s:.2f} s for {result.simulated_ns / 1e6:,.2f} ms of {result.platform}, "
+        f"seed {result.seed}. Fitted: {fitted or 'none'}{of_facts}. The rest: --all"
     )
 
 
