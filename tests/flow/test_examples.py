@@ -168,6 +168,14 @@ CLAIMS: dict[str, Callable[..., bool]] = {
         and engines(P50) < 0.75 * core(P50)
         and engines(ANSWERS) < two(ANSWERS) < 2.05 * core(ANSWERS)
     ),
+    "two-ports-six-cores": lambda full, small, short: (
+        full(DROPPED) == 0
+        and full(RATE) > 78
+        and full(WRITES) < 60
+        and short(WRITES) > full(WRITES) + 20
+        and small(DROPPED) > 0
+        and small(RATE) < 0.7 * full(RATE)
+    ),
     "two-ports-one-core": lambda full, small, two: (
         full(DROPPED) == 0
         and full(IDLE) > 50

@@ -62,6 +62,11 @@ pub(crate) struct NicKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::nic")]
     pub nic: Option<String>,
+    /// Ports of the card in use. They share its slot; each has its wire with the offered load, and a receive
+    /// and a send queue of every core, which polls the ports in turn.
+    #[serde(skip_serializing_if = "is_one")]
+    #[schemars(range(min = check::PORTS.0, max = check::PORTS.1))]
+    pub ports: u32,
     /// Receive descriptors per queue.
     #[schemars(extend("enum" = check::RINGS))]
     pub rx_descriptors: u32,
@@ -73,7 +78,8 @@ pub(crate) struct NicKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = check::BUFFER_BYTES.0, max = check::BUFFER_BYTES.1))]
     pub buffer_bytes: Option<u64>,
-    /// Offered load on the wire, including FCS, preamble and gap. By default no more than the card's line rate.
+    /// Offered load on the wire of each port, including FCS, preamble and gap. By default no more than the
+    /// card's line rate.
     #[schemars(range(min = LEAST_GBPS, max = MOST_LINE_RATE_GBPS))]
     pub offered_gbps: f64,
     /// The NIC sends PAUSE when its internal buffer fills up, and packets wait there for descriptors.
@@ -114,6 +120,7 @@ impl Default for NicKeys {
     fn default() -> Self {
         Self {
             nic: None,
+            ports: 1,
             rx_descriptors: 4096,
             packet_bytes: 1500,
             buffer_bytes: None,
@@ -206,10 +213,16 @@ pub(crate) struct NicPlan {
     generator_wait: Option<GeneratorWait>,
 }
 
-/// Plans the root port of `card`, at which the packets of `source` arrive.
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's interface
+fn is_one(ports: &u32) -> bool {
+    *ports == 1
+}
+
+/// Plans the root port of `card`, at which the packets of `source` arrive; at each further port of the card
+/// others of the same kind do.
 ///
 /// # Errors
-/// If the platform lacks a table that root ports need.
+/// If the platform lacks a table that root ports need, or a second port cannot have such a source.
 pub(crate) fn plan(
     input: &TenantInput<'_>,
     card: &Card<'_>,
@@ -220,8 +233,16 @@ pub(crate) fn plan(
     config.bypass_backlog = port.placement.bypass_when_backlogged;
     let (queues, flow_rules) = (input.tenant.keys.cores, nic.traffic.flow_rules);
     let generator_wait = generator::wait(nic);
-    let nic = NicPlan { config, source, queues, flow_rules, generator_wait };
-    root_port::plan(input, AttachmentConfig::Pcie(card.link()), vec![nic])
+    let mut ports = Vec::new();
+    for port in 0..nic.ports {
+        let Some(source) = source.for_port(port) else {
+            let allowed = "only where packets arrive at a rate, as keys of the NIC state it";
+            return Err(input.check.refuse("ports", &nic.ports, allowed.into()));
+        };
+        let config = config.clone();
+        ports.push(NicPlan { config, source, queues, flow_rules, generator_wait });
+    }
+    root_port::plan(input, AttachmentConfig::Pcie(card.link()), ports)
 }
 
 impl DeviceModule for NicPlan {
@@ -235,7 +256,7 @@ impl DeviceModule for NicPlan {
     type Subject = TenantNic;
 
     fn subject(ids: &[DeviceId]) -> TenantNic {
-        TenantNic { id: ids[0] }
+        TenantNic { ids: ids.to_vec() }
     }
 
     fn named(tenant: TenantRef<'_>) -> Option<&String> {

@@ -16,6 +16,7 @@ use crate::text::error::InputError;
 use crate::text::key_groups::names;
 use model::core::Core;
 use model::device::DeviceQueues;
+use model::device::nic::rings::QueuePair;
 use model::device::queues::QueueId;
 use model::software::Software;
 use model::tracer::Tracer;
@@ -88,8 +89,10 @@ pub(crate) struct PollingCore<'a> {
     pub core: Core,
     /// Number of the core among the cores of its tenant, from 0.
     pub thread: u64,
-    /// Drivers of the queues of the core.
+    /// Drivers of the queues of the core, at the first port of its card.
     pub drivers: Drivers,
+    /// Drivers of its queues at the other ports.
+    pub other_ports: Vec<Drivers>,
     /// Parameters of the core's polling and bursts.
     pub polling: PacketLoopConfig,
     /// Memory for the application's own use on this core.
@@ -99,7 +102,8 @@ pub(crate) struct PollingCore<'a> {
 impl PollingCore<'_> {
     /// Builds software that runs packets to completion: `handler` processes each.
     pub(crate) fn handle<T: Tracer>(self, handler: impl Handler + 'static) -> Box<dyn Software<T>> {
-        Box::new(PacketLoop::new(self.polling, handler, self.core, self.drivers))
+        let ports = std::iter::once(self.drivers).chain(self.other_ports).collect();
+        Box::new(PacketLoop::with_ports(self.polling, handler, self.core, ports))
     }
 }
 
@@ -159,22 +163,32 @@ impl<A: PacketApplication> ApplicationModule for NicApplication<A> {
         let pool = self.driver.pool(builder);
         let mut arena = self.driver.arena(builder);
         let shared = self.application.share(builder);
-        let mut pairs = self.driver.queue_pairs(builder, &mut arena);
-        let device = builder.tenant.devices[0];
-        for ((queue, pair), &id) in (0..).zip(&mut pairs).zip(&builder.tenant.cores) {
-            let at = (builder.machine.core(id), QueueId { device, queue }, pair);
-            let drivers = self.driver.start(builder, at, &pool, &mut arena);
+        let ports = &builder.tenant.devices;
+        let mut pairs: Vec<Vec<QueuePair>> =
+            ports.iter().map(|_| self.driver.queue_pairs(builder, &mut arena)).collect();
+        for (queue, &id) in (0..).zip(&builder.tenant.cores) {
+            let mut of_ports = Vec::new();
+            for (&device, pairs) in ports.iter().zip(&mut pairs) {
+                let pair = &mut pairs[usize::from(queue)];
+                let at = (builder.machine.core(id), QueueId { device, queue }, pair);
+                of_ports.push(self.driver.start(builder, at, &pool, &mut arena));
+            }
+            let mut of_ports = of_ports.into_iter();
+            let Some(drivers) = of_ports.next() else { continue };
             let core = PollingCore {
                 core: builder.machine.core(id),
                 thread: u64::from(queue),
                 drivers,
+                other_ports: of_ports.collect(),
                 polling: self.driver.polling,
                 arena: &mut arena,
             };
             let software = self.application.software(&shared, core, builder);
             builder.software.insert(id, software);
         }
-        builder.queues.insert(device, DeviceQueues::Nic(pairs));
+        for (&device, pairs) in ports.iter().zip(pairs) {
+            builder.queues.insert(device, DeviceQueues::Nic(pairs));
+        }
     }
 }
 

@@ -106,7 +106,7 @@ impl PacketApplication for PingPongPlan {
         };
         let seed = builder.machine.seed.wrapping_add(u64::from(core.core.id().0));
         let config = PingPongConfig { seed, ..self.server };
-        let Drivers { pool, rx, tx, queue } = core.drivers;
+        let Drivers { pool, rx, tx, queue, .. } = core.drivers;
         Box::new(PingPong::new(config, core.core, pool, (rx, tx), queue, memory))
     }
 }

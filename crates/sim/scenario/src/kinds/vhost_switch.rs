@@ -121,6 +121,7 @@ impl ApplicationModule for VhostSwitchPlan {
     fn inert(tenant: TenantRef<'_>) -> Vec<Inert> {
         let keys = tenant.table::<NicKeys>();
         let mut inert = nic::inert_keys(keys, Self::PACKETS, Arrivals::Keys);
+        inert.extend(Inert::all(["ports"], "the switch serves one port"));
         inert.extend(nic::inert_gathering(keys, false));
         inert.extend(Inert::all(names::<SsdKeys>(), "vhost-switch uses no SSD"));
         inert.extend(Inert::all(names::<CbdmaKeys>(), "vhost-switch uses no CBDMA"));
@@ -163,6 +164,9 @@ impl ApplicationModule for VhostSwitchPlan {
             own_bytes: 0,
         };
         let driver = DriverPlan::resolve(input, &card, needs);
+        // Of a file whose application the command line replaces the key stays.
+        let ports = input.table::<NicKeys>().ports;
+        input.check.whole("ports", ports, (1, 1), "port of a virtual switch")?;
         let mut ports = vec![nic::plan(input, &card, source)?];
         let shape = (keys.depth, input.table::<NicKeys>().burst);
         let engine_needs =

@@ -63,6 +63,13 @@ pub(crate) struct DeviceLayout {
     pub place: DevicePlace,
 }
 
+impl DeviceLayout {
+    /// Whether the device is a further port of a card, beside one of this kind.
+    pub(crate) fn is_port_beside(&self, kind: DeviceClass) -> bool {
+        self.kind == kind && kind == DeviceClass::Nic
+    }
+}
+
 impl Layout {
     /// Numbers the resources of tenants with these root ports, and of co-runners.
     #[must_use]

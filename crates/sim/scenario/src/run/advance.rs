@@ -94,10 +94,22 @@ impl Simulation {
     /// Takes the latencies of each tenant since the last call, in ns: of its packets, or of its requests.
     fn take_latencies<T: Tracer>(&self, machine: &mut ScenarioMachine<T>) -> Vec<Histogram<u64>> {
         let of = |(number, tenant): (usize, &TenantLayout)| {
-            let mut devices = self.plan.layout.devices_of(number);
-            let all =
-                devices.find_map(|id| kinds::take_latencies(&mut machine.devices[id.index()]));
-            let mut all = all.unwrap_or_else(latency_histogram);
+            let layout = &self.plan.layout;
+            let mut devices = layout.devices_of(number);
+            let mut measuring = devices.find_map(|id| {
+                Some((id, kinds::take_latencies(&mut machine.devices[id.index()])?))
+            });
+            if let Some((first, all)) = &mut measuring {
+                // Ports of one card; other devices measure what the first one waits for.
+                let kind = layout.devices[first.index()].kind;
+                for port in devices.filter(|id| layout.devices[id.index()].is_port_beside(kind)) {
+                    let own = kinds::take_latencies(&mut machine.devices[port.index()]);
+                    // Histograms of equal bounds: adding cannot fail.
+                    let added = own.map(|own| all.add(&own)).transpose();
+                    debug_assert!(added.is_ok());
+                }
+            }
+            let mut all = measuring.map_or_else(latency_histogram, |(_, all)| all);
             for &core in &tenant.cores {
                 if let Some(latencies) = machine.software[core.index()].take_latencies() {
                     // Histograms of equal bounds: adding cannot fail.

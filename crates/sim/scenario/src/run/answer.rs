@@ -302,7 +302,8 @@ impl TenantFacts<'_> {
         }
         let line = LINE_BYTES as f64;
         let lines = (self.number("rx_bytes") / packets / line).ceil();
-        let entries = self.tenant.kinds.devices.nic.rx_descriptors * self.tenant.keys.cores;
+        let nic = &self.tenant.kinds.devices.nic;
+        let entries = nic.rx_descriptors * self.tenant.keys.cores * nic.ports;
         Some(f64::from(entries) * lines * line)
     }
 }

@@ -306,55 +306,49 @@ mod tests {
     #[test]
     fn a_value_of_the_wrong_kind_names_its_key() {
         let text = message("cores = 1", &[("cores", "many")]);
-        assert!(text.starts_with("a.toml: `cores`: \"many\" is a text; expected a whole"), "{text}");
+        assert!(
+            text.starts_with("a.toml: `cores`: \"many\" is a text; expected a whole"),
+            "{text}"
+        );
         let text = message("cores = -1", &[]);
         assert!(text.starts_with("a.toml: `cores`: -1 is a whole number; expected a"), "{text}");
         let text = message("cores = 1\n[[more]]\npattern = 'x'\n[[more]]\npattern = 3", &[]);
         assert_eq!(text, "a.toml: `more.1.pattern`: 3 is a whole number; expected a text");
     }
 
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    enum Order {
+        OneByOne,
+        /// In any order.
+        Shuffled,
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Cards {
+        order: Order,
+    }
+
+    fn refused_cards(text: &str) -> String {
+        let read = interpret::<Cards>("a.toml", text.parse().expect("is TOML"));
+        read.map(|cards| format!("{:?}", cards.order)).expect_err("is refused").to_string()
+    }
+
     #[test]
     fn a_number_in_place_of_a_name_lists_the_names() {
-        #[derive(Debug, Deserialize, JsonSchema)]
-        #[serde(rename_all = "kebab-case")]
-        enum Order {
-            OneByOne,
-            /// In any order.
-            Shuffled,
-        }
-        #[derive(Debug, Deserialize, JsonSchema)]
-        struct Cards {
-            order: Order,
-        }
-        let table = "order = 3".parse().expect("is TOML");
-        let error = interpret::<Cards>("a.toml", table).map(|cards| format!("{:?}", cards.order));
-        let text = error.expect_err("is refused").to_string();
+        let text = refused_cards("order = 3");
         assert_eq!(text, "a.toml: `order`: expected one of \"one-by-one\", \"shuffled\"");
     }
 
     #[test]
     fn a_mistyped_name_gets_the_nearest_one_and_all() {
-        #[derive(Debug, Deserialize, JsonSchema)]
-        #[serde(rename_all = "kebab-case")]
-        enum Order {
-            OneByOne,
-            Shuffled,
-        }
-        #[derive(Debug, Deserialize, JsonSchema)]
-        struct Cards {
-            order: Order,
-        }
-        let refused = |text: &str| {
-            let error = interpret::<Cards>("a.toml", text.parse().expect("is TOML"));
-            error.map(|cards| format!("{:?}", cards.order)).expect_err("is refused").to_string()
-        };
         assert_eq!(
-            refused("order = 'Shufled'"),
+            refused_cards("order = 'Shufled'"),
             "a.toml: `order`: \"Shufled\" is not known; did you mean `shuffled`? Known here: \
              one-by-one, shuffled"
         );
         assert_eq!(
-            refused("order = 'elsewhere'"),
+            refused_cards("order = 'elsewhere'"),
             "a.toml: `order`: \"elsewhere\" is not known; known here: one-by-one, shuffled"
         );
     }

@@ -123,7 +123,9 @@ pub(crate) fn suggest(name: &str, known: &[String]) -> String {
 
 /// A name without capitals and signs: people write `ConnectX5` and `RX_DESCRIPTORS`.
 fn plain(name: &str) -> String {
-    name.chars().map(|letter| if letter == '_' { '-' } else { letter.to_ascii_lowercase() }).collect()
+    name.chars()
+        .map(|letter| if letter == '_' { '-' } else { letter.to_ascii_lowercase() })
+        .collect()
 }
 
 /// The nearest names; of paths, the last components are compared.

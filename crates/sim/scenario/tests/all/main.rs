@@ -34,6 +34,7 @@ mod overload;
 mod ping_pong;
 mod placement;
 mod platforms;
+mod ports;
 mod probe;
 mod queues;
 mod random_scenarios;

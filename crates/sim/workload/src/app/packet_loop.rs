@@ -1,7 +1,8 @@
 //! The run-to-completion loop of packet applications: receive a burst, handle each packet, send.
 //!
 //! Models: a core that polls its receive queue and takes bursts, prefetches headers, passes each packet
-//! to its application, and then sends it or frees its buffer.
+//! to its application, and then sends it or frees its buffer. A core that serves several ports polls
+//! them in turn, one burst of each, and sends what a port has received out of the same port.
 //! Source: DPDK's sample applications; FastClick as on the measured testbed (blocking queue before the
 //! send ring, sent from a number of packets on; a timer, which the thread looks at after a number of polls,
 //! sends a rest).
@@ -81,6 +82,8 @@ pub struct Drivers {
     pub tx: TxDriver,
     /// The queue pair of both.
     pub queue: QueueId,
+    /// Whether the pool had no buffers left when the receive queue was refilled last.
+    pub is_pool_dry: bool,
 }
 
 impl Drivers {
@@ -129,7 +132,14 @@ pub struct PacketLoop<H> {
     config: PacketLoopConfig,
     handler: H,
     core: Core,
-    drivers: Drivers,
+    /// Drivers of the core's queues, one for each port.
+    ports: Vec<Drivers>,
+    /// The queues of all ports.
+    queues: Vec<QueueId>,
+    /// The port whose turn it is.
+    turn: usize,
+    /// Ports in a row whose receive queue was found empty.
+    found_empty: usize,
     phase: LoopPhase,
     /// The burst in progress, with the time when each header arrives in L1D.
     batch: Vec<(Packet, Picos)>,
@@ -146,14 +156,32 @@ pub struct PacketLoop<H> {
 }
 
 impl<H: Handler> PacketLoop<H> {
-    /// A core at time zero.
+    /// A core at time zero, which serves one port.
     #[must_use]
     pub fn new(config: PacketLoopConfig, handler: H, core: Core, drivers: Drivers) -> Self {
+        Self::with_ports(config, handler, core, vec![drivers])
+    }
+
+    /// A core at time zero, which serves several ports from one pool.
+    ///
+    /// # Panics
+    /// If there is no port.
+    #[must_use]
+    pub fn with_ports(
+        config: PacketLoopConfig,
+        handler: H,
+        core: Core,
+        ports: Vec<Drivers>,
+    ) -> Self {
+        assert!(!ports.is_empty(), "a core that serves no port has nothing to poll");
         Self {
             config,
             handler,
             core,
-            drivers,
+            queues: ports.iter().map(|drivers| drivers.queue).collect(),
+            ports,
+            turn: 0,
+            found_empty: 0,
             phase: LoopPhase::Receive,
             batch: Vec::with_capacity(config.burst),
             ended: Vec::with_capacity(config.burst),
@@ -172,17 +200,21 @@ impl<H: Handler> PacketLoop<H> {
             LoopPhase::Process(next) => self.batch.len() - next,
             LoopPhase::Receive | LoopPhase::Send => self.batch.len(),
         };
-        unprocessed + self.ended.len() + self.drivers.rx.pending() + self.drivers.tx.waiting()
+        let of_ports = self.ports.iter().map(|port| port.rx.pending() + port.tx.waiting());
+        unprocessed + self.ended.len() + of_ports.sum::<usize>()
     }
 
-    fn receive<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pair: &mut QueuePair) -> Turn {
+    fn receive<T: Tracer>(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues) -> Turn {
         if self.rest_is_due() {
             self.phase = LoopPhase::Send;
             return Turn::Busy(self.core.now());
         }
         self.polls += 1;
-        let refill = self.drivers.refill(&mut self.core, fabric, pair);
-        let Drivers { pool, rx, tx, .. } = &mut self.drivers;
+        let port = &mut self.ports[self.turn];
+        let pair = queues.nic_pair(port.queue);
+        let refill = port.refill(&mut self.core, fabric, pair);
+        port.is_pool_dry = refill == Refill::PoolDry;
+        let Drivers { pool, rx, .. } = port;
         let pool = pool.borrow();
         self.batch.clear();
         while self.batch.len() < self.config.burst
@@ -191,32 +223,57 @@ impl<H: Handler> PacketLoop<H> {
             let ready = self.core.prefetch(fabric, packet.buffer.data);
             self.batch.push((packet, ready));
         }
+        drop(pool);
         if !self.batch.is_empty() {
+            self.found_empty = 0;
             self.phase = LoopPhase::Process(0);
             return Turn::Busy(self.core.now());
         }
         self.core.compute(self.config.poll_cycles);
-        let mut sendable = tx.next_chance(&pair.tx);
-        if self.config.sending.leaves_rest(tx.waiting()) {
-            let polls = self.config.sending.rest_after_polls.saturating_sub(self.polls);
-            let poll = poll_time(&self.core, self.config);
-            sendable = sendable.max(self.core.now() + Picos(poll.0 * polls));
-        }
-        if sendable <= self.core.now() {
+        if self.next_sendable(self.turn, queues) <= self.core.now() {
             self.phase = LoopPhase::Send;
             return Turn::Busy(self.core.now());
         }
-        let freed = match refill {
-            Refill::PoolDry => TxDriver::next_completion(&pair.tx),
-            Refill::Done => Picos::NEVER,
-        };
-        let visible = rx.next_visible(&pair.rx);
-        drop(pool);
-        self.wait(sendable.min(freed).min(visible), false)
+        self.found_empty += 1;
+        self.turn_to_next_port();
+        if self.found_empty < self.ports.len() {
+            return Turn::Busy(self.core.now());
+        }
+        self.found_empty = 0;
+        let until = (0..self.ports.len()).map(|port| self.next_event(port, queues)).min();
+        self.wait(until.unwrap_or(Picos::NEVER), false)
+    }
+
+    /// When the core may send what waits at a port, after some polls if that is only a rest.
+    fn next_sendable(&self, port: usize, queues: &mut Queues) -> Picos {
+        let Drivers { tx, queue, .. } = &self.ports[port];
+        let sendable = tx.next_chance(&queues.nic_pair(*queue).tx);
+        if !self.config.sending.leaves_rest(tx.waiting()) {
+            return sendable;
+        }
+        let polls = self.config.sending.rest_after_polls.saturating_sub(self.polls);
+        let poll = poll_time(&self.core, self.config);
+        sendable.max(self.core.now() + Picos(poll.0 * polls))
+    }
+
+    /// When the core has something to do for a port: to send, to free buffers for a dry pool, or to receive.
+    fn next_event(&self, port: usize, queues: &mut Queues) -> Picos {
+        let sendable = self.next_sendable(port, queues);
+        let Drivers { rx, queue, is_pool_dry, .. } = &self.ports[port];
+        let pair = queues.nic_pair(*queue);
+        let freed = if *is_pool_dry { TxDriver::next_completion(&pair.tx) } else { Picos::NEVER };
+        sendable.min(freed).min(rx.next_visible(&pair.rx))
+    }
+
+    fn turn_to_next_port(&mut self) {
+        self.turn += 1;
+        if self.turn == self.ports.len() {
+            self.turn = 0;
+        }
     }
 
     fn process<T: Tracer>(&mut self, fabric: &mut Fabric<T>, index: usize) -> Turn {
-        if !self.drivers.tx.has_room() {
+        if !self.ports[self.turn].tx.has_room() {
             // The queue is blocking: the core sends until it has a free entry.
             self.phase = LoopPhase::Send;
             self.batch.drain(..index);
@@ -229,7 +286,7 @@ impl<H: Handler> PacketLoop<H> {
         match fate {
             Fate::Send(bytes) => {
                 let packet = Packet { bytes, ..packet };
-                self.drivers.tx.enqueue(&mut self.core, fabric, packet);
+                self.ports[self.turn].tx.enqueue(&mut self.core, fabric, packet);
             }
             Fate::Consume => self.ended.push(packet.buffer.id),
         }
@@ -239,29 +296,35 @@ impl<H: Handler> PacketLoop<H> {
         } else {
             self.batch.clear();
             self.free_ended(fabric);
-            self.phase = match self.drivers.tx.waiting() < self.config.sending.at_packets {
+            let waiting = self.ports[self.turn].tx.waiting();
+            self.phase = match waiting < self.config.sending.at_packets {
                 true => LoopPhase::Receive,
                 false => LoopPhase::Send,
             };
+            if self.phase == LoopPhase::Receive {
+                self.turn_to_next_port();
+            }
         }
         Turn::Busy(self.core.now())
     }
 
     /// Frees the buffers of packets that ended here.
     fn free_ended<T: Tracer>(&mut self, fabric: &mut Fabric<T>) {
-        self.drivers.free(&mut self.core, fabric, &self.ended);
+        self.ports[self.turn].free(&mut self.core, fabric, &self.ended);
         self.consumed += self.ended.len() as u64;
         self.ended.clear();
     }
 
-    fn send<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pair: &mut QueuePair) -> Turn {
-        let Drivers { pool, tx, .. } = &mut self.drivers;
+    fn send<T: Tracer>(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues) -> Turn {
+        let Drivers { pool, tx, queue, .. } = &mut self.ports[self.turn];
+        let pair = queues.nic_pair(*queue);
         let sent = tx.send_burst(&mut self.core, fabric, &mut pair.tx, &mut pool.borrow_mut());
         if sent > 0 && tx.waiting() > 0 {
             return Turn::Busy(self.core.now());
         }
         if self.batch.is_empty() {
             self.phase = LoopPhase::Receive;
+            self.turn_to_next_port();
         } else if tx.has_room() {
             self.phase = LoopPhase::Process(0);
         } else {
@@ -287,7 +350,7 @@ impl<H: Handler> PacketLoop<H> {
             return false;
         }
         self.polls = 0;
-        self.config.sending.leaves_rest(self.drivers.tx.waiting())
+        self.config.sending.leaves_rest(self.ports[self.turn].tx.waiting())
     }
 
     fn end_wait(&mut self, now: Picos) {
@@ -317,17 +380,16 @@ fn poll_time(core: &Core, config: PacketLoopConfig) -> Picos {
 
 impl<T: Tracer, H: Handler> Software<T> for PacketLoop<H> {
     fn step(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues, now: Picos) -> Turn {
-        let pair = queues.nic_pair(self.drivers.queue);
         self.end_wait(now);
         match self.phase {
-            LoopPhase::Receive => self.receive(fabric, pair),
+            LoopPhase::Receive => self.receive(fabric, queues),
             LoopPhase::Process(index) => self.process(fabric, index),
-            LoopPhase::Send => self.send(fabric, pair),
+            LoopPhase::Send => self.send(fabric, queues),
         }
     }
 
     fn queues(&self) -> &[QueueId] {
-        std::slice::from_ref(&self.drivers.queue)
+        &self.queues
     }
 
     fn account(&self, now: Picos) -> Account {
@@ -337,9 +399,9 @@ impl<T: Tracer, H: Handler> Software<T> for PacketLoop<H> {
             sender_blocked,
             work: self.handled,
             packets_in_work: self.packets_in_work(),
-            packets_in_ring: self.drivers.tx.in_ring(),
+            packets_in_ring: self.ports.iter().map(|port| port.tx.in_ring()).sum(),
             packets_consumed: self.consumed,
-            buffers_free: self.drivers.pool.borrow().free(),
+            buffers_free: self.ports[0].pool.borrow().free(),
             ..Account::default()
         }
     }

@@ -1,8 +1,9 @@
 //! A NIC as a machine sees it: one port with its receive side, its wire and its send queues.
 //!
-//! Models: one card on one root port; its receive and send sides model the behaviour.
+//! Models: one port of a card on a root port; its receive and send sides model the behaviour. A card with
+//! several ports is several of these on one root port, whose link they share.
 //! Source: ARCHITECTURE.md, "Two flows".
-//! Simplifies: one port per card.
+//! Simplifies: ports of a card share nothing but the link (DEVIATIONS.md, 8).
 
 use super::NicConfig;
 use super::dma_counts::DmaCounts;

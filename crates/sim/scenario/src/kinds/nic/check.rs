@@ -13,6 +13,8 @@ pub(super) const LEAST_PACKET_BYTES: u64 = 60;
 /// Entries of a ring: powers of two.
 pub(super) const RINGS: [u32; 13] =
     [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384, MOST_RX_DESCRIPTORS];
+/// Least and most ports of a card.
+pub(super) const PORTS: (u32, u32) = (1, 4);
 pub(super) const RNG_CALLS: (u32, u32) = (0, 1_000_000);
 pub(super) const INTERNAL_QUEUE: (u32, u32) = (32, 65_536);
 pub(super) const BURST: (u32, u32) = (1, 64);
@@ -33,6 +35,7 @@ pub(super) const LEAST_POOL_BUFFERS: u32 = buffers_of_core(RINGS[0], POOL_CACHE.
 /// Names the first value that is out of range.
 pub(super) fn check_tenant(input: &TenantInput<'_>) -> Result<(), InputError> {
     let (keys, check) = (input.table::<NicKeys>(), &input.check);
+    check.whole("ports", keys.ports, PORTS, "ports of a card")?;
     check.whole("rng_calls", keys.rng_calls, RNG_CALLS, "calls")?;
     let most = keys.rx_descriptors;
     if let Some(backlog) = input.table::<PortKeys>().placement.bypass_when_backlogged {
@@ -87,7 +90,7 @@ fn check_pool(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Resul
     check.whole("pool_cache", keys.pool_cache, POOL_CACHE, "buffers, DPDK's own limit")?;
     let unreported = card.nic.tx_packets_per_completion.value;
     let per_core = buffers_of_core(keys.rx_descriptors, keys.pool_cache, keys.burst, unreported);
-    let least = u64::from(per_core) * u64::from(input.tenant.keys.cores);
+    let least = u64::from(per_core) * u64::from(input.tenant.keys.cores * keys.ports);
     let most = MOST_POOL_BUFFERS.min(MOST_POOL_BYTES / card.buffer_bytes);
     let why = format!(
         "buffers of {} bytes; receive rings, pool caches, bursts and sends take {least}: lower \

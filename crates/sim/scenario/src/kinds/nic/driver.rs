@@ -51,6 +51,8 @@ pub(crate) struct DriverPlan {
     needs: DriverNeeds,
     warm_buffers: usize,
     warm_lines: u64,
+    /// Ports of the card, on each of which every core has queues.
+    ports: usize,
     /// Parameters of the polling and the bursts of cores.
     pub polling: PacketLoopConfig,
 }
@@ -93,6 +95,7 @@ impl DriverPlan {
             shape,
             needs,
             warm_buffers: keys.warm_buffers as usize,
+            ports: keys.ports as usize,
             warm_lines: match keys.traffic.pcap {
                 Some(_) => card.buffer_bytes.div_ceil(LINE_BYTES),
                 None => keys.packet_bytes.div_ceil(LINE_BYTES),
@@ -128,7 +131,7 @@ impl DriverPlan {
     pub(crate) fn arena<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> Arena {
         let waiting = u64::from(self.tx.internal_queue) * POINTER_BYTES;
         let bytes = self.shape.bytes() + waiting + self.needs.own_bytes;
-        let bytes = bytes * builder.tenant.cores.len() as u64;
+        let bytes = bytes * (builder.tenant.cores.len() * self.ports) as u64;
         // Rings do not cross pages: twice their bytes always suffice.
         Arena::new(builder.memory.region(2 * bytes.next_multiple_of(builder.memory.page().0)))
     }
@@ -155,7 +158,8 @@ impl DriverPlan {
             self.fill(&mut rx, builder, (core, pair), pool);
         }
         let waiting_lines = arena.place(u64::from(self.tx.internal_queue) * POINTER_BYTES);
-        Drivers { pool: Rc::clone(pool), rx, tx: TxDriver::new(self.tx, waiting_lines), queue }
+        let tx = TxDriver::new(self.tx, waiting_lines);
+        Drivers { pool: Rc::clone(pool), rx, tx, queue, is_pool_dry: false }
     }
 
     /// Fills queues before time zero, by a core whose clock is not read afterwards. The core may also

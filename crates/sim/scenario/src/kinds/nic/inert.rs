@@ -24,12 +24,20 @@ pub(crate) fn inert_keys(keys: &NicKeys, packets: Packets, arrivals: Arrivals) -
     let mut inert = match arrivals {
         Arrivals::Keys => inert_traffic_keys(&keys.traffic, keys.flow_control),
         Arrivals::Client => {
-            let of_client =
-                ["burst", "flow_control", "offered_gbps", "packet_bytes", "rng_calls", "traffic"];
+            let of_client = [
+                "burst",
+                "flow_control",
+                "offered_gbps",
+                "packet_bytes",
+                "ports",
+                "rng_calls",
+                "traffic",
+            ];
             Inert::all(of_client, "a client sends one message and waits for its answer").collect()
         }
         Arrivals::Initiators => {
-            let of_initiators = ["flow_control", "offered_gbps", "packet_bytes", "traffic"];
+            let of_initiators =
+                ["flow_control", "offered_gbps", "packet_bytes", "ports", "traffic"];
             let because =
                 "initiators keep requests in flight, no more than a queue has descriptors for";
             Inert::all(of_initiators, because).collect()
@@ -37,6 +45,7 @@ pub(crate) fn inert_keys(keys: &NicKeys, packets: Packets, arrivals: Arrivals) -
         Arrivals::None => {
             let of_arrivals = [
                 "offered_gbps",
+                "ports",
                 "traffic",
                 "flow_control",
                 "rng_calls",
@@ -80,6 +89,7 @@ fn inert_traffic_keys(traffic: &TrafficKeys, flow_control: bool) -> Vec<Inert> {
         let by_capture = [
             "offered_gbps",
             "packet_bytes",
+            "ports",
             "traffic.flows",
             "traffic.load",
             "traffic.load_step_us",

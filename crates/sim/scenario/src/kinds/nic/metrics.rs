@@ -10,27 +10,32 @@ use units::Picos;
 
 /// A tenant's NIC, whose metrics are declared below.
 pub(crate) struct TenantNic {
-    /// The NIC's number among the devices of the machine.
-    pub id: DeviceId,
+    /// The numbers of the NIC's ports among the devices of the machine.
+    pub ids: Vec<DeviceId>,
 }
 
 /// Counters of a NIC in a sample, and the time over which they counted.
-pub(crate) struct NicView<'a> {
-    /// Counters of the NIC and its link.
-    pub nic: &'a NicSample,
+pub(crate) struct NicView {
+    /// Counters of all ports of the NIC together, and of its link.
+    pub nic: NicSample,
+    /// Number of the NIC's ports.
+    pub ports: u64,
     /// Simulated time over which the counters counted.
     pub span: Picos,
 }
 
 impl Subject for TenantNic {
-    type View<'a> = NicView<'a>;
+    type View<'a> = NicView;
 
-    fn view<'a>(&'a self, sample: &'a Sample) -> NicView<'a> {
-        NicView { nic: sample.device(self.id), span: sample.span }
+    fn view<'a>(&'a self, sample: &'a Sample) -> NicView {
+        let mut each = self.ids.iter().map(|&id| *sample.device::<NicSample>(id));
+        let first = each.next().unwrap_or_default();
+        let nic = each.fold(first, |sum, port| sum.with_port(&port));
+        NicView { nic, ports: self.ids.len() as u64, span: sample.span }
     }
 }
 
-impl NicView<'_> {
+impl NicView {
     fn share(&self, busy: Picos) -> f64 {
         100.0 * busy.as_ns() / self.span.as_ns()
     }
@@ -62,8 +67,8 @@ pub(crate) const METRICS: &[Metric<TenantNic>] = &[
         .about("PAUSE frames that the NIC sent, those that end a pause included.")
         .count(|v| v.nic.rx.pause_frames as f64),
     named(Link, "paused", "percent", "Paused")
-        .about("Time for which PAUSE frames kept the wire silent.")
-        .rate(|v| v.share(v.nic.rx.paused)),
+        .about("Time for which PAUSE frames kept the wire silent; of several ports the mean.")
+        .rate(|v| v.share(Picos(v.nic.rx.paused.0 / v.ports))),
     named(Packets, "rx_mpps", "Mpps", "Packets received, rate")
         .about("Packets written into host memory.")
         .rate(|v| per_microsecond(v.nic.rx.packets, v.span)),

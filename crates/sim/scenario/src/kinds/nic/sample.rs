@@ -6,6 +6,7 @@ use model::device::nic::card::Nic;
 use model::device::nic::rx::RxCounters;
 use model::fabric::Fabric;
 use model::reading;
+use model::reading::Reading;
 use model::tracer::Tracer;
 use units::Picos;
 
@@ -39,6 +40,14 @@ impl NicSample {
             link_busy: port.attachment().busy_until(now),
             iio_occupied: fabric.iio(port.socket()).total_occupied(),
         }
+    }
+}
+
+impl NicSample {
+    /// The counters with those of another port of the card, which share the link.
+    pub(super) fn with_port(&self, other: &Self) -> Self {
+        let (link_busy, iio_occupied) = (self.link_busy, self.iio_occupied);
+        Self { link_busy, iio_occupied, ..self.plus(other) }
     }
 }
 

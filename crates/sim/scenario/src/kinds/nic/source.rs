@@ -12,6 +12,9 @@ use workload::traffic::{
     PingPongClientConfig, Sizes, Toeplitz, Trains, TrainsConfig, VaryingLoad,
 };
 
+/// Seeds of runs are neighbours, those of ports are not: no port of one run repeats that of another.
+const SEED_OF_NEXT_PORT: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// A source of arrivals, fully resolved.
 #[derive(Clone, Debug)]
 pub(crate) enum SourcePlan {
@@ -89,6 +92,28 @@ impl SourcePlan {
             Some(load) => Self::Varying(Box::new(source), load),
             None => source,
         })
+    }
+
+    /// The source of one of the card's ports: packets of other flows at other times than at the first, as
+    /// often. `None` if there can be no second one.
+    pub(super) fn for_port(&self, port: u32) -> Option<Self> {
+        let mut source = self.clone();
+        let seed = match &mut source {
+            _ if port == 0 => return Some(source),
+            Self::Fixed(config) => &mut config.seed,
+            Self::Trains(config) => &mut config.seed,
+            Self::Lists(config) => &mut config.seed,
+            Self::Random(config) => &mut config.seed,
+            Self::Varying(inner, load) => {
+                let inner = Box::new(inner.for_port(port)?);
+                return Some(Self::Varying(inner, load.clone()));
+            }
+            Self::Replay(_) | Self::Silence | Self::PingPong(_) | Self::Initiators(_) => {
+                return None;
+            }
+        };
+        *seed = seed.wrapping_add(u64::from(port).wrapping_mul(SEED_OF_NEXT_PORT));
+        Some(source)
     }
 
     /// Builds the source of arrivals at time zero.

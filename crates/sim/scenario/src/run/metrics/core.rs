@@ -49,9 +49,13 @@ impl<'a> TenantCoresView<'a> {
         self.sample.span.as_ns() * self.cores.numbers.len() as f64
     }
 
-    /// Time for which the receive ring of the tenant's device was full, if it has such rings.
+    /// Time for which the receive rings of the tenant's device were full, if it has such rings; of several
+    /// ports the mean.
     fn ring_full(&self) -> Option<Picos> {
-        self.cores.devices.iter().find_map(|&id| self.sample.devices[id.index()].ring_full())
+        let devices = self.cores.devices.iter();
+        let each = devices.filter_map(|&id| self.sample.devices[id.index()].ring_full());
+        let (ports, full) = each.fold((0, 0), |(ports, sum), full| (ports + 1, sum + full.0));
+        (ports > 0).then(|| Picos(full / ports))
     }
 
     fn share(&self, of: fn(&Account) -> Picos) -> f64 {
