@@ -176,3 +176,12 @@ def test_runs_end_before_the_time_does(monkeypatch: pytest.MonkeyPatch) -> None:
     fake.now += 15
     assert clock.is_past(0.5)
     assert Clock(None, lambda *_: None).until is None
+
+
+def test_what_was_over_before_counts_and_is_kept_for_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fake = FakeTime(monkeypatch)
+    clock = Clock(30.0, lambda *_: None, used_s=5.0)
+    assert clock.until == pytest.approx(fake.now + 30 - 5 - 5)
+    assert clock.is_past(5 / 30) and not clock.is_past(0.2)

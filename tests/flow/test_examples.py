@@ -174,7 +174,7 @@ CLAIMS: dict[str, Callable[..., bool]] = {
         and full(WRITES) < 60
         and short(WRITES) > full(WRITES) + 20
         and small(DROPPED) > 0
-        and small(RATE) < 0.7 * full(RATE)
+        and small(RATE) < 0.85 * full(RATE)
     ),
     "two-ports-one-core": lambda full, small, two: (
         full(DROPPED) == 0

@@ -35,7 +35,7 @@ _GUIDELINES_SHARE = 0.85
 
 
 class Request(NamedTuple):
-    """The request: at most `budget` candidates and `time_s` seconds in all."""
+    """The request: at most `budget` candidates and `time_s` seconds, `used_s` of which are over."""
 
     scenario: str
     fixed: tuple[tuple[str, str], ...]
@@ -45,6 +45,7 @@ class Request(NamedTuple):
     budget: int | None
     time_s: float | None
     seed: int
+    used_s: float = 0.0
 
 
 class Effort(NamedTuple):
@@ -91,7 +92,7 @@ class Advice(NamedTuple):
 
 def advise(request: Request, writer: Writer, options: Options, progress: Progress) -> Advice:
     """Search and judge; InputError for a goal, knob or bound that the scenario does not have."""
-    clock = Clock(request.time_s, progress)
+    clock = Clock(request.time_s, progress, request.used_s)
     resolved = json.loads(_core.check_scenario(request.scenario, list(request.fixed)))
     found = knobs.of_scenario(request.scenario, request.fixed, resolved, request.knobs)
     subject = _Subject(resolved, found, Target.of_scenario(request.goal, resolved, request.bounds))
@@ -252,8 +253,9 @@ class _Search:
         result = []
         for first in range(0, len(candidates), max(together, 1)):
             some = list(candidates[first : first + together])
-            if self._clock.is_past(share) and some != [()]:
-                break
+            if self._clock.is_past(share):
+                # What has been simulated before costs no time.
+                some = [one for one in some if self._evaluator.is_known(one, BRIEF)]
             for candidate, measured in zip(some, self._brief(some), strict=True):
                 if self._evaluator.is_known(candidate, BRIEF):
                     result.append(self._judged_briefly(candidate, measured, now))

@@ -12,12 +12,16 @@ _STEP = 0.25
 
 
 class Clock:
-    """The time since a search began, of `limit_s` seconds or of as many as it takes."""
+    """The time since a search began, of `limit_s` seconds or of as many as it takes.
 
-    def __init__(self, limit_s: float | None, report: Progress) -> None:
+    `used_s` of them were over before: where a command takes long to begin, it takes long to end.
+    """
+
+    def __init__(self, limit_s: float | None, report: Progress, used_s: float = 0.0) -> None:
         self._limit_s = limit_s
         self._report = report
-        self._began = time.monotonic()
+        self._used_s = used_s
+        self._began = time.monotonic() - used_s
         self._shown = 0.0
         self._step_from = self._step_to = 0.0
 
@@ -31,7 +35,8 @@ class Clock:
         """When runs under way are given up, as `time.monotonic` tells it."""
         if self._limit_s is None:
             return None
-        return self._began + (1 - _RESERVED_SHARE) * self._limit_s - _RESERVED_S
+        reserved_s = max(_RESERVED_SHARE * self._limit_s + _RESERVED_S, self._used_s)
+        return self._began + max(self._limit_s - reserved_s, 0.5 * self._limit_s)
 
     @property
     def elapsed_s(self) -> float:

@@ -1,7 +1,10 @@
 """`skipline advise`."""
 
 import json
+import os
 import re
+import time
+from pathlib import Path
 
 import click
 
@@ -14,6 +17,8 @@ from skipline.text import terminal
 
 _GOALS = ("p99", "throughput", "isolation", "memory-bandwidth", "energy-free-cores")
 _BUDGET = re.compile(r"(?P<number>\d+)(?P<unit>s|m|h)?")
+# Ticks from the boot of the system to the start of a process, among the fields after its name.
+_STARTED = 19
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -99,7 +104,15 @@ def advise(  # noqa: PLR0913, PLR0917 - one argument for each option
     from skipline.sweeps.drive import Interrupted, Options
 
     request = Request(
-        scenario, fixed, Goal(goal), words, bounds, number, time_s, 1 if seed is None else seed
+        scenario,
+        fixed,
+        Goal(goal),
+        words,
+        bounds,
+        number,
+        time_s,
+        1 if seed is None else seed,
+        _age_s(),
     )
     try:
         with Writer(store) as writer, terminal.progress_bar("advise", lines=True) as bar:
@@ -118,6 +131,16 @@ def advise(  # noqa: PLR0913, PLR0917 - one argument for each option
             terminal.emit(view.parts_table(advice.parts).as_csv())
         case Format.TABLE:
             terminal.show(*view.overview(advice, everything=everything))
+
+
+def _age_s() -> float:
+    """Return for how many seconds this process has run; 0 where the system does not say."""
+    try:
+        fields = Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        began_s = int(fields[_STARTED]) / os.sysconf("SC_CLK_TCK")
+        return max(time.clock_gettime(time.CLOCK_BOOTTIME) - began_s, 0.0)
+    except (AttributeError, IndexError, OSError, ValueError):
+        return 0.0
 
 
 def _limits(budget: str | None) -> tuple[int | None, float | None]:

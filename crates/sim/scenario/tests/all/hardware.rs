@@ -141,7 +141,11 @@ fn what_is_wrong_with_a_replaced_fact_is_said_of_the_scenario() {
     for text in [SKYLAKE, &named] {
         for (key, value, said) in [
             ("hardware.nic.tx_rate_gbs", "5", "did you mean `tx_rate_gbps`?"),
-            ("hardware.nic.tx_rate_gbps", "fast", "`hardware.nic.tx_rate_gbps`: invalid type"),
+            (
+                "hardware.nic.tx_rate_gbps",
+                "fast",
+                "`hardware.nic.tx_rate_gbps`: \"fast\" is a text",
+            ),
             ("hardware.nic.tx_rate_gbps", "0", "`hardware.nic.tx_rate_gbps` = 0: allowed: 0.1 to"),
             ("hardware.nic", "5", "write the key of one of them"),
             ("hardware.nic.line_rate_gbps.value", "5", "write `hardware.nic.line_rate_gbps`"),

@@ -217,11 +217,11 @@ fn what_does_not_fit_is_refused_with_the_tenant_s_name() {
         (co_runner("way_mast = 3"), "unknown key `co_runner.0.way_mast`; did you mean `way_mask`?"),
         (co_runner("patern = 1"), "unknown key `co_runner.0.patern`; did you mean `pattern`?"),
         (co_runner("probe.wait = 1"), "`co_runner.0.probe.wait`; did you mean `wait_us`?"),
-        (co_runner("store_percent = -1"), "`co_runner.0.store_percent`: invalid value"),
-        (co_runner("socket = true"), "`co_runner.0.socket`: invalid type"),
+        (co_runner("store_percent = -1"), "`co_runner.0.store_percent`: -1 is a whole number"),
+        (co_runner("socket = true"), "`co_runner.0.socket`: true is true or false"),
         ("[[co_runner]]".into(), "`co_runner.0.working_set_bytes`: is missing"),
         ("application = \"block-io\"".into(), "`ssd`: is missing"),
-        ("ssd = \"p4800\"".into(), "known SSDs: p4800x, xg5"),
+        ("ssd = \"p4800\"".into(), "no such SSD; did you mean `p4800x`?"),
         ("block_io.block_bytes = 5000\nssd = \"xg5\"\napplication = \"block-io\"".into(), "4096"),
     ] {
         let message = refusal(&text);
