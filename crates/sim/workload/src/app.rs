@@ -15,5 +15,6 @@ pub mod offload;
 pub mod packet_generator;
 pub mod packet_loop;
 pub mod ping_pong;
+pub mod prefetch;
 pub mod vhost_switch;
 pub mod work;

@@ -201,6 +201,7 @@ pub(crate) struct KeyValuePlan {
 
 impl PacketApplication for KeyValuePlan {
     const PACKETS: Packets = Packets::Forwarded;
+    const PREFETCHES: bool = true;
     const GATHERS: bool = true;
     const TABLE: Option<&'static str> = Some("key_value");
     const FILLS_STORE: bool = true;

@@ -50,6 +50,7 @@ pub(crate) struct L3ForwardPlan {
 
 impl PacketApplication for L3ForwardPlan {
     const PACKETS: Packets = Packets::Forwarded;
+    const PREFETCHES: bool = true;
     const GATHERS: bool = true;
     const TABLE: Option<&'static str> = Some("l3_forward");
 

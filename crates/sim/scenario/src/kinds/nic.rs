@@ -10,11 +10,12 @@ mod generator;
 mod inert;
 mod limits;
 mod metrics;
+mod prefetch;
 mod sample;
 pub(crate) mod source;
 mod traffic;
 
-pub(crate) use inert::{Arrivals, inert_gathering, inert_keys};
+pub(crate) use inert::{Arrivals, inert_gathering, inert_keys, inert_prefetch};
 pub(crate) use traffic::{ArrivalProcess, Pattern, SizeMix, TrafficKeys};
 
 use crate::contract::device::DeviceModule;
@@ -42,6 +43,7 @@ use model::fabric::Fabric;
 use model::root_complex::attachment::AttachmentConfig;
 use model::root_complex::pcie_link::PcieLinkConfig;
 use model::tracer::Tracer;
+use prefetch::PrefetchKeys;
 use sample::NicSample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -112,6 +114,9 @@ pub(crate) struct NicKeys {
     /// Posted buffers of each queue whose data lines a core has written before time zero.
     #[schemars(range(min = 0, max = MOST_RX_DESCRIPTORS))]
     pub warm_buffers: u32,
+    /// Software prefetches of received packets.
+    #[serde(skip_serializing_if = "PrefetchKeys::is_default")]
+    pub prefetch: PrefetchKeys,
     /// The packets that arrive.
     pub traffic: TrafficKeys,
 }
@@ -135,6 +140,7 @@ impl Default for NicKeys {
             pool_buffers: 65_535,
             pool_cache: 256,
             warm_buffers: 0,
+            prefetch: PrefetchKeys::default(),
             traffic: TrafficKeys::default(),
         }
     }

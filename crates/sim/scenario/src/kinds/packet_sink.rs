@@ -30,6 +30,7 @@ pub(crate) struct PacketSinkPlan {
 
 impl PacketApplication for PacketSinkPlan {
     const PACKETS: Packets = Packets::Received;
+    const PREFETCHES: bool = true;
     const TABLE: Option<&'static str> = Some("packet_sink");
 
     type Shared = ();

@@ -123,6 +123,7 @@ impl ApplicationModule for VhostSwitchPlan {
         let mut inert = nic::inert_keys(keys, Self::PACKETS, Arrivals::Keys);
         inert.extend(Inert::all(["ports"], "the switch serves one port"));
         inert.extend(nic::inert_gathering(keys, false));
+        inert.extend(nic::inert_prefetch(keys, false));
         inert.extend(Inert::all(names::<SsdKeys>(), "vhost-switch uses no SSD"));
         inert.extend(Inert::all(names::<CbdmaKeys>(), "vhost-switch uses no CBDMA"));
         match tenant.table::<VhostSwitchKeys>().by {

@@ -70,6 +70,7 @@ const NEEDS: &[(&str, Settings)] = &[
     ("placement.header_line", &[("placement.header_slices", "1")]),
     ("placement.header_slices", MOST_SLICES),
     ("pool_buffers", &[("rx_descriptors", "8"), ("pool_cache", "32"), ("burst", "1"), ("hardware.nic.tx_packets_per_completion", "1")]),
+    ("prefetch.packets_ahead", &[("burst", "64")]),
     ("run.max_batches", &[]),
     ("run.min_batches", &[("run.max_batches", "1000")]),
     ("traffic.longest_gap_s", &[("traffic.pcap", "\"PCAP\"")]),

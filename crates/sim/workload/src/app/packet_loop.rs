@@ -1,13 +1,15 @@
 //! The run-to-completion loop of packet applications: receive a burst, handle each packet, send.
 //!
-//! Models: a core that polls its receive queue and takes bursts, prefetches headers, passes each packet
-//! to its application, and then sends it or frees its buffer. A core that serves several ports polls
-//! them in turn, one burst of each, and sends what a port has received out of the same port.
+//! Models: a core that polls its receive queue and takes bursts, prefetches lines of packets some ahead of
+//! the one in work, passes each packet to its application, and then sends it or frees its buffer. A core
+//! that serves several ports polls them in turn, one burst of each, and sends what a port has received out
+//! of the same port.
 //! Source: DPDK's sample applications; FastClick as on the measured testbed (blocking queue before the
 //! send ring, sent from a number of packets on; a timer, which the thread looks at after a number of polls,
 //! sends a rest).
 //! Simplifies: buffers of packets that end here are freed together at the end of their burst.
 
+use super::prefetch::Prefetch;
 use crate::driver::mempool::Mempool;
 use crate::driver::rx::{Refill, RxDriver};
 use crate::driver::tx::TxDriver;
@@ -40,7 +42,7 @@ impl Sending {
 
 /// An application's work on a packet.
 pub trait Handler: Debug {
-    /// Processes a packet whose first line has been prefetched.
+    /// Processes a packet. What the loop prefetched of it has arrived.
     fn handle<T: Tracer>(
         &mut self,
         core: &mut Core,
@@ -58,6 +60,8 @@ pub struct PacketLoopConfig {
     pub poll_cycles: Cycles,
     /// Cycles of additional work per packet.
     pub extra_cycles: Cycles,
+    /// What is prefetched of each packet, and when.
+    pub prefetch: Prefetch,
     /// When packets that wait before the send ring are sent.
     pub sending: Sending,
 }
@@ -141,8 +145,8 @@ pub struct PacketLoop<H> {
     /// Ports in a row whose receive queue was found empty.
     found_empty: usize,
     phase: LoopPhase,
-    /// The burst in progress, with the time when each header arrives in L1D.
-    batch: Vec<(Packet, Picos)>,
+    /// The burst in progress, with the time when what was prefetched of each packet arrives in L1D.
+    batch: Vec<(Packet, Option<Picos>)>,
     /// Buffers of packets of this burst that end here.
     ended: Vec<u32>,
     /// Polls since the core last looked whether a rest waits to be sent.
@@ -220,7 +224,10 @@ impl<H: Handler> PacketLoop<H> {
         while self.batch.len() < self.config.burst
             && let Some(packet) = rx.receive(&mut self.core, fabric, &mut pair.rx, &pool)
         {
-            let ready = self.core.prefetch(fabric, packet.buffer.data);
+            let prefetch = self.config.prefetch;
+            // Looked at one by one as they come, and from then on one for each packet in work.
+            let ready = (self.batch.len() < prefetch.packets_ahead)
+                .then(|| prefetch.fetch(&mut self.core, fabric, &packet, &pool));
             self.batch.push((packet, ready));
         }
         drop(pool);
@@ -279,8 +286,11 @@ impl<H: Handler> PacketLoop<H> {
             self.batch.drain(..index);
             return Turn::Busy(self.core.now());
         }
+        self.prefetch_ahead_of(fabric, index);
         let (packet, ready) = self.batch[index];
-        self.core.wait_until(ready);
+        if let Some(ready) = ready {
+            self.core.wait_until(ready);
+        }
         let fate = self.handler.handle(&mut self.core, fabric, &packet);
         self.core.compute(self.config.extra_cycles);
         match fate {
@@ -306,6 +316,19 @@ impl<H: Handler> PacketLoop<H> {
             }
         }
         Turn::Busy(self.core.now())
+    }
+
+    /// Prefetches the packet that is as far ahead of the one in work as the software looks, if it did not
+    /// when the burst came.
+    fn prefetch_ahead_of<T: Tracer>(&mut self, fabric: &mut Fabric<T>, index: usize) {
+        let prefetch = self.config.prefetch;
+        if prefetch.packets_ahead == 0 {
+            return;
+        }
+        if let Some((packet, ready @ None)) = self.batch.get_mut(index + prefetch.packets_ahead) {
+            let pool = self.ports[self.turn].pool.borrow();
+            *ready = Some(prefetch.fetch(&mut self.core, fabric, packet, &pool));
+        }
     }
 
     /// Frees the buffers of packets that ended here.

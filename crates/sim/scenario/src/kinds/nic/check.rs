@@ -53,6 +53,7 @@ pub(super) fn check_card_keys(input: &TenantInput<'_>, card: &Card<'_>) -> Resul
     let keys = input.table::<NicKeys>();
     check_queues(keys, input, card)?;
     check_pool(keys, input, card)?;
+    keys.prefetch.check(&input.check, keys.burst)?;
     keys.traffic.check(&input.check, card.nic.line_rate_gbps.value)
 }
 

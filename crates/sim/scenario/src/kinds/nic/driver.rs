@@ -189,6 +189,7 @@ fn polling(keys: &NicKeys, card: &Card<'_>, gathers: bool) -> PacketLoopConfig {
         burst: keys.burst as usize,
         poll_cycles: Cycles(card.software.poll_cycles.value),
         extra_cycles: Cycles(extra),
+        prefetch: keys.prefetch.prefetch(keys.burst),
         sending: Sending {
             at_packets: if gathers { keys.send_at_packets as usize } else { 1 },
             rest_after_polls: u64::from(keys.send_rest_after_polls),

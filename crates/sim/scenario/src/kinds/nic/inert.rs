@@ -21,7 +21,22 @@ pub(crate) enum Arrivals {
 
 /// NIC keys without effect on a tenant that handles `packets`, each with the reason.
 pub(crate) fn inert_keys(keys: &NicKeys, packets: Packets, arrivals: Arrivals) -> Vec<Inert> {
-    let mut inert = match arrivals {
+    let mut inert = inert_arrivals(keys, arrivals);
+    if !packets.are_sent() {
+        let of_sending = ["tx_descriptors", "internal_queue"];
+        let of_sending = of_sending.into_iter().chain(generator::KEYS);
+        inert.extend(Inert::all(of_sending, "the application sends no packets"));
+    }
+    inert
+}
+
+/// Keys of software prefetches that have no effect on a tenant, which `prefetches` or has another loop.
+pub(crate) fn inert_prefetch(keys: &NicKeys, prefetches: bool) -> Vec<Inert> {
+    keys.prefetch.inert(prefetches)
+}
+
+fn inert_arrivals(keys: &NicKeys, arrivals: Arrivals) -> Vec<Inert> {
+    match arrivals {
         Arrivals::Keys => inert_traffic_keys(&keys.traffic, keys.flow_control),
         Arrivals::Client => {
             let of_client = [
@@ -60,13 +75,7 @@ pub(crate) fn inert_keys(keys: &NicKeys, packets: Packets, arrivals: Arrivals) -
             ];
             Inert::all(of_arrivals, "the application receives no packets").collect()
         }
-    };
-    if !packets.are_sent() {
-        let of_sending = ["tx_descriptors", "internal_queue"];
-        let of_sending = of_sending.into_iter().chain(generator::KEYS);
-        inert.extend(Inert::all(of_sending, "the application sends no packets"));
     }
-    inert
 }
 
 /// Keys of gathering packets before they are sent, as far as they have no effect.
