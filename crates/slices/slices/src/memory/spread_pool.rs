@@ -16,8 +16,8 @@ use crate::slice_map::{NotCovered, SliceMap};
 use colour::Colour;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use units::LINE_BYTES;
 use units::narrow::{fit, usize_from};
+use units::{LINE_BYTES, SliceId};
 
 /// Shape of a pool, and of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +40,9 @@ impl SpreadRequest {
         u64::from(self.sets_per_slice) / self.lines()
     }
 
-    /// The most lines that a set may get: one more than the mean, rounded up.
-    fn most_lines(&self, slices: u32) -> u32 {
+    /// The most lines that a set may get in a cache of `slices` slices: one more than the mean, rounded up.
+    #[must_use]
+    pub fn most_lines(&self, slices: u32) -> u32 {
         let sets = u64::from(slices) * u64::from(self.sets_per_slice);
         fit(usize_from((self.buffers as u64 * self.lines()).div_ceil(sets)) + 1)
     }
@@ -121,20 +122,37 @@ impl SpreadPool {
         pages: &[MappedPage],
         request: SpreadRequest,
     ) -> Result<Self, SpreadError> {
+        let slice_of = |physical| map.slice_of(physical);
+        let pool = Self::choose_best(map.slices(), slice_of, pages, request)?;
+        let (found, most) = (pool.most_lines, request.most_lines(map.slices()));
+        if found > most {
+            return Err(SpreadError::Alike { found, most });
+        }
+        Ok(pool)
+    }
+
+    /// As [`Self::choose`] by any slice function, whose slices have numbers below `slices`. If no choice
+    /// keeps to the limit, the best one that was found is returned.
+    ///
+    /// # Errors
+    /// If the request is not valid, the pages hold too few buffers, or `slice_of` fails.
+    pub fn choose_best(
+        slices: u32,
+        slice_of: impl Fn(u64) -> Result<SliceId, NotCovered>,
+        pages: &[MappedPage],
+        request: SpreadRequest,
+    ) -> Result<Self, SpreadError> {
         request.check(pages)?;
-        let most = request.most_lines(map.slices());
-        let mut colours = candidates(map, pages, request)?;
+        let most = request.most_lines(slices);
+        let mut colours = candidates(slices, slice_of, pages, request)?;
         // A fixed seed: the numbers only break ties.
         let mut numbers = Xoshiro256PlusPlus::seed_from_u64(0);
         let quotas = quotas(&colours, request.buffers);
         for (colour, quota) in colours.iter_mut().zip(quotas) {
             colour.choose(quota, most, &mut numbers);
         }
-        let found = colours.iter().map(Colour::most_lines).max().unwrap_or(0);
-        if found > most {
-            return Err(SpreadError::Alike { found, most });
-        }
-        Ok(Self { buffers: in_turn(&colours), most_lines: found })
+        let most_lines = colours.iter().map(Colour::most_lines).max().unwrap_or(0);
+        Ok(Self { buffers: in_turn(&colours), most_lines })
     }
 
     /// Virtual addresses of the buffers, colour after colour in turn, so that those of every stretch are
@@ -153,23 +171,24 @@ impl SpreadPool {
 
 /// All buffers of the pages, colour by colour.
 fn candidates(
-    map: &SliceMap,
+    slices: u32,
+    slice_of: impl Fn(u64) -> Result<SliceId, NotCovered>,
     pages: &[MappedPage],
     request: SpreadRequest,
 ) -> Result<Vec<Colour>, NotCovered> {
     let lines = usize_from(request.lines());
-    let colour = || Colour::new(usize_from(u64::from(map.slices())), lines);
+    let colour = || Colour::new(usize_from(u64::from(slices)), lines);
     let mut colours: Vec<Colour> = (0..request.colours()).map(|_| colour()).collect();
-    let mut slices = vec![0; lines];
+    let mut of_buffer = vec![0; lines];
     for page in pages {
         let bytes = u64::from(page.virtual_page().lines()) * LINE_BYTES;
         for offset in (0..bytes).step_by(usize_from(request.buffer_bytes)) {
             let physical = page.page.start + offset;
-            for (slice, line) in slices.iter_mut().zip(0..) {
-                *slice = map.slice_of(physical + line * LINE_BYTES)?.0;
+            for (slice, line) in of_buffer.iter_mut().zip(0..) {
+                *slice = slice_of(physical + line * LINE_BYTES)?.0;
             }
             let colour = usize_from(physical / request.buffer_bytes % request.colours());
-            colours[colour].add(page.virtual_start + offset, &slices);
+            colours[colour].add(page.virtual_start + offset, &of_buffer);
         }
     }
     Ok(colours)
