@@ -180,6 +180,11 @@ impl Region {
         self.first_lines[page].step(offset % self.page_lines)
     }
 
+    /// First line and number of lines of each of its pages, in the order of the virtual address space.
+    pub fn pages(&self) -> impl Iterator<Item = (LineAddr, u64)> + '_ {
+        self.first_lines.iter().map(|&first| (first, self.page_lines))
+    }
+
     /// All lines in the order of the virtual address space.
     pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         (0..self.first_lines.len() as u64 * self.page_lines).map(|offset| self.line(offset))

@@ -10,6 +10,7 @@ mod generator;
 mod inert;
 mod limits;
 mod metrics;
+mod pool;
 mod prefetch;
 mod sample;
 pub(crate) mod source;
@@ -43,6 +44,7 @@ use model::fabric::Fabric;
 use model::root_complex::attachment::AttachmentConfig;
 use model::root_complex::pcie_link::PcieLinkConfig;
 use model::tracer::Tracer;
+use pool::PoolPlacementName;
 use prefetch::PrefetchKeys;
 use sample::NicSample;
 use schemars::JsonSchema;
@@ -50,8 +52,8 @@ use serde::{Deserialize, Serialize};
 use source::SourcePlan;
 use std::borrow::Cow;
 use traffic::LEAST_GBPS;
-use units::Picos;
 use units::narrow::fit;
+use units::{LINE_BYTES, Picos};
 
 /// Key of the offered load. The line rate bounds its default.
 const OFFERED_GBPS: &str = "offered_gbps";
@@ -108,9 +110,28 @@ pub(crate) struct NicKeys {
     /// Number of buffers of the pool that all cores share.
     #[schemars(range(min = check::LEAST_POOL_BUFFERS, max = check::MOST_POOL_BUFFERS))]
     pub pool_buffers: u32,
-    /// Number of buffers that a core keeps in its pool cache.
+    /// Number of buffers that a core keeps in its pool cache. 0 is a pool without caches, as threads have it
+    /// that the pool does not know.
     #[schemars(range(min = check::POOL_CACHE.0, max = check::POOL_CACHE.1))]
     pub pool_cache: u32,
+    /// Most buffers that a driver takes from the pool, or returns, in one call: 1 is a driver that takes and
+    /// frees them singly. By default a call has all that are wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = check::CALL_BUFFERS.0, max = check::CALL_BUFFERS.1))]
+    pub pool_call_buffers: Option<u32>,
+    /// Whether calls on the pool's ring, which all cores share, cost cycles of their own and the lines of its
+    /// heads and tails. By default only where `pool_cache` is below 32: with larger caches such calls are
+    /// rare, and the cycles that applications take for each packet include them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pool_ring_costs: Option<bool>,
+    /// Where the buffers of the pool are in memory. Odd-lines by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pool_placement: Option<PoolPlacementName>,
+    /// Bytes of a buffer before packet data, a multiple of a line. 128 by default. Where `pool_placement`
+    /// aligns buffers, they are a part of `buffer_bytes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = check::HEADROOM_BYTES.0, max = check::HEADROOM_BYTES.1), extend("multipleOf" = LINE_BYTES))]
+    pub headroom_bytes: Option<u64>,
     /// Posted buffers of each queue whose data lines a core has written before time zero.
     #[schemars(range(min = 0, max = MOST_RX_DESCRIPTORS))]
     pub warm_buffers: u32,
@@ -139,6 +160,10 @@ impl Default for NicKeys {
             send_rest_after_polls: 4096,
             pool_buffers: 65_535,
             pool_cache: 256,
+            pool_call_buffers: None,
+            pool_ring_costs: None,
+            pool_placement: None,
+            headroom_bytes: None,
             warm_buffers: 0,
             prefetch: PrefetchKeys::default(),
             traffic: TrafficKeys::default(),
@@ -147,6 +172,11 @@ impl Default for NicKeys {
 }
 
 impl NicKeys {
+    /// Bytes of a buffer before packet data.
+    fn headroom_bytes(&self) -> u64 {
+        self.headroom_bytes.unwrap_or(pool::DEFAULT_HEADROOM_BYTES)
+    }
+
     /// Packets that a send ring holds when `nic` has `queues` queues.
     fn tx_packets(&self, nic: &NicFacts, queues: u32) -> u32 {
         self.tx_descriptors.unwrap_or_else(|| nic.default_tx_packets(queues))
@@ -182,8 +212,9 @@ impl<'a> Card<'a> {
             }
         };
         let software = input.facts("software", platform.software.as_ref())?;
-        let stated = input.table::<NicKeys>().buffer_bytes;
-        let buffer_bytes = stated.unwrap_or(software.buffer_data_bytes.value);
+        let keys = input.table::<NicKeys>();
+        let stated = keys.buffer_bytes.unwrap_or(software.buffer_data_bytes.value);
+        let buffer_bytes = pool::data_bytes(keys, stated);
         Ok(Self { nic, pcie, software, buffer_bytes })
     }
 

@@ -4,6 +4,7 @@
 
 mod answers;
 mod applications;
+mod buffer_pool;
 mod cachelib;
 mod cbdma;
 mod controllers;

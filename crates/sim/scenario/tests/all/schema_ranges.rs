@@ -69,7 +69,7 @@ const NEEDS: &[(&str, Settings)] = &[
     ("placement.bypass_when_backlogged", &[("rx_descriptors", "32768")]),
     ("placement.header_line", &[("placement.header_slices", "1")]),
     ("placement.header_slices", MOST_SLICES),
-    ("pool_buffers", &[("rx_descriptors", "8"), ("pool_cache", "32"), ("burst", "1"), ("hardware.nic.tx_packets_per_completion", "1")]),
+    ("pool_buffers", &[("rx_descriptors", "8"), ("pool_cache", "0"), ("burst", "1"), ("hardware.nic.tx_packets_per_completion", "1")]),
     ("prefetch.packets_ahead", &[("burst", "64")]),
     ("run.max_batches", &[]),
     ("run.min_batches", &[("run.max_batches", "1000")]),

@@ -1,11 +1,13 @@
 //! A pool of packet buffers shared by all cores.
 //!
-//! Models: rte_mempool: per-core LIFO caches over one FIFO ring; each object is a header line, a
+//! Models: rte_mempool: per-core LIFO caches, or none, over one FIFO ring; each object is a header line, a
 //! two-line mbuf, a private area, headroom (fixed, or chosen by CacheDirector) and data, padded to an
-//! odd number of lines.
+//! odd number of lines. Data may lie apart, in buffers chosen one by one.
 //! Source: DPDK mempool guide and rte_mempool.h (flush at 1.5 x cache size, refill to cache size plus
-//! the requested number).
-//! Simplifies: the ring's own head and tail words are not modelled as lines.
+//! the requested number); rte_pktmbuf_pool_create_extbuf (data apart).
+//! Simplifies: a call that a cache serves costs its lines only.
+
+mod ring;
 
 use super::header_slices::{HeaderPlacement, HeaderShifts};
 use crate::host_memory::{HostMemory, Region};
@@ -13,25 +15,27 @@ use model::core::Core;
 use model::device::nic::rings::Buffer;
 use model::fabric::Fabric;
 use model::tracer::Tracer;
-use std::collections::VecDeque;
-use units::{CoreId, Id, LINE_BYTES, LineAddr, SliceId};
+use ring::{PoolRing, lines_of_pointers};
+use units::{CoreId, Cycles, Id, LINE_BYTES, LineAddr, SliceId};
 
 /// Lines of the object header.
 const HEADER_LINES: u64 = 1;
 /// Number of lines of an mbuf.
 pub const MBUF_LINES: u64 = 2;
-/// Lines of headroom before packet data.
-const HEADROOM_LINES: u64 = 2;
-/// Pointers to objects per line of a cache or ring.
-const POINTERS_PER_LINE: u64 = LINE_BYTES / 8;
 
 /// Shape of a pool: number of buffers, and the lines of each.
 #[derive(Clone, Copy, Debug)]
 pub struct MempoolConfig {
     /// Number of buffers.
     pub buffers: u32,
-    /// Number of pointers in a core's cache.
+    /// Number of pointers in a core's cache; 0 if cores have none.
     pub cache: u32,
+    /// Most buffers that a call takes or returns; `None` if a call has all that are wanted.
+    pub call_buffers: Option<u32>,
+    /// Work of a call on the ring, if calls cost something beside their pointers.
+    pub ring_call: Option<Cycles>,
+    /// Lines of headroom before packet data.
+    pub headroom_lines: u64,
     /// Number of lines of the mbuf, the first ones, that freeing a buffer reads once its packet is
     /// sent or dropped.
     pub freed_mbuf_lines: u64,
@@ -43,6 +47,34 @@ pub struct MempoolConfig {
     pub shift_lines: u64,
     /// How objects are spaced in memory.
     pub spacing: Spacing,
+    /// Where headroom and data are.
+    pub data: DataPlace,
+}
+
+/// Where the headroom and the data of a pool's buffers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataPlace {
+    /// In the object, behind its mbuf.
+    InObject,
+    /// In an area of its own, which [`Mempool::place_data`] states.
+    Apart,
+}
+
+/// Memory for the headroom and the data of a buffer, apart from its object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataArea {
+    /// First line of the area.
+    pub first: LineAddr,
+    /// Lines of the area.
+    pub lines: u64,
+    /// Lines of the area before packet data.
+    pub headroom_lines: u64,
+}
+
+impl DataArea {
+    fn data(&self) -> LineAddr {
+        self.first.step(self.headroom_lines)
+    }
 }
 
 /// Spacing of a pool's objects.
@@ -58,18 +90,30 @@ impl MempoolConfig {
     /// Lines from one object to the next.
     #[must_use]
     pub fn object_lines(&self) -> u64 {
-        let data_lines = self.data_bytes.div_ceil(LINE_BYTES);
-        let lines = self.data_offset_lines() + self.shift_lines + data_lines;
+        let lines = match self.data {
+            DataPlace::InObject => self.mbuf_area_lines() + self.data_area_lines(),
+            DataPlace::Apart => self.mbuf_area_lines(),
+        };
         match self.spacing {
             Spacing::OddLines => lines | 1,
             Spacing::PowerOfTwo => lines.next_power_of_two(),
         }
     }
 
-    /// Lines from the start of an object to packet data.
+    /// Lines of headroom and data.
     #[must_use]
-    pub fn data_offset_lines(&self) -> u64 {
-        HEADER_LINES + MBUF_LINES + self.private_lines + HEADROOM_LINES
+    pub fn data_area_lines(&self) -> u64 {
+        self.headroom_lines + self.shift_lines + self.data_bytes.div_ceil(LINE_BYTES)
+    }
+
+    /// Lines of header, mbuf and private area.
+    fn mbuf_area_lines(&self) -> u64 {
+        HEADER_LINES + MBUF_LINES + self.private_lines
+    }
+
+    /// Lines from the start of an object to packet data, if the object holds them.
+    fn data_offset_lines(&self) -> u64 {
+        self.mbuf_area_lines() + self.headroom_lines
     }
 }
 
@@ -83,12 +127,9 @@ pub struct Mempool {
     page_lines: u64,
     /// Shifts of data, if there are any.
     shifts: Option<HeaderShifts>,
-    /// Free objects outside the caches; taken at the front, returned at the end.
-    fifo: VecDeque<u32>,
-    fifo_lines: Region,
-    /// Pointers taken from and returned to the FIFO since time zero: the positions in its ring.
-    taken: u64,
-    given: u64,
+    /// Headroom and data of each buffer, if they lie apart.
+    areas: Option<Box<[DataArea]>>,
+    ring: PoolRing,
     first_core: CoreId,
     caches: Vec<Vec<u32>>,
     cache_lines: Vec<LineAddr>,
@@ -114,21 +155,22 @@ impl Mempool {
             _ => pages * page_lines,
         };
         let objects = memory.region(lines * LINE_BYTES);
-        let fifo_lines = memory.region(u64::from(config.buffers.next_power_of_two()) * 8);
+        let mut ring = PoolRing::new(config.buffers, memory);
         // A cache holds up to 1.5 times its size, and briefly more.
         let cache_bytes = (u64::from(config.cache) * 3 * 8).next_multiple_of(LINE_BYTES) + 1024;
         let caches = memory.region(cache_bytes * cores as u64);
         let lines_per_cache = cache_bytes / LINE_BYTES;
+        if let Some(work) = config.ring_call {
+            ring.count_calls(work, memory);
+        }
         Self {
             objects,
             objects_per_page,
             object_lines: config.object_lines(),
             page_lines,
             shifts: None,
-            fifo: (0..config.buffers).collect(),
-            fifo_lines,
-            taken: 0,
-            given: 0,
+            areas: None,
+            ring,
             first_core,
             caches: vec![Vec::new(); cores],
             cache_lines: (0..cores as u64)
@@ -136,6 +178,16 @@ impl Mempool {
                 .collect(),
             config,
         }
+    }
+
+    /// Gives each buffer its area for headroom and data.
+    ///
+    /// # Panics
+    /// If data are not apart, or there is not an area for each buffer.
+    pub fn place_data(&mut self, areas: Vec<DataArea>) {
+        assert_eq!(self.config.data, DataPlace::Apart, "data in objects have their place");
+        assert_eq!(areas.len(), self.config.buffers as usize, "an area for each buffer");
+        self.areas = Some(areas.into());
     }
 
     /// Shifts data from now on so that a line of each received packet's header lies where `placement`
@@ -188,16 +240,20 @@ impl Mempool {
     /// A buffer with data at the end of the headroom.
     #[must_use]
     pub fn buffer(&self, id: u32) -> Buffer {
-        Buffer { id, data: self.object(id).step(self.config.data_offset_lines()) }
+        let data = match &self.areas {
+            None => self.object(id).step(self.config.data_offset_lines()),
+            Some(areas) => areas[id as usize].data(),
+        };
+        Buffer { id, data }
     }
 
     /// Number of free buffers, in caches or outside.
     #[must_use]
     pub fn free(&self) -> usize {
-        self.fifo.len() + self.caches.iter().map(Vec::len).sum::<usize>()
+        self.ring.len() + self.caches.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// Takes `count` buffers for `core`; takes none if the pool has fewer.
+    /// Takes `count` buffers for `core`, in as many calls as they need; takes none if the pool has fewer.
     pub fn get<T: Tracer>(
         &mut self,
         core: &mut Core,
@@ -205,20 +261,41 @@ impl Mempool {
         count: usize,
         out: &mut Vec<u32>,
     ) -> bool {
+        let Some(most) = self.config.call_buffers.map(|most| most as usize) else {
+            return self.get_in_a_call(core, fabric, count, out);
+        };
+        if self.caches[self.cache_of(core)].len() + self.ring.len() < count {
+            return false;
+        }
+        let mut left = count;
+        while left > 0 {
+            let now = left.min(most);
+            assert!(self.get_in_a_call(core, fabric, now, out), "there are enough");
+            left -= now;
+        }
+        true
+    }
+
+    fn get_in_a_call<T: Tracer>(
+        &mut self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        count: usize,
+        out: &mut Vec<u32>,
+    ) -> bool {
         let cache_size = self.config.cache as usize;
-        // Requests larger than a cache bypass it.
-        if count >= cache_size && self.draw(core, fabric, count, out) {
+        // Requests larger than a cache bypass it; without a cache, all do.
+        if count >= cache_size && self.ring.take(core, fabric, count, out) {
             return true;
         }
         let index = self.cache_of(core);
         let held = self.caches[index].len();
         if held < count {
-            let mut cache = std::mem::take(&mut self.caches[index]);
             let full = count + cache_size - held.min(cache_size);
-            let drawn = self.draw(core, fabric, full, &mut cache)
-                || self.draw(core, fabric, count - held, &mut cache);
+            let cache = &mut self.caches[index];
+            let drawn = self.ring.take(core, fabric, full, cache)
+                || self.ring.take(core, fabric, count - held, cache);
             let filled = cache.len() - held;
-            self.caches[index] = cache;
             if !drawn {
                 return false;
             }
@@ -230,47 +307,49 @@ impl Mempool {
         true
     }
 
-    /// Moves `count` buffers from the FIFO to `out`; moves none if it has fewer.
-    fn draw<T: Tracer>(
+    /// Returns buffers from `core`, in as many calls as they need.
+    pub fn put<T: Tracer>(&mut self, core: &mut Core, fabric: &mut Fabric<T>, buffers: &[u32]) {
+        match self.config.call_buffers {
+            None => self.put_in_a_call(core, fabric, buffers),
+            Some(most) => {
+                for now in buffers.chunks(most as usize) {
+                    self.put_in_a_call(core, fabric, now);
+                }
+            }
+        }
+    }
+
+    fn put_in_a_call<T: Tracer>(
         &mut self,
         core: &mut Core,
         fabric: &mut Fabric<T>,
-        count: usize,
-        out: &mut Vec<u32>,
-    ) -> bool {
-        if count > self.fifo.len() {
-            return false;
+        buffers: &[u32],
+    ) {
+        let cache = self.config.cache as usize;
+        if cache == 0 {
+            self.ring.give(core, fabric, buffers.iter().copied());
+            return;
         }
-        self.touch_fifo(core, fabric, self.taken, count as u64);
-        self.taken += count as u64;
-        out.extend(self.fifo.drain(..count));
-        true
-    }
-
-    /// Returns buffers from `core`.
-    pub fn put<T: Tracer>(&mut self, core: &mut Core, fabric: &mut Fabric<T>, buffers: &[u32]) {
         let index = self.cache_of(core);
         let held = self.caches[index].len();
         self.touch_cache(core, fabric, held, buffers.len());
         self.caches[index].extend_from_slice(buffers);
-        let cache = self.config.cache as usize;
         if self.caches[index].len() >= cache + cache / 2 {
-            let excess = self.caches[index].len() - cache;
-            self.touch_fifo(core, fabric, self.given, excess as u64);
-            self.given += excess as u64;
-            self.fifo.extend(self.caches[index].drain(cache..));
+            self.ring.give(core, fabric, self.caches[index].drain(cache..));
         }
     }
 
-    /// All lines of the pool's pages, in the order of the virtual address space.
+    /// All lines of the pool's pages, in the order of the virtual address space, then those of data apart.
     pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
-        self.objects.lines()
+        let areas = self.areas.iter().flat_map(|areas| areas.iter());
+        let apart = areas.flat_map(|area| (0..area.lines).map(|line| area.first.step(line)));
+        self.objects.lines().chain(apart)
     }
 
     /// The lines that building the pool stores to: header, mbuf and private lines of every object in
     /// order. It leaves the last ones in the caches.
     pub fn built_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
-        let lines = HEADER_LINES + MBUF_LINES + self.config.private_lines;
+        let lines = self.config.mbuf_area_lines();
         let objects = (0..self.config.buffers).map(|id| self.object(id));
         objects.flat_map(move |object| (0..lines).map(move |line| object.step(line)))
     }
@@ -301,22 +380,4 @@ impl Mempool {
             core.store(fabric, first.step(line));
         }
     }
-
-    fn touch_fifo<T: Tracer>(
-        &self,
-        core: &mut Core,
-        fabric: &mut Fabric<T>,
-        from: u64,
-        count: u64,
-    ) {
-        let entries = u64::from(self.config.buffers.next_power_of_two());
-        for line in lines_of_pointers(from, count) {
-            core.store(fabric, self.fifo_lines.line(line % (entries / POINTERS_PER_LINE)));
-        }
-    }
-}
-
-/// Lines that hold the pointers `from .. from + count` of an array.
-fn lines_of_pointers(from: u64, count: u64) -> std::ops::Range<u64> {
-    from / POINTERS_PER_LINE..(from + count).div_ceil(POINTERS_PER_LINE)
 }

@@ -170,6 +170,9 @@ pub struct SoftwareFacts {
     pub private_lines: Sourced<u32>,
     /// Bytes for packet data in a buffer.
     pub buffer_data_bytes: Sourced<u64>,
+    /// Cycles of a call on the ring of a pool, for taking or returning buffers, beside accesses to lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool_call_cycles: Option<Sourced<f64>>,
     /// Physical placement of a pool's pages; scattered by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<Sourced<PagesName>>,
@@ -414,6 +417,8 @@ impl SoftwareFacts {
         check.delay("software.l2_forward_cycles_per_packet", forward)?;
         check.delay("software.poll_cycles", self.poll_cycles.value)?;
         check.delay("software.rng_call_cycles", self.rng_call_cycles.value)?;
+        let call = self.pool_call_cycles.as_ref().map_or(0.0, |cycles| cycles.value);
+        check.delay("software.pool_call_cycles", call)?;
         let freed = u64::from(self.freed_mbuf_lines.value);
         check.whole("software.freed_mbuf_lines", freed, (1, MBUF_LINES), "lines")?;
         let private = self.private_lines.value;

@@ -1,10 +1,12 @@
 //! Ranges of a NIC's keys: its queues and the pool of its buffers.
 
+use super::pool::{PoolPlacementName, area_bytes};
 use super::{Card, NicKeys};
 use crate::contract::input::TenantInput;
-use crate::facts::platform::MOST_RX_DESCRIPTORS;
+use crate::facts::platform::{MOST_RX_DESCRIPTORS, SetFunctionName};
 use crate::kinds::root_port::PortKeys;
 use crate::text::error::InputError;
+use units::LINE_BYTES;
 
 /// Largest buffer: beyond the jumbo frames of all cards, whose largest are 9 to 16 KB.
 pub(super) const BUFFER_BYTES: (u64, u64) = (64, 16 << 10);
@@ -22,7 +24,11 @@ pub(super) const BURST: (u32, u32) = (1, 64);
 pub(super) const SEND_AT_PACKETS: (u32, u32) = (1, 32);
 pub(super) const SEND_REST_AFTER_POLLS: (u32, u32) = (1, 1_000_000);
 /// Least and most buffers in a core's cache of a pool; the most is DPDK's own limit.
-pub(super) const POOL_CACHE: (u32, u32) = (32, 512);
+pub(super) const POOL_CACHE: (u32, u32) = (0, 512);
+/// Buffers of a call: no more than a cache holds.
+pub(super) const CALL_BUFFERS: (u32, u32) = (1, POOL_CACHE.1);
+/// DPDK's own field for it has 16 bits.
+pub(super) const HEADROOM_BYTES: (u64, u64) = (0, 4096);
 /// Largest pool: the pools of all tenants fit the simulated memory.
 const MOST_POOL_BYTES: u64 = 4 << 30;
 pub(super) const MOST_POOL_BUFFERS: u64 = 1 << 20;
@@ -53,6 +59,7 @@ pub(super) fn check_card_keys(input: &TenantInput<'_>, card: &Card<'_>) -> Resul
     let keys = input.table::<NicKeys>();
     check_queues(keys, input, card)?;
     check_pool(keys, input, card)?;
+    check_pool_placement(keys, input, card)?;
     keys.prefetch.check(&input.check, keys.burst)?;
     keys.traffic.check(&input.check, card.nic.line_rate_gbps.value)
 }
@@ -89,6 +96,13 @@ fn check_queues(
 fn check_pool(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
     let check = &input.check;
     check.whole("pool_cache", keys.pool_cache, POOL_CACHE, "buffers, DPDK's own limit")?;
+    if let Some(most) = keys.pool_call_buffers {
+        check.whole("pool_call_buffers", most, CALL_BUFFERS, "buffers")?;
+    }
+    if keys.pool_ring_costs == Some(true) && card.software.pool_call_cycles.is_none() {
+        let allowed = "the platform states no software.pool_call_cycles".into();
+        return Err(check.refuse("pool_ring_costs", &"true", allowed));
+    }
     let unreported = card.nic.tx_packets_per_completion.value;
     let per_core = buffers_of_core(keys.rx_descriptors, keys.pool_cache, keys.burst, unreported);
     let least = u64::from(per_core) * u64::from(input.tenant.keys.cores * keys.ports);
@@ -99,6 +113,54 @@ fn check_pool(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Resul
         card.buffer_bytes
     );
     check.whole("pool_buffers", u64::from(keys.pool_buffers), (least, most), &why)
+}
+
+/// A pool that is chosen by set: the choice among its candidates takes seconds beyond.
+const MOST_POOL_BYTES_BY_SET: u64 = 256 << 20;
+
+fn check_pool_placement(
+    keys: &NicKeys,
+    input: &TenantInput<'_>,
+    card: &Card<'_>,
+) -> Result<(), InputError> {
+    let check = &input.check;
+    if let Some(headroom) = keys.headroom_bytes {
+        check.whole("headroom_bytes", headroom, HEADROOM_BYTES, "bytes")?;
+        if !headroom.is_multiple_of(LINE_BYTES) {
+            let allowed = format!("allowed: multiples of a line of {LINE_BYTES} bytes");
+            return Err(check.refuse("headroom_bytes", &headroom, allowed));
+        }
+    }
+    let Some(placement) = keys.pool_placement.filter(|placement| placement.is_apart()) else {
+        return Ok(());
+    };
+    let refuse = |allowed: String| Err(check.refuse("pool_placement", &placement, allowed));
+    if input.table::<PortKeys>().placement.header_slices.is_some() {
+        return refuse(
+            "not with placement.header_slices, which moves data within buffers by slice".into(),
+        );
+    }
+    if placement != PoolPlacementName::BySet {
+        return Ok(());
+    }
+    let llc = &input.platform.llc;
+    if llc.set_function.value != SetFunctionName::Plain {
+        return refuse(
+            "by-set needs llc.set_function = plain: other indices have no colours".into(),
+        );
+    }
+    let stated = keys.buffer_bytes.unwrap_or(card.software.buffer_data_bytes.value);
+    let (area, way) = (area_bytes(stated), u64::from(llc.sets_per_slice.value) * LINE_BYTES);
+    if area > way {
+        return refuse(format!("by-set needs buffers of at most {way} bytes, the sets of a slice"));
+    }
+    let most = MOST_POOL_BYTES_BY_SET / area;
+    if u64::from(keys.pool_buffers) > most {
+        return refuse(format!(
+            "by-set needs at most {most} buffers of {area} bytes: pool_buffers"
+        ));
+    }
+    Ok(())
 }
 
 /// Buffers that a core may hold: its receive ring's, its cache's, which fills up to one and a half times

@@ -1,5 +1,6 @@
 //! The software half of a NIC's queues: buffers, rings in host memory, and a driver on each core.
 
+use super::pool::PoolPlan;
 use super::{Card, NicKeys};
 use crate::contract::build::Builder;
 use crate::contract::input::TenantInput;
@@ -15,7 +16,7 @@ use units::narrow::fit;
 use units::{Cycles, LINE_BYTES, Picos};
 use workload::app::packet_loop::{Drivers, PacketLoopConfig, Sending};
 use workload::driver::header_slices::HeaderPlacement;
-use workload::driver::mempool::{Mempool, MempoolConfig, Spacing};
+use workload::driver::mempool::{Mempool, Spacing};
 use workload::driver::queues::QueueShape;
 use workload::driver::rx::RxDriver;
 use workload::driver::tx::{TxDriver, TxDriverConfig};
@@ -43,7 +44,7 @@ pub(crate) struct DriverNeeds {
 /// Buffers, queues and drivers of a tenant, fully resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct DriverPlan {
-    pool: MempoolConfig,
+    pool: PoolPlan,
     initial_content: InitialContent,
     headers: Option<HeaderSlices>,
     shape: QueueShape,
@@ -74,16 +75,9 @@ impl DriverPlan {
         let tx_packets = keys.tx_packets(card.nic, tenant.cores);
         let shape = card.nic.queue_shape(tenant.cores, keys.rx_descriptors, tx_packets);
         let headers = header_slices(input.tenant);
+        let shift_lines = headers.map_or(0, |headers| u64::from(headers.most_lines));
         Self {
-            pool: MempoolConfig {
-                buffers: keys.pool_buffers,
-                cache: keys.pool_cache,
-                freed_mbuf_lines: u64::from(card.software.freed_mbuf_lines.value),
-                private_lines: u64::from(card.software.private_lines.value),
-                data_bytes: card.buffer_bytes,
-                shift_lines: headers.map_or(0, |headers| u64::from(headers.most_lines)),
-                spacing: needs.spacing,
-            },
+            pool: PoolPlan::resolve((keys, card), needs.spacing, shift_lines),
             initial_content: tenant.initial_content,
             headers,
             tx: TxDriverConfig {
@@ -107,7 +101,10 @@ impl DriverPlan {
     /// Builds the buffer pool; the caches keep the last accessed lines.
     pub(crate) fn pool<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> Rc<RefCell<Mempool>> {
         let (cores, first) = (&builder.tenant.cores, builder.tenant.cores[0]);
-        let mut pool = Mempool::new(self.pool, builder.memory, first, cores.len());
+        let mut pool = Mempool::new(self.pool.config, builder.memory, first, cores.len());
+        if let Some(areas) = self.pool.areas(builder) {
+            pool.place_data(areas);
+        }
         match self.initial_content {
             InitialContent::Empty => {}
             InitialContent::PoolBuilt | InitialContent::StoreFilled => {
