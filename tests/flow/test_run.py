@@ -174,6 +174,20 @@ def test_explain_sorts_the_misses_of_every_agent(skipline: Skipline) -> None:
         assert agent["hits"] > 0 and agent["compulsory"] > 0
     table = skipline("run", L2FWD, *SHORT, "--explain").out
     assert "Why requests missed the LLC" in table and "conflict" in table
+    assert "Why device writes missed" in table
+
+
+def test_explain_tells_conflicts_of_device_writes_from_want_of_room(skipline: Skipline) -> None:
+    def kinds(*settings: str) -> dict[str, int]:
+        done = skipline("run", L2FWD, *SHORT, *settings, "--explain", "--format", "json")
+        (writer,) = done.json["device_write_kinds"].values()
+        return writer
+
+    # A ring of 128 fits the ways of devices by far; one of 32768 by nothing.
+    small = kinds("--set", "rx_descriptors=128", "--set", "pool_buffers=2047")
+    large = kinds("--set", "rx_descriptors=32768")
+    assert small["capacity"] == 0
+    assert large["capacity"] + large["compulsory"] > 5 * large["conflict"]
 
 
 def test_watching_changes_no_number(skipline: Skipline) -> None:

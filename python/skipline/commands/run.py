@@ -66,7 +66,7 @@ class Address(click.ParamType[int]):
 @click.option(
     "--explain",
     is_flag=True,
-    help="Who evicted whom, read or not; why requests missed the LLC.",
+    help="Who evicted whom, read or not; why requests missed the LLC, and device writes too.",
 )
 @click.option("--all", "show_all", is_flag=True, help="Show every number.")
 @click.option(

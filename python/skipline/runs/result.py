@@ -233,6 +233,7 @@ class Result:
     line_trace: list[TraceEvent] | None = None
     descriptor_trace: DescriptorTrace | None = None
     miss_kinds: dict[str, MissKinds] | None = None
+    device_write_kinds: dict[str, MissKinds] | None = None
 
     @property
     def chosen_here(self) -> list[FittedParameter]:

@@ -380,6 +380,27 @@ def miss_kinds_table(kinds: dict[str, MissKinds], title: str, first: str) -> Ren
     )
 
 
+def device_writes_table(kinds: dict[str, MissKinds]) -> RenderableType:
+    """Show why device writes missed: too many lines for their ways, or some sets too full."""
+    columns = (
+        Column("device"),
+        *numbers("writes", "hits", "first writes", "capacity", "conflict", form=quantity.count),
+    )
+    title = "Why device writes missed, over the measured time"
+    table = TextTable(columns, title=title, has_edges=True)
+    for name, counts in kinds.items():
+        writes = counts.hits + counts.misses
+        first = counts.compulsory + counts.invalidated
+        table.add(name, writes, counts.hits, first, counts.capacity, counts.conflict)
+    return Group(
+        table,
+        "Capacity: more lines circulate than the ways of devices hold; lower rings and pools, or "
+        "raise ddio_ways.",
+        "Conflict: they would hold it, but for full sets, other agents or the replacement policy; "
+        "try another pool_placement.",
+    )
+
+
 def numbers_table(result: Result) -> TextTable:
     """Return a row per number, for programs: metric, component, value, ci95, unit."""
     return TextTable((Column(None, key) for key in Entry._fields), result.entries())

@@ -104,6 +104,8 @@ def _print(request: Request, text: str, output: str) -> None:
         parts += ["", result_view.evictions_table(parsed)]
         title = "Why requests missed the LLC, over the measured time"
         parts += ["", result_view.miss_kinds_table(parsed.miss_kinds or {}, title, "agent")]
+        if parsed.device_write_kinds:
+            parts += ["", result_view.device_writes_table(parsed.device_write_kinds)]
     if request.trace_packet is not None:
         parts += ["", story_view.trace_table(parsed, request.trace_packet)]
     if request.trace_line is not None:

@@ -182,6 +182,11 @@ pub trait Tracer {
     fn miss_counts(&self) -> &[AccessCounts] {
         &[]
     }
+    /// Kinds of misses of each device's writes in the ways of devices so far; empty if it does not count
+    /// them.
+    fn device_write_counts(&self) -> &[AccessCounts] {
+        &[]
+    }
 }
 
 /// The tracer that records nothing and compiles to nothing.

@@ -27,6 +27,7 @@ use crate::scenario::Scenario;
 use assemble::ScenarioMachine;
 use batches::RunBatch;
 use model::fabric::{Fabric, Resource};
+use model::root_complex::ddio::Ddio;
 use model::tracer::{
     NoTrace, Tracer, Watch, WatchDescriptor, WatchLine, WatchMisses, WatchPacket, WatchWindow,
 };
@@ -134,7 +135,7 @@ impl Simulation {
             packet: wanted.packet.map(WatchPacket::new),
             descriptor: wanted.descriptor.map(WatchDescriptor::new),
             line: wanted.line.map(WatchLine::new),
-            misses: wanted.miss_kinds.then(|| WatchMisses::new(lines)),
+            misses: wanted.miss_kinds.then(|| WatchMisses::new(lines, self.device_lines())),
             window: wanted.window.map(WatchWindow::new),
         };
         let (mut result, machine) = self.measure(self.machine(tracer), watch)?;
@@ -151,6 +152,17 @@ impl Simulation {
             watched.line.as_ref().map(|line| story::line_trace(line, &self.plan.layout));
         result.perfetto = self.perfetto_trace(&machine.fabric);
         Ok(result)
+    }
+
+    /// Lines of the LLC in whose ways devices may allocate packets and blocks.
+    fn device_lines(&self) -> u32 {
+        let ways = self.plan.machine.fabric.ports.iter().map(|port| match port.policy.payload {
+            Ddio::Ways(mask) => mask.0,
+            Ddio::Off => 0,
+        });
+        let ways = ways.fold(0, |all, mask| all | mask).count_ones();
+        let llc = &self.platform.llc;
+        llc.slices.value * llc.sets_per_slice.value * ways
     }
 
     /// The timeline of the window, if anything happened in it.

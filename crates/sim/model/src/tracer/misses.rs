@@ -1,7 +1,9 @@
 //! Kinds of LLC misses: a fully associative shadow sees every request that reaches the LLC.
 //!
 //! Models: the shadow receives requests of cores beyond their L2, of prefetchers and of devices; a
-//! device write that bypasses the LLC removes the line from it.
+//! device write that bypasses the LLC removes the line from it. A second shadow, as large as the ways in which
+//! devices may allocate, receives the writes of devices alone: what misses there too is too much for these
+//! ways, and what does not is lost to sets, other agents or the replacement policy.
 //! Source: Hill and Smith (IEEE ToC 1989) for the kinds.
 //! Simplifies: the shadow allocates every requested line, even where a victim cache would not.
 
@@ -13,13 +15,28 @@ use units::LineAddr;
 #[derive(Debug)]
 pub struct WatchMisses {
     kinds: MissKinds,
+    /// Writes of devices, if there are ways for them.
+    device_writes: Option<MissKinds>,
 }
 
 impl WatchMisses {
-    /// A shadow of LLCs with `lines` lines in total.
+    /// A shadow of LLCs with `lines` lines in total, of which devices may allocate `device_lines`.
     #[must_use]
-    pub fn new(lines: u32) -> Self {
-        Self { kinds: MissKinds::new(lines) }
+    pub fn new(lines: u32, device_lines: u32) -> Self {
+        let device_writes = (device_lines > 0).then(|| MissKinds::new(device_lines));
+        Self { kinds: MissKinds::new(lines), device_writes }
+    }
+
+    fn device_write(&mut self, event: &Event, hit: bool) {
+        // A line that goes to memory or to a core's L2 is not in the LLC afterwards.
+        let is_elsewhere = event.found.is_memory() || event.found == Found::L2;
+        for kinds in [Some(&mut self.kinds), self.device_writes.as_mut()].into_iter().flatten() {
+            if is_elsewhere {
+                kinds.invalidate(event.line);
+            } else {
+                kinds.access(event.agent, event.line, hit);
+            }
+        }
     }
 }
 
@@ -38,12 +55,7 @@ impl Tracer for WatchMisses {
                 }
             }
             LineOperation::DmaWriteFull | LineOperation::DmaWritePartial => {
-                // A line that goes to memory or to a core's L2 is not in the LLC afterwards.
-                if event.found.is_memory() || event.found == Found::L2 {
-                    self.kinds.invalidate(event.line);
-                } else {
-                    self.kinds.access(event.agent, event.line, hit);
-                }
+                self.device_write(&event, hit);
             }
             LineOperation::DmaRead => {
                 self.kinds.pass_by(event.agent, event.line, hit);
@@ -62,5 +74,9 @@ impl Tracer for WatchMisses {
 
     fn miss_counts(&self) -> &[AccessCounts] {
         self.kinds.all_counts()
+    }
+
+    fn device_write_counts(&self) -> &[AccessCounts] {
+        self.device_writes.as_ref().map_or(&[], MissKinds::all_counts)
     }
 }

@@ -126,4 +126,8 @@ impl Tracer for Watch {
     fn miss_counts(&self) -> &[AccessCounts] {
         self.misses.as_ref().map_or(&[], Tracer::miss_counts)
     }
+
+    fn device_write_counts(&self) -> &[AccessCounts] {
+        self.misses.as_ref().map_or(&[], Tracer::device_write_counts)
+    }
 }

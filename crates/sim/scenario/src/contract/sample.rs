@@ -42,6 +42,8 @@ pub struct Sample {
     pub(crate) rings_used: (usize, usize),
     /// Kinds of LLC misses of each agent, if the run counts them.
     pub(crate) misses: Vec<AccessCounts>,
+    /// Kinds of misses of each device's writes, in a cache as large as the ways of devices.
+    pub(crate) device_writes: Vec<AccessCounts>,
     /// Bytes of the LLC held for each agent: a level too.
     pub(crate) occupancy: Vec<u64>,
 }
@@ -59,7 +61,8 @@ reading!(
         cxl_lines,
         busy,
         evictions,
-        misses
+        misses,
+        device_writes
     },
     levels { backlog, rings_used, occupancy }
 );

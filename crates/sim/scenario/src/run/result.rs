@@ -93,6 +93,10 @@ pub struct RunResult {
     /// Kinds of LLC misses by agent over the measured time, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub miss_kinds: Option<BTreeMap<String, MissKindCounts>>,
+    /// Kinds of misses of device writes by device, against a cache as large as the LLC ways in which devices may
+    /// allocate, if they were requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_write_kinds: Option<BTreeMap<String, MissKindCounts>>,
     /// The timeline of the requested window, if it has come; a file of its own.
     #[serde(skip)]
     pub perfetto: Option<PerfettoTrace>,

@@ -43,6 +43,7 @@ pub fn read_sample<T: Tracer>(machine: &ScenarioMachine<T>) -> Sample {
         busy: fabric.resources(machine.now()).map(|resource| resource.busy).collect(),
         evictions,
         misses: fabric.tracer.miss_counts().to_vec(),
+        device_writes: fabric.tracer.device_write_counts().to_vec(),
         backlog: backlog(machine, &levels),
         rings_used: (levels.rings_used, levels.rings_used_whole),
         occupancy: fabric.llc_occupancy_bytes(),

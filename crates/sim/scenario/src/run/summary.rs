@@ -14,6 +14,7 @@ use crate::run::result::{
 };
 use crate::scenario::Testbed;
 use model::fabric::Resource;
+use model::miss_kinds::AccessCounts;
 use model::reading::Reading;
 use model::tracer::Tracer;
 use std::collections::BTreeMap;
@@ -71,7 +72,8 @@ impl Simulation {
             trace_address: None,
             line_trace: None,
             descriptor_trace: None,
-            miss_kinds: self.miss_kinds(&measured),
+            miss_kinds: self.miss_kinds(&measured.misses),
+            device_write_kinds: self.device_write_kinds(&measured.device_writes),
             perfetto: None,
         }
     }
@@ -134,10 +136,20 @@ impl Simulation {
     }
 
     /// Kinds of LLC misses over the measured time, by the name of the agent that missed.
-    fn miss_kinds(&self, measured: &Sample) -> Option<BTreeMap<String, MissKindCounts>> {
+    fn miss_kinds(&self, counts: &[AccessCounts]) -> Option<BTreeMap<String, MissKindCounts>> {
         let names = self.plan.layout.agent_names().into_iter();
-        let by_name = names.zip(measured.misses.iter().map(MissKindCounts::from_shadow));
-        (!measured.misses.is_empty()).then(|| by_name.collect())
+        let by_name = names.zip(counts.iter().map(MissKindCounts::from_shadow));
+        (!counts.is_empty()).then(|| by_name.collect())
+    }
+
+    /// As [`Self::miss_kinds`] of the agents that wrote as devices do.
+    fn device_write_kinds(
+        &self,
+        counts: &[AccessCounts],
+    ) -> Option<BTreeMap<String, MissKindCounts>> {
+        let mut by_name = self.miss_kinds(counts)?;
+        by_name.retain(|_, counts| *counts != MissKindCounts::default());
+        Some(by_name)
     }
 
     /// All metrics of the measured batches; `end` is the reading after the last.
