@@ -6,6 +6,7 @@
 //! - [`comparison`]: compares a known function with a machine by a few thousand questions.
 //! - [`published`]: functions that others have published, by CPU model and number of slices.
 //! - [`memory`]: hands out lines of huge pages by slice.
+//! - [`set_index`]: recovers which bits choose the set within a slice, by eviction tests.
 //! - [`nearest`]: slices by their latency from a core, and the best slice for several;
 //!   [`LatencyFile`]: the latencies as a file.
 //! - [`SliceMap`]: look-ups that refuse addresses which a table does not cover.
@@ -21,6 +22,7 @@ pub mod memory;
 pub mod nearest;
 pub mod published;
 pub mod recovery;
+pub mod set_index;
 mod short_form;
 mod slice_map;
 pub mod table_file;

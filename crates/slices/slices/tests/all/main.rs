@@ -14,5 +14,6 @@ mod oracles;
 mod published;
 mod recovery;
 mod refusals;
+mod set_index;
 mod slice_memory;
 mod spread_pool;
