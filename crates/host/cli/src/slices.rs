@@ -7,6 +7,7 @@ mod latency;
 mod map;
 mod oracle;
 mod published;
+mod sets;
 mod view;
 
 use std::path::Path;
@@ -36,6 +37,7 @@ enum SlicesCommand {
     Check(check::TableCheckArguments),
     #[command(visible_alias = "nearest")]
     Latency(latency::LatencyArguments),
+    Sets(sets::SetsArguments),
 }
 
 pub fn run(arguments: &SlicesArguments, context: &HostContext) -> Result<(), HostFailure> {
@@ -43,6 +45,7 @@ pub fn run(arguments: &SlicesArguments, context: &HostContext) -> Result<(), Hos
         SlicesCommand::Map(arguments) => map::run(arguments, context),
         SlicesCommand::Check(arguments) => check::run(arguments, context),
         SlicesCommand::Latency(arguments) => latency::run(arguments, context),
+        SlicesCommand::Sets(arguments) => sets::run(arguments, context),
     }
 }
 

@@ -13,6 +13,7 @@ mod description;
 mod memory;
 mod register_state;
 mod rings;
+mod sets;
 mod slices;
 
 use std::path::Path;

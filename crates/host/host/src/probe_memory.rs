@@ -164,6 +164,12 @@ pub trait ProbeMemory {
     /// Loads the line at an address and flushes it from all caches, `times` times.
     fn load_and_flush(&mut self, physical_address: u64, times: u32);
 
+    /// Loads the line at an address.
+    fn load(&mut self, physical_address: u64);
+
+    /// Times one load of the line, wherever it is, in cycles of the time stamp counter.
+    fn load_cycles(&mut self, physical_address: u64) -> f64;
+
     /// Times one load of the line in cycles of the time stamp counter, after lines of the same sets
     /// evicted its copies from L1 and L2.
     fn llc_load_cycles(&mut self, physical_address: u64) -> f64;

@@ -26,6 +26,7 @@ mod packages;
 mod ports;
 mod published_slices;
 mod restore;
+mod set_index;
 mod slice_boxes;
 mod slice_distances;
 mod slices;

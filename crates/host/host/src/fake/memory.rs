@@ -9,6 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::FakeMachine;
 use super::description::RegisterAnswer;
+use super::sets::CachedLines;
 use super::slices::{SliceBoxes, SliceDescription};
 use crate::cpu::CpuId;
 use crate::error::Problem;
@@ -43,8 +44,13 @@ impl MemorySource for FakeMachine {
         }
         slices.load(&self.root)?;
         let pages = pages(&slices.described, size, count);
-        let mut memory =
-            FakeMemory { machine: self.clone(), slices, pages, places: BTreeMap::new() };
+        let mut memory = FakeMemory {
+            machine: self.clone(),
+            slices,
+            pages,
+            places: BTreeMap::new(),
+            cached: CachedLines::default(),
+        };
         memory.move_to(cpu)?;
         Ok(Box::new(memory))
     }
@@ -78,6 +84,16 @@ struct FakeMemory {
     pages: Vec<ProbePage>,
     /// Socket and core of each CPU that has accessed lines.
     places: BTreeMap<CpuId, (u64, u32)>,
+    cached: CachedLines,
+}
+
+impl FakeMemory {
+    /// Accesses a line; returns whether it was in the cache.
+    fn access(&mut self, physical_address: u64) -> bool {
+        let slice = self.slices.slice(physical_address);
+        let sets = self.slices.described.sets.as_ref();
+        sets.is_none_or(|sets| self.cached.access(sets, slice, physical_address))
+    }
 }
 
 impl ProbeMemory for FakeMemory {
@@ -99,6 +115,9 @@ impl ProbeMemory for FakeMemory {
 
     fn load_and_flush(&mut self, physical_address: u64, times: u32) {
         let slice = self.slices.slice(physical_address);
+        if let Some(sets) = &self.slices.described.sets {
+            self.cached.flush(sets, slice, physical_address);
+        }
         let mut moving = self.slices.state();
         moving.has_loaded = true;
         if moving.counting.is_none() {
@@ -124,6 +143,17 @@ impl ProbeMemory for FakeMemory {
                 moving.counters[number] += count;
             }
         }
+    }
+
+    fn load(&mut self, physical_address: u64) {
+        self.access(physical_address);
+    }
+
+    fn load_cycles(&mut self, physical_address: u64) -> f64 {
+        let was_cached = self.access(physical_address);
+        let missed = self.slices.described.sets.as_ref().filter(|_| !was_cached);
+        let longer = missed.map_or(0.0, |sets| sets.miss_cycles);
+        self.llc_load_cycles(physical_address) + longer
     }
 
     fn llc_load_cycles(&mut self, physical_address: u64) -> f64 {

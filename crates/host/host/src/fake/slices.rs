@@ -37,6 +37,8 @@ pub(super) struct SliceDescription {
     #[serde(default)]
     pub(super) stray_look_ups: u32,
     pub(super) latency: LatencyDescription,
+    /// Sets of a slice, if lines evict one another; else every line stays in the cache.
+    pub(super) sets: Option<SetsDescription>,
     /// Number of physical address bits: pages lie anywhere below two to this power.
     pub(super) memory_bits: u32,
     /// Answer of the kernel's page map.
@@ -91,6 +93,19 @@ pub(super) struct LatencyDescription {
     /// Share of loads that something delays by 200 cycles.
     #[serde(default)]
     pub(super) delayed_share: f64,
+}
+
+/// Sets of a slice, and what a miss costs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetsDescription {
+    pub(super) sets_per_slice: u64,
+    pub(super) ways: usize,
+    /// Whether higher address bits take part in the index.
+    #[serde(default)]
+    pub(super) hashed: bool,
+    /// Cycles that a load takes longer from memory.
+    pub(super) miss_cycles: f64,
 }
 
 /// Sizes of memory: from a few pages of 1 GiB to more than tables can address. Above the last bit of

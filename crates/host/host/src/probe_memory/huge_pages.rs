@@ -154,13 +154,22 @@ impl ProbeMemory for MappedPages {
         loads::load_and_flush(self.byte_at(physical_address), times);
     }
 
+    fn load(&mut self, physical_address: u64) {
+        loads::load(self.byte_at(physical_address));
+    }
+
+    fn load_cycles(&mut self, physical_address: u64) -> f64 {
+        let cycles = loads::cycles_of_load(Some(self.byte_at(physical_address)));
+        cycles.saturating_sub(self.overhead) as f64
+    }
+
     fn llc_load_cycles(&mut self, physical_address: u64) -> f64 {
         let byte = self.byte_at(physical_address);
         loads::load(byte);
         for _ in 0..2 {
             self.conflicting_lines(physical_address).for_each(loads::load);
         }
-        loads::cycles_of_load(Some(byte)).saturating_sub(self.overhead) as f64
+        self.load_cycles(physical_address)
     }
 }
 

@@ -255,6 +255,12 @@ mod tests {
 
         fn load_and_flush(&mut self, _: u64, _: u32) {}
 
+        fn load(&mut self, _: u64) {}
+
+        fn load_cycles(&mut self, physical_address: u64) -> f64 {
+            self.llc_load_cycles(physical_address)
+        }
+
         fn llc_load_cycles(&mut self, physical_address: u64) -> f64 {
             let position = self.positions[(physical_address >> 6 & 3) as usize];
             let uniform = f64::from(self.random.next_u32()) / f64::from(u32::MAX) - 0.5;
