@@ -90,6 +90,9 @@ def test_knobs_have_only_values_that_the_machine_takes() -> None:
     found = {one.key: one for one in knobs.of_scenario(L2FWD, fixed, resolved, ())}
     assert "rx_descriptors" not in found  # it is stated, and stays
     assert found["ddio_ways"].now == "2"
+    assert found["pool_cache"].now == "256"
+    assert found["pool_cache"].values[0] == "0"
+    assert found["prefetch.packets_ahead"].now == "32"  # a whole burst
     for knob in found.values():
         for value in set(knob.values) - {knob.now}:
             _core.check_scenario(L2FWD, [*fixed, (knob.key, value)])

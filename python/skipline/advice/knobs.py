@@ -9,6 +9,10 @@ from skipline.text.nearest import did_you_mean
 
 _RINGS = (64, 128, 256, 512, 1024, 2048, 4096)
 _SEND_RINGS = (256, 512, 1024, 2048)
+_POOLS = (8191, 16383, 32767, 65535)
+_POOL_CACHES = (0, 64, 128, 256, 512)
+_PREFETCHED_AHEAD = (0, 1, 2, 4, 8, 16, 32)
+_PREFETCHED_LINES = (1, 2, 4)
 _WAYS = (0, 1, 2, 4, 6, 8)
 _CORES = (1, 2, 4, 6, 8, 12, 16)
 _MBA_PERCENT = (10, 20, 40, 60, 80, 100)
@@ -109,6 +113,7 @@ def _of_tenant(prefix: str, keys: dict[str, Any], ways: Sequence[int] = _WAYS) -
     if keys.get("rx_descriptors") is not None and keys.get("offered_gbps") is not None:
         yield _knob(f"{prefix}rx_descriptors", _RINGS, keys["rx_descriptors"])
         yield _knob(f"{prefix}tx_descriptors", _SEND_RINGS, keys["tx_descriptors"])
+        yield from _of_pool(prefix, keys)
     yield _knob(f"{prefix}cores", _CORES, keys["cores"])
     mask = keys.get("core_way_mask")
     if mask is not None:
@@ -123,6 +128,19 @@ def _of_tenant(prefix: str, keys: dict[str, Any], ways: Sequence[int] = _WAYS) -
         yield _knob(f"{prefix}offload.depth", _DEPTHS, own["depth"])
         yield _knob(f"{prefix}offload.cache_control", (0, 1), own["cache_control"], False)
         yield from _of_queues(f"{prefix}dsa.", keys["dsa"])
+
+
+def _of_pool(prefix: str, keys: dict[str, Any]) -> Iterator[Knob]:
+    """Yield the pool of packet buffers, and what is prefetched of received packets."""
+    yield _knob(f"{prefix}pool_buffers", _POOLS, keys["pool_buffers"])
+    yield _knob(f"{prefix}pool_cache", _POOL_CACHES, keys["pool_cache"])
+    prefetch = keys.get("prefetch") or {}
+    # Without the key all packets of a burst are prefetched when they come.
+    ahead = prefetch.get("packets_ahead", keys["burst"])
+    yield _knob(f"{prefix}prefetch.packets_ahead", _PREFETCHED_AHEAD, ahead)
+    yield _knob(
+        f"{prefix}prefetch.packet_lines", _PREFETCHED_LINES, prefetch.get("packet_lines", 1)
+    )
 
 
 def _of_slices(prefix: str, keys: dict[str, Any]) -> Iterator[Knob]:
