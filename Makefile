@@ -55,7 +55,7 @@ ifeq ($(strip $(SOAK_SEED)),)
 override SOAK_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 endif
 
-.PHONY: help run quick test claim-tests mutations soak soak-asan soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa test-dsa dpdk bench-dpdk bench-vhost setup wheel clean format peers release deny third-party docs docs-tables docs-tools rust-tools system-packages test-packages to-test soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
+.PHONY: help run quick test claim-tests mutations soak soak-asan soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices bench-timeline host packages slices-install dsa test-dsa dpdk bench-dpdk bench-vhost setup wheel clean format peers release deny third-party docs docs-tables docs-tools rust-tools system-packages test-packages to-test soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -163,6 +163,9 @@ bench-dsa-preload: rust-tools ## What a preloaded memcpy costs below its thresho
 
 bench-scaling: setup ## Time per line operation from 1 to 56 cores, LLCs, NICs; memory; two cores
 	@python benches/scaling.py
+
+bench-timeline: setup ## Size and time of a timeline of a million operations
+	@python benches/timeline.py
 
 bench-peers: setup peers system-packages ## Compare with simulators by others; write the table of docs/evidence/performance.md
 	@python docs/tables/write_tables.py --measure peers
