@@ -50,6 +50,9 @@ CLAIMS: dict[str, Callable[..., bool]] = {
         and zero(MOVED) > 2 * zeroed(MOVED)
         and move(MOVED) > 7 * moved(MOVED)
     ),
+    "buffers-by-set": lambda aligned, odd, by_set: (
+        aligned(WRITES) < 85 < aligned(WRITES) + 10 < by_set(WRITES) and odd(WRITES) > 95
+    ),
     "cachelib": lambda core, engines, all_copies: (
         engines(GETS) > 1.03 * core(GETS)
         and engines(FAR) < 0.8 * core(FAR)
@@ -122,6 +125,16 @@ CLAIMS: dict[str, Callable[..., bool]] = {
         and deep(MOVED) > 2 * small_core(MOVED)
         and engine("offload_core_time.wait") > 90
         and core("offload_core_time.work") > 99
+    ),
+    "pool-without-cache": lambda none, single, cached: (
+        1.2 * single(PACKETS) < none(PACKETS) < 0.85 * cached(PACKETS)
+        and none(WRITES) < cached(WRITES) - 20
+        and none(LEAK) > 5 * cached(LEAK)
+    ),
+    "prefetch-distance": lambda none, one, four, burst: (
+        1.05 * none(PACKETS) < one(PACKETS)
+        and abs(four(PACKETS) / one(PACKETS) - 1) < 0.03
+        and abs(burst(PACKETS) / one(PACKETS) - 1) < 0.03
     ),
     "previous-copy-engine": lambda large, small, core, core_small: (
         large(MOVED) > 1.1 * core(MOVED)
