@@ -10,6 +10,7 @@
 mod control;
 mod counters;
 mod description;
+mod interfaces;
 mod memory;
 mod register_state;
 mod rings;
@@ -18,6 +19,7 @@ mod slices;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 pub use description::MachineDescription;
 
@@ -47,6 +49,7 @@ impl Host {
             control: Box::new(fake.clone()),
             counters: Box::new(FakeCounters { machine: fake.clone() }),
             rings: Box::new(fake.clone()),
+            interfaces: Box::new(fake.clone()),
             memory: Box::new(fake),
             root,
         })
@@ -62,6 +65,8 @@ struct FakeMachine {
     root: Arc<Root>,
     description: Arc<MachineDescription>,
     slices: Option<Arc<SliceBoxes>>,
+    /// Time that windows have taken, in microseconds: counters of interfaces go on with it.
+    counted_micros: Arc<AtomicU64>,
 }
 
 impl FakeMachine {
@@ -80,7 +85,8 @@ impl FakeMachine {
         if let Some(slices) = &slices {
             description.msr.register.extend(slices.control_registers());
         }
-        Ok(Self { root, description: Arc::new(description), slices })
+        let counted_micros = Arc::default();
+        Ok(Self { root, description: Arc::new(description), slices, counted_micros })
     }
 
     /// Checks that a CPU has a driver: an offline one has none. Without a list of CPUs all are online.

@@ -9,7 +9,7 @@
 //! | `offline` | CPUs that are offline, and sockets that nothing can reach because of that |
 //! | `numa` | NUMA nodes: their CPUs, their socket, the node of an address |
 //! | `hex` | registers and masks in JSON |
-//! | `registers`, `pci_config`, `control_files`, `rings`, `uncore`, `probe_memory` | backends, each behind one trait |
+//! | `registers`, `pci_config`, `control_files`, `rings`, `ethtool`, `uncore`, `probe_memory` | backends, each behind one trait |
 //! | `fake` | the backends of a described machine, a directory tree |
 //! | `cpu`, `pci_address`, `pci`, `resctrl` | parsers of the descriptions that kernel and hardware give |
 //! | `controls` | registers and kernel files that may be written, and their allow-list |
@@ -29,6 +29,7 @@ pub mod controls;
 pub mod cpu;
 pub mod doctor;
 pub mod error;
+pub mod ethtool;
 pub mod fake;
 mod hex;
 mod kernel_rules;

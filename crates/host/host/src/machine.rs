@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use crate::control_files::{ControlFiles, KernelFiles};
 use crate::error::FileError;
+use crate::ethtool::{EthtoolNetlink, InterfaceSettings};
 use crate::pci_config::{PciConfig, SysfsConfig};
 use crate::probe_memory::{HugePageSource, MemorySource};
 use crate::registers::{MsrDriver, Registers};
-use crate::rings::{EthtoolNetlink, RingSizes};
+use crate::rings::RingSizes;
 use crate::root::Root;
 use crate::uncore::{PerfEvents, UncoreCounters};
 
@@ -26,6 +27,8 @@ pub struct Host {
     pub counters: Box<dyn UncoreCounters + Send + Sync>,
     /// Access to the sizes of the descriptor rings of network interfaces.
     pub rings: Box<dyn RingSizes + Send + Sync>,
+    /// Access to other settings and to counters of network interfaces.
+    pub interfaces: Box<dyn InterfaceSettings + Send + Sync>,
     /// Source of the huge pages that slices are probed with.
     pub memory: Box<dyn MemorySource + Send + Sync>,
 }
@@ -43,6 +46,7 @@ impl Host {
             control: Box::new(KernelFiles(Arc::clone(&root))),
             counters: Box::new(PerfEvents),
             rings: Box::new(EthtoolNetlink),
+            interfaces: Box::new(EthtoolNetlink),
             memory: Box::new(HugePageSource(Arc::clone(&root))),
             root,
         })

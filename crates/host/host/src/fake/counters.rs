@@ -1,5 +1,6 @@
 //! Event counters of a described machine: they count its traffic, at exact rates.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::FakeMachine;
@@ -50,6 +51,7 @@ impl UncoreCounters for FakeCounters {
             RegisterAnswer::Absent => return Err(FileError::new(unit, Problem::Missing)),
         }
         let micros = u64::try_from(window.as_micros()).unwrap_or(u64::MAX);
+        self.machine.counted_micros.fetch_add(micros, Ordering::Relaxed);
         let count = |request: &CounterRequest| Count {
             value: self.per_second(request).saturating_mul(micros) / 1_000_000,
             running_share: 1.0,

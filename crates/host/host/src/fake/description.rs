@@ -19,6 +19,7 @@ pub struct MachineDescription {
     pub(super) traffic: Vec<DescribedTraffic>,
     pub(super) event: Vec<DescribedEvent>,
     pub(super) rings: BTreeMap<String, [u32; 4]>,
+    pub(super) interface: BTreeMap<String, DescribedInterface>,
     pub(super) slices: Option<SliceDescription>,
 }
 
@@ -115,6 +116,20 @@ pub(super) struct ControlFile {
 pub(super) struct WidenedMask {
     pub(super) asked: u64,
     pub(super) becomes: u64,
+}
+
+/// Settings of a network interface, and what its MAC counts in a second; what is not stated its driver
+/// does not report.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct DescribedInterface {
+    pub(super) receive_queues: Option<u32>,
+    /// Whether PAUSE frames are obeyed, and sent.
+    pub(super) pause: Option<[bool; 2]>,
+    pub(super) rss_queues: Option<Vec<u32>>,
+    pub(super) merging_offloads: Option<Vec<String>>,
+    /// Frames and octets received, then those sent.
+    pub(super) frames_per_s: Option<[u64; 4]>,
 }
 
 /// Traffic of devices at one socket, and the control that its hit rate follows.
