@@ -5,8 +5,8 @@
 //! `slices.toml`, if there is one, which slice of the cache a line is in, and `measured.json` what
 //! `skipline-host calibrate` takes for a measurement (`simulate_measurement.py` wrote it).
 //! A table of `variants.toml` makes another machine of one of them: another part, board or firmware.
-//! One of `failures.toml` lays a failure over any machine. `skipline-host --root DIR` then runs there:
-//! `cargo run -p fake-machines -- skylake DIR [FAILURE]...`
+//! One of `failures.toml` lays a failure over any machine, one of `loads.toml` what runs on it.
+//! `skipline-host --root DIR` then runs there: `cargo run -p fake-machines -- skylake DIR [FAILURE|LOAD]...`
 
 mod config_space;
 mod cpus;
@@ -73,12 +73,20 @@ pub fn failures() -> Result<Vec<String>, ExpandError> {
     Ok(tables::<Failure>("failures.toml")?.into_keys().collect())
 }
 
+/// Names of the loads that can run on a machine, sorted.
+///
+/// # Errors
+/// If their file cannot be read.
+pub fn loads() -> Result<Vec<String>, ExpandError> {
+    Ok(tables::<Failure>("loads.toml")?.into_keys().collect())
+}
+
 /// The tables of a file, by name.
 fn tables<T: serde::de::DeserializeOwned>(file: &str) -> Result<BTreeMap<String, T>, ExpandError> {
     read(&folder().join(file))
 }
 
-/// Expands a machine or variant, with failures over it, into an empty directory.
+/// Expands a machine or variant, with failures and loads over it, into an empty directory.
 ///
 /// # Errors
 /// If a machine or failure with the name does not exist, or the directory cannot be written.
@@ -86,7 +94,8 @@ pub fn expand(machine: &str, failures: &[&str], into: &Path) -> Result<(), Expan
     let variant = tables::<Variant>("variants.toml")?.remove(machine);
     let base = variant.as_ref().map_or(machine, |variant| &variant.base);
     let source = folder().join("machines").join(base);
-    let known = tables::<Failure>("failures.toml")?;
+    let mut known = tables::<Failure>("failures.toml")?;
+    known.append(&mut tables::<Failure>("loads.toml")?);
     if !source.is_dir() {
         return Err(ExpandError::Unknown("machine", machine.to_owned()));
     }

@@ -8,7 +8,7 @@ use fake_machines::ExpandError;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [machine, directory, failures @ ..] = arguments.as_slice() else {
-        eprintln!("usage: fake-machines MACHINE DIRECTORY [FAILURE]...");
+        eprintln!("usage: fake-machines MACHINE DIRECTORY [FAILURE|LOAD]...");
         eprint!("{}", known());
         return ExitCode::from(2);
     };
@@ -26,12 +26,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Names of machines, variants and failures, a line for each kind.
+/// Names of machines, variants, failures and loads, a line for each kind.
 fn known() -> String {
     let kinds = [
         ("machines", fake_machines::machines()),
         ("variants of them", fake_machines::variants()),
         ("failures", fake_machines::failures()),
+        ("loads", fake_machines::loads()),
     ];
     let line = |(kind, names): (&str, Result<Vec<String>, ExpandError>)| {
         format!("{kind}: {}\n", names.unwrap_or_default().join(" "))

@@ -51,6 +51,9 @@ pub(crate) struct Failure {
     remove: Vec<String>,
     #[serde(default)]
     files: BTreeMap<String, String>,
+    /// Links, with what they lead to.
+    #[serde(default)]
+    links: BTreeMap<String, String>,
     /// Functions whose whole configuration space reads as all ones; those that the machine lacks are
     /// ignored.
     #[serde(default)]
@@ -77,6 +80,10 @@ impl Failure {
         }
         for (path, text) in &self.files {
             tree.file(path, text)?;
+        }
+        for (path, target) in &self.links {
+            tree.remove(path)?;
+            tree.link(path, target)?;
         }
         // Writing a function that the machine lacks would create one that no kernel lists.
         let here = |bdf: &&String| tree.has(&folder(bdf));
