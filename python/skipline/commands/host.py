@@ -82,6 +82,7 @@ _pass_on("doctor", "Say what can be seen and changed here, and what would allow 
 _pass_on("tune", "Change a control; a dry run without --apply.")
 _pass_on("restore", "Put back every value that tune changed.")
 _pass_on("run", "Hold settings while a command runs, and put the old values back.")
+_pass_on("observe", "Write this server as a scenario, with a source for each value.")
 _pass_on("monitor", "Show hits and misses of devices, bandwidth, occupancy.")
 _pass_on("steer", "Let a controller set the ways for I/O by what counters say.")
 _pass_on("calibrate", "Measure caches and memory; write a platform file.")

@@ -12,6 +12,7 @@ mod crash_point;
 mod doctor;
 mod failure;
 mod monitor;
+mod observe;
 mod out_file;
 mod output;
 mod progress_line;
@@ -63,9 +64,9 @@ Examples:
   skipline-host run --ddio-ways 4 --apply -- ./benchmark   only while it runs
   skipline-host steer --for 1h --apply          ways for I/O that follow the misses of devices
   skipline-host monitor --format csv --windows 10
+  skipline-host observe --out mine.toml          this server as a scenario, for `skipline run`
   skipline-host calibrate --out this-host.toml   measure caches and memory, for `skipline run`
   skipline-host slices map --out slices.toml     which slice of the cache each line is in
-  skipline-host slices check                     whether the published function is this machine's
 
 Exit codes:
   0  done, and as asked
@@ -119,6 +120,7 @@ enum HostCommand {
     Run(run::HostRunArguments),
     Steer(steer::SteerArguments),
     Monitor(monitor::MonitorArguments),
+    Observe(observe::ObserveArguments),
     Calibrate(calibrate::CalibrateArguments),
     Slices(slices::SlicesArguments),
 }
@@ -210,6 +212,7 @@ fn run(arguments: HostArguments) -> Result<(), HostFailure> {
         HostCommand::Run(arguments) => run::run(&arguments, &context),
         HostCommand::Steer(arguments) => steer::run(&arguments, &context),
         HostCommand::Monitor(arguments) => monitor::run(&arguments, &context),
+        HostCommand::Observe(arguments) => observe::run(&arguments, &context),
         HostCommand::Calibrate(arguments) => calibrate::run(&arguments, &context),
         HostCommand::Slices(arguments) => slices::run(&arguments, &context),
     }

@@ -17,6 +17,7 @@
 //! | `doctor` | tries which things can be read and changed |
 //! | `tune` | plans, journal, writing with read-back, restoring, verification |
 //! | `monitor` | hits, misses, bandwidth and occupancy, counted in windows of time |
+//! | `observe` | a running server as a scenario of the simulator, a source for each value |
 //! | `steer` | controllers that set ways by what `monitor` counts |
 //! | `slices` | which slice a line is in, by counters or timing; latencies to slices |
 //! | `calibrate` | measures caches and memory, writes a platform file |
@@ -36,6 +37,7 @@ mod kernel_rules;
 mod machine;
 pub mod monitor;
 mod numa;
+pub mod observe;
 pub mod offline;
 pub mod pci;
 pub mod pci_address;

@@ -197,7 +197,7 @@ impl Notes {
         }
     }
 
-    fn into_list(self) -> Vec<Unavailable> {
+    pub(crate) fn into_list(self) -> Vec<Unavailable> {
         let whole = |note: UnavailableNote| {
             let named = note.whats.len().min(MOST_NAMED);
             let mut what = note.whats[..named].join(", ");

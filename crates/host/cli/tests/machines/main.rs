@@ -17,6 +17,7 @@ mod long_journals;
 mod masks;
 mod mishaps;
 mod monitor;
+mod observe;
 mod offline_sockets;
 mod on_machine;
 mod other_parts;

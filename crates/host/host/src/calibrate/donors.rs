@@ -47,6 +47,12 @@ impl DonorPlatform {
         nearest.expect("the last donor fits every processor")
     }
 
+    /// Whether the platform is of the processor's own vendor: then it stands for the machine.
+    #[must_use]
+    pub fn is_of_its_vendor(&self, processor: &Processor) -> bool {
+        self.inclusion.is_none() && self.vendor.as_ref() == Some(&processor.vendor)
+    }
+
     fn fits(&self, processor: &Processor) -> bool {
         self.vendor.as_ref().is_none_or(|vendor| *vendor == processor.vendor)
             && self.family.is_none_or(|family| family == processor.family)
@@ -58,7 +64,7 @@ impl DonorPlatform {
     ///
     /// # Panics
     /// As [`Self::nearest`].
-    pub(super) fn facts(&self) -> toml::Table {
+    pub(crate) fn facts(&self) -> toml::Table {
         let path = Kind::Platform.path_of(&self.platform);
         let text = facts::builtin::file(&path).expect("the platform of each donor is built in");
         let resolved = facts::resolve(Kind::Platform, &path, text, &facts::builtin::find);

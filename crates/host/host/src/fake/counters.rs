@@ -91,12 +91,20 @@ impl FakeCounters {
     fn lines(&self, traffic: &DescribedTraffic, what: TrafficQuantity) -> u64 {
         let write_hit = self.hit_percent(traffic);
         // Reads also hit lines that the CPU has left in its caches.
-        let read_hit = (write_hit + 20).min(100);
+        let read_hit = traffic.read_hit_percent.unwrap_or(write_hit + 20).min(100);
         let (lines, percent) = match what {
             TrafficQuantity::WriteHits => (traffic.write_lines_per_s, write_hit),
             TrafficQuantity::WriteMisses => (traffic.write_lines_per_s, 100 - write_hit),
             TrafficQuantity::ReadHits => (traffic.read_lines_per_s, read_hit),
             TrafficQuantity::ReadMisses => (traffic.read_lines_per_s, 100 - read_hit),
+            TrafficQuantity::DramReads => match traffic.dram_lines_per_s {
+                Some([reads, _]) => (reads, 100),
+                None => (traffic.read_lines_per_s, 100 - read_hit),
+            },
+            TrafficQuantity::DramWrites => match traffic.dram_lines_per_s {
+                Some([_, writes]) => (writes, 100),
+                None => (traffic.write_lines_per_s, 100 - write_hit),
+            },
         };
         lines.saturating_mul(percent) / 100
     }

@@ -147,6 +147,13 @@ pub(super) struct DescribedTraffic {
     /// Increase of the hit rate in percent for each way that the control gives.
     #[serde(default)]
     pub(super) hit_percent_per_way: u64,
+    /// Hit rate of reads in percent; 20 more than that of writes by default, for lines that the CPU has
+    /// left in its caches.
+    #[serde(default)]
+    pub(super) read_hit_percent: Option<u64>,
+    /// Lines that DRAM reads and writes in a second; those that devices miss by default.
+    #[serde(default)]
+    pub(super) dram_lines_per_s: Option<[u64; 2]>,
 }
 
 /// Control that hit rates follow.
@@ -197,4 +204,6 @@ pub(super) enum TrafficQuantity {
     WriteMisses,
     ReadHits,
     ReadMisses,
+    DramReads,
+    DramWrites,
 }

@@ -1,0 +1,308 @@
+//! A running server as a scenario of the simulator: what is read, what a window of time shows, what is
+//! assumed and why, and what has to be asked for. Nothing is written to the machine.
+
+mod activity;
+mod cards;
+mod cores;
+mod devices;
+mod load;
+mod network;
+mod scenario_text;
+mod values;
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::calibrate::{DonorPlatform, Processor};
+use crate::cpu::{CpuModel, Generations, sockets};
+use crate::machine::Host;
+use crate::monitor::{Monitor, MonitorSample};
+use crate::status::HostStatus;
+use crate::unavailable::Unavailable;
+
+use activity::{Activity, Reading, WindowActivity};
+use network::ObservedPort;
+use values::Findings;
+
+pub use values::{ObservedValue, OpenQuestion, ValueOrigin};
+
+/// Length of a window of the counters.
+const WINDOW: Duration = Duration::from_secs(1);
+
+/// What the user asks of an observation.
+#[derive(Clone, Debug, Default)]
+pub struct ObserveRequest {
+    /// Time to count, in seconds.
+    pub seconds: u32,
+    /// The platform file or name to use in place of the nearest known platform.
+    pub platform: Option<String>,
+    /// Interface or PCI address of the port that the scenario is about; the busiest one if `None`.
+    pub port: Option<String>,
+    /// Values that the user states.
+    pub answers: Vec<(String, toml::Value)>,
+}
+
+/// A server as it was seen.
+#[derive(Clone, Debug, Serialize)]
+pub struct Observation {
+    /// Title of the scenario.
+    pub title: String,
+    /// Time in which counters were compared, in seconds.
+    pub window_s: f64,
+    /// Values of the scenario with their sources.
+    pub values: Vec<ObservedValue>,
+    /// What nothing here tells.
+    pub questions: Vec<OpenQuestion>,
+    /// What was seen and is not part of the scenario, with the reason.
+    pub left_out: Vec<String>,
+    /// What could not be read.
+    pub unread: Vec<Unavailable>,
+    /// Windows of the counters; empty if they cannot be read.
+    #[serde(skip)]
+    pub windows: Vec<MonitorSample>,
+}
+
+/// Reason why a machine cannot be observed as asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ObserveError {
+    /// the port that was named is not there
+    #[error("--port {asked}: no such network port; this machine has {known}")]
+    UnknownPort {
+        /// The name or address that was asked for.
+        asked: String,
+        /// Names of the ports.
+        known: String,
+    },
+}
+
+/// Observes a machine for some seconds. `progress` is told how many have passed, and returns whether to go
+/// on: what was counted until then is used.
+///
+/// # Errors
+/// If the port that was asked for is not there.
+pub fn observe(
+    host: &Host,
+    state: &str,
+    request: &ObserveRequest,
+    progress: &mut dyn FnMut(u32) -> bool,
+) -> Result<Observation, ObserveError> {
+    let status = HostStatus::read(host, state);
+    check_port(&status, request)?;
+    let mut findings = Findings::default();
+    for unread in &status.unread {
+        findings.note(unread.clone());
+    }
+    let watched = devices::watched(host, &status);
+    let first = Activity::read(host, &watched, Reading::First);
+    let started = std::time::Instant::now();
+    let (windows, elapsed) = count(host, request.seconds, progress, &mut findings);
+    let second = Activity::read(host, &watched, Reading::Second);
+    for (what, error) in first.unread.iter().chain(&second.unread) {
+        findings.take::<()>(what, Err(error.clone()));
+    }
+    // Counters of a described machine take no time.
+    let seconds = if host.root.is_real() { started.elapsed() } else { elapsed }.as_secs_f64();
+    let activity = WindowActivity { first: &first, second: &second, seconds: seconds.max(1e-3) };
+    let mut ports = network::ports(&status, &activity, &windows);
+    put_first(&mut ports, request.port.as_deref());
+    let answers = request.answers.as_slice();
+    let seen = Seen { host, status: &status, activity: &activity, windows: &windows, answers };
+    platform(&seen, request, &mut findings);
+    match ports.split_first() {
+        Some((main, others)) => {
+            load::main_port(&seen, main, &mut findings);
+            load::other_ports(main, others, &mut findings);
+        }
+        None => findings.ask("offered_gbps", "this machine has no network card: what arrives?"),
+    }
+    devices::storage(&seen, &mut findings);
+    devices::engines(&seen, &mut findings);
+    cores::programs(&seen, &mut findings);
+    findings.answer(answers);
+    let Findings { values, questions, left_out, notes } = findings;
+    Ok(Observation {
+        title: title(&status, ports.first()),
+        window_s: seconds,
+        values,
+        questions,
+        left_out,
+        unread: notes.into_list(),
+        windows,
+    })
+}
+
+/// What has been read of the machine.
+struct Seen<'a> {
+    host: &'a Host,
+    status: &'a HostStatus,
+    activity: &'a WindowActivity<'a>,
+    windows: &'a [MonitorSample],
+    answers: &'a [(String, toml::Value)],
+}
+
+impl ObservedValue {
+    /// The value as the scenario has it; `None` if it is left to the platform or the simulator.
+    #[must_use]
+    pub fn shown(&self) -> Option<String> {
+        self.value.as_ref().map(|value| scenario_text::shown(&self.key, value))
+    }
+}
+
+impl Observation {
+    /// The scenario: a line for each value, with its source behind it.
+    #[must_use]
+    pub fn scenario(&self) -> String {
+        scenario_text::scenario(self)
+    }
+}
+
+fn check_port(status: &HostStatus, request: &ObserveRequest) -> Result<(), ObserveError> {
+    let Some(asked) = &request.port else { return Ok(()) };
+    let devices = status.ports().flat_map(|port| &port.devices);
+    let nics = devices.filter(|device| device.kind == crate::pci::FunctionKind::Nic);
+    let names: Vec<String> = nics
+        .flat_map(|device| match device.names.as_slice() {
+            [] => vec![device.bdf.to_string()],
+            names => names.to_vec(),
+        })
+        .collect();
+    if names.contains(asked) || is_address_of_port(status, asked) {
+        return Ok(());
+    }
+    let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    Err(ObserveError::UnknownPort { asked: asked.clone(), known })
+}
+
+fn is_address_of_port(status: &HostStatus, asked: &str) -> bool {
+    let mut devices = status.ports().flat_map(|port| &port.devices);
+    asked.parse().is_ok_and(|bdf: crate::pci_address::Bdf| devices.any(|it| it.bdf == bdf))
+}
+
+/// Moves the port that was asked for to the front.
+fn put_first(ports: &mut Vec<ObservedPort<'_>>, asked: Option<&str>) {
+    let Some(asked) = asked else { return };
+    let is_it = |port: &ObservedPort<'_>| {
+        port.interface == Some(asked)
+            || asked.parse().is_ok_and(|bdf: crate::pci_address::Bdf| bdf == port.device.bdf)
+    };
+    if let Some(index) = ports.iter().position(is_it) {
+        let port = ports.remove(index);
+        ports.insert(0, port);
+    }
+}
+
+/// Counts window by window; without counters only time passes.
+fn count(
+    host: &Host,
+    seconds: u32,
+    progress: &mut dyn FnMut(u32) -> bool,
+    findings: &mut Findings,
+) -> (Vec<MonitorSample>, Duration) {
+    let cpu = CpuModel::read(&host.root).ok();
+    let generations = Generations::built_in();
+    let generation = cpu.as_ref().and_then(|cpu| generations.find(cpu));
+    let monitor = Monitor::prepare(host, generation, &sockets(&host.root).unwrap_or_default());
+    for unread in monitor.unavailable() {
+        findings.note(unread.clone());
+    }
+    let mut windows = Vec::new();
+    let mut can_count = true;
+    for second in 0..seconds {
+        if !progress(second) {
+            return (windows, WINDOW * second.max(1));
+        }
+        let sample = can_count.then(|| monitor.sample(host, WINDOW));
+        match sample {
+            Some(Ok(sample)) => windows.push(sample),
+            Some(Err(error)) => {
+                findings.take::<()>("counters outside the cores", Err(error));
+                can_count = false;
+            }
+            None => {}
+        }
+        // A window without events waits as long; a refused one does not.
+        if !can_count && host.root.is_real() {
+            std::thread::sleep(WINDOW);
+        }
+    }
+    (windows, WINDOW * seconds.max(1))
+}
+
+fn title(status: &HostStatus, port: Option<&ObservedPort<'_>>) -> String {
+    let cpu = status.cpu.as_ref().map_or("a server", |cpu| cpu.name.as_str());
+    match port {
+        Some(port) => format!("{cpu}, {}", port.name()),
+        None => cpu.to_owned(),
+    }
+}
+
+/// The platform: the one that the user names, or the nearest known one of the same vendor.
+fn platform(seen: &Seen<'_>, request: &ObserveRequest, findings: &mut Findings) {
+    if let Some(named) = &request.platform {
+        findings.add("platform", named.as_str(), ValueOrigin::Stated, "--platform");
+        return;
+    }
+    let measure = "skipline-host calibrate --out this-host.toml` measures one; then `observe --platform \
+                   this-host.toml";
+    let Some(cpu) = &seen.status.cpu else {
+        findings.ask("platform", format!("the CPU's model cannot be read; `{measure}`"));
+        return;
+    };
+    let processor = Processor {
+        vendor: cpu.vendor.clone(),
+        family: cpu.family,
+        model: cpu.model,
+        stepping: cpu.stepping,
+        name: cpu.name.clone(),
+        virtual_machine: cpu.virtual_machine,
+        socket_cores: 1,
+        caches: Vec::new(),
+    };
+    let donor = DonorPlatform::nearest(&processor);
+    if !donor.is_of_its_vendor(&processor) {
+        findings.ask(
+            "platform",
+            format!(
+                "caches of {} are not modelled and no platform is known; `{measure}`",
+                cpu.name
+            ),
+        );
+        return;
+    }
+    let facts = donor.facts();
+    let because = format!("the nearest known platform: {}", donor.because);
+    let llc = seen.status.sockets.iter().flat_map(|socket| &socket.caches).next();
+    let own = llc.map(|cache| (cache.size_bytes, u64::from(cache.ways)));
+    let of_platform = llc_of(&facts);
+    let source = match (own, of_platform) {
+        (Some(own), Some(platform)) if own != platform => {
+            findings.ask(
+                "platform",
+                format!(
+                    "this LLC has {} KiB in {} ways, that of the platform {} KiB in {}; `{measure}`",
+                    own.0 >> 10,
+                    own.1,
+                    platform.0 >> 10,
+                    platform.1
+                ),
+            );
+            format!("{because}; its LLC differs")
+        }
+        (Some(own), _) => {
+            format!("{because}; its LLC has {} KiB in {} ways, too", own.0 >> 10, own.1)
+        }
+        (None, _) => because,
+    };
+    findings.add("platform", donor.platform.as_str(), ValueOrigin::Assumed, source);
+}
+
+/// Size in bytes and ways of a platform's LLC.
+fn llc_of(facts: &toml::Table) -> Option<(u64, u64)> {
+    let number = |key: &str| {
+        let value = facts.get("llc")?.get(key)?.get("value")?.as_integer()?;
+        u64::try_from(value).ok()
+    };
+    let ways = number("ways")?;
+    Some((number("slices")? * number("sets_per_slice")? * ways * units::LINE_BYTES, ways))
+}

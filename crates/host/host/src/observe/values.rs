@@ -1,0 +1,113 @@
+//! Values of the observed scenario, each with its source, and what is asked for.
+
+use serde::Serialize;
+
+use crate::error::FileError;
+use crate::status::Notes;
+use crate::unavailable::Unavailable;
+
+/// How a value was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ValueOrigin {
+    /// Read from a file or register.
+    Read,
+    /// Counted or computed from what was counted in the window.
+    Measured,
+    /// Assumed; the source says why.
+    Assumed,
+    /// Stated by the user.
+    Stated,
+}
+
+impl ValueOrigin {
+    /// The word in files and tables.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Measured => "measured",
+            Self::Assumed => "assumed",
+            Self::Stated => "stated",
+        }
+    }
+}
+
+/// A value of a scenario, with its source.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ObservedValue {
+    /// Key of the scenario, like `hardware.pcie.lanes`; in a tenant beside the main one `tenant.0.cores`.
+    pub key: String,
+    /// The value; `None` leaves the choice to the simulator.
+    pub value: Option<toml::Value>,
+    /// How the value was found.
+    pub origin: ValueOrigin,
+    /// File, register, counter or reason.
+    pub source: String,
+}
+
+/// A value that nothing here tells.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OpenQuestion {
+    /// Key of the scenario that an answer states.
+    pub key: String,
+    /// The question, and why it is open.
+    pub question: String,
+}
+
+/// All that was found so far.
+#[derive(Default)]
+pub(super) struct Findings {
+    pub(super) values: Vec<ObservedValue>,
+    pub(super) questions: Vec<OpenQuestion>,
+    /// What was seen and is not part of the scenario, with the reason.
+    pub(super) left_out: Vec<String>,
+    pub(super) notes: Notes,
+}
+
+impl Findings {
+    pub(super) fn add(
+        &mut self,
+        key: impl Into<String>,
+        value: impl Into<toml::Value>,
+        origin: ValueOrigin,
+        source: impl Into<String>,
+    ) {
+        let value = Some(value.into());
+        self.values.push(ObservedValue { key: key.into(), value, origin, source: source.into() });
+    }
+
+    /// Leaves a value to the platform or the simulator.
+    pub(super) fn leave(&mut self, key: impl Into<String>, why: impl Into<String>) {
+        let origin = ValueOrigin::Assumed;
+        let (key, source) = (key.into(), why.into());
+        self.values.push(ObservedValue { key, value: None, origin, source });
+    }
+
+    pub(super) fn ask(&mut self, key: impl Into<String>, question: impl Into<String>) {
+        self.questions.push(OpenQuestion { key: key.into(), question: question.into() });
+    }
+
+    pub(super) fn take<T>(&mut self, what: &str, read: Result<T, FileError>) -> Option<T> {
+        self.notes.take(what, read)
+    }
+
+    pub(super) fn note(&mut self, unread: Unavailable) {
+        self.notes.add(unread);
+    }
+
+    /// The text that a key has so far.
+    pub(super) fn text(&self, key: &str) -> Option<String> {
+        let found = self.values.iter().find(|value| value.key == key);
+        found.and_then(|value| value.value.as_ref()?.as_str()).map(str::to_owned)
+    }
+
+    /// States the user's answers: they replace what was found, and close questions.
+    pub(super) fn answer(&mut self, answers: &[(String, toml::Value)]) {
+        for (key, value) in answers {
+            self.values.retain(|known| known.key != *key);
+            self.questions.retain(|open| open.key != *key);
+            self.add(key.clone(), value.clone(), ValueOrigin::Stated, "--set");
+        }
+    }
+}
