@@ -14,6 +14,7 @@ export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$here" log -1 --format=%
 
 install -D -m 755 "$binary" "$root/usr/bin/$name"
 install -D -m 644 "$here/$name-restore.service" "$root/usr/lib/systemd/system/$name-restore.service"
+install -D -m 644 "$here/monitoring/$name-exporter.service" "$root/usr/lib/systemd/system/$name-exporter.service"
 for page in "$manuals"/man/"$name"*.1; do
   mkdir -p "$root/usr/share/man/man1"
   gzip -9n < "$page" > "$root/usr/share/man/man1/$(basename "$page").gz"

@@ -3,6 +3,7 @@
 //! It binds 127.0.0.1 and no other address. One thread counts windows, another one serves the page of the
 //! latest one to all clients (`server`).
 
+mod interfaces;
 mod page;
 mod request;
 mod server;
@@ -16,8 +17,12 @@ use std::time::{Duration, Instant};
 use super::Sampler;
 use crate::failure::HostFailure;
 use crate::output::emit_error;
+use interfaces::Interfaces;
 use page::{Totals, page};
 use server::{MOST_CONNECTIONS, Server};
+
+/// Windows after which rings and ways are read again.
+const SETTINGS_EVERY: u32 = 60;
 
 /// Serves the page at http://127.0.0.1:`port`/metrics until the process is stopped; port 0 chooses one.
 ///
@@ -29,14 +34,28 @@ pub(super) fn serve(sampler: &Sampler<'_>, port: u16) -> Result<(), HostFailure>
     let address = listener.local_addr().map_err(refused)?;
     let mut totals = Totals::default();
     totals.add(sampler.sample(false)?);
-    let shown: Arc<Mutex<Arc<str>>> = Arc::new(Mutex::new(page(&totals).into()));
+    let (host, state) = (&sampler.context.host, sampler.context.state_dir());
+    let mut interfaces = Interfaces::read(host, state);
+    let whole_page = |totals: &Totals, interfaces: &Interfaces| -> Arc<str> {
+        let mut text = page(totals);
+        interfaces.add_to(&mut text, host);
+        text.into()
+    };
+    let shown: Arc<Mutex<Arc<str>>> = Arc::new(Mutex::new(whole_page(&totals, &interfaces)));
     emit_error(&format!("serving http://{address}/metrics\n"));
     let served = Arc::clone(&shown);
     // Not joined: the process ends with the first window that cannot be counted.
     let server = thread::spawn(move || serve_clients(listener, &served));
+    let mut windows = 0;
     loop {
         totals.add(sampler.sample(true)?);
-        *shown.lock().unwrap_or_else(PoisonError::into_inner) = page(&totals).into();
+        windows += 1;
+        if windows == SETTINGS_EVERY {
+            interfaces = Interfaces::read(host, state);
+            windows = 0;
+        }
+        let new = whole_page(&totals, &interfaces);
+        *shown.lock().unwrap_or_else(PoisonError::into_inner) = new;
         if server.is_finished() {
             let ended = server.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
             return ended.map_err(refused);

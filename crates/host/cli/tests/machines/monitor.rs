@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use crate::on_machine::{OnMachine, screen};
@@ -176,9 +176,8 @@ fn prometheus_serves_no_number_of_windows() {
     );
 }
 
-#[test]
-fn prometheus_is_served_on_loopback() {
-    let machine = OnMachine::new("skylake", &[]);
+/// The exporter of a machine, and its address.
+fn exporter(machine: &OnMachine) -> (Child, String) {
     let mut command = machine.command(&["monitor", "--prometheus", "0", "--interval", "600000"]);
     let mut child = command.stderr(Stdio::piped()).spawn().expect("the binary runs");
     let mut line = String::new();
@@ -186,13 +185,44 @@ fn prometheus_is_served_on_loopback() {
     err.read_line(&mut line).expect("a line");
     let address =
         line.trim().strip_prefix("serving http://").and_then(|l| l.strip_suffix("/metrics"));
-    let address = address.expect("an address");
+    let address = address.expect("an address").to_owned();
+    (child, address)
+}
+
+#[test]
+fn rings_and_ways_are_served_in_bytes() {
+    let machine = OnMachine::new("cascade-lake", &["receiving"]);
+    let (mut child, address) = exporter(&machine);
+    let mut client = TcpStream::connect(&address).expect("a connection");
+    client.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("a request");
+    let mut page = String::new();
+    client.read_to_string(&mut page).expect("an answer");
+    child.kill().expect("stopping it");
+    child.wait().expect("its end");
+    // Two queues of 1024 descriptors; a frame of 1518 bytes takes 24 lines.
+    let rings = 2 * 1024 * 24 * 64;
+    let of_interface = "{socket=\"0\",interface=\"ens1f0\"";
+    for expected in [
+        format!("skipline_receive_ring_bytes{of_interface}}} {rings}\n"),
+        format!("skipline_interface_bytes_total{of_interface},direction=\"received\"}} 7000000\n"),
+        format!("skipline_io_ways_bytes{{socket=\"1\"}} {}\n", (28160 << 10) / 11 * 2),
+    ] {
+        assert!(page.contains(&expected), "{expected}{page}");
+    }
+    // Nothing tells of the other port's rings: it is left out, not zero.
+    assert!(!page.contains("interface=\"ens1f1\""), "{page}");
+}
+
+#[test]
+fn prometheus_is_served_on_loopback() {
+    let machine = OnMachine::new("skylake", &[]);
+    let (mut child, address) = exporter(&machine);
     assert!(address.starts_with("127.0.0.1:"), "{address}");
     // Each of them kept the next one waiting for a second, once.
     let idle: Vec<TcpStream> =
-        (0..100).map(|_| TcpStream::connect(address).expect("a connection")).collect();
+        (0..100).map(|_| TcpStream::connect(&address).expect("a connection")).collect();
     let ask = |request: &str| {
-        let mut client = TcpStream::connect(address).expect("a connection");
+        let mut client = TcpStream::connect(&address).expect("a connection");
         client.set_read_timeout(Some(Duration::from_secs(60))).expect("its limit");
         client.write_all(request.as_bytes()).expect("a request");
         let mut answer = String::new();

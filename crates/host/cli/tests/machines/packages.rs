@@ -89,17 +89,34 @@ fn bash_completes_commands_and_options() {
     }
 }
 
+/// Writes a unit into a directory, with a program in place of the binary, which is not installed here.
+fn unit(name: &str, directory: &Path) -> PathBuf {
+    let text = fs::read_to_string(format!("{PACKAGING}/{name}")).expect("the unit");
+    let path = directory.join(name.rsplit('/').next().expect("a name"));
+    fs::write(&path, text.replace("/usr/bin/skipline-host", "/bin/true")).expect("the unit");
+    path
+}
+
 #[test]
-fn the_unit_for_the_boot_is_well_formed() {
-    let unit = fs::read_to_string(format!("{PACKAGING}/skipline-host-restore.service"));
-    // The binary is not installed here.
-    let unit = unit.expect("the unit").replace("/usr/bin/skipline-host", "/bin/true");
+fn the_units_are_well_formed() {
     let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("skipline-host-restore.service");
-    fs::write(&path, unit).expect("the unit");
-    let mut verify = Command::new("systemd-analyze");
-    let Some(verified) = tool(verify.args(["verify", "--man=no"]).arg(&path)) else { return };
-    assert!(verified.status.success() && said(&verified).is_empty(), "{}", said(&verified));
+    for name in ["skipline-host-restore.service", "monitoring/skipline-host-exporter.service"] {
+        let path = unit(name, directory.path());
+        let mut verify = Command::new("systemd-analyze");
+        let Some(verified) = tool(verify.args(["verify", "--man=no"]).arg(&path)) else { return };
+        assert!(verified.status.success() && said(&verified).is_empty(), "{}", said(&verified));
+    }
+}
+
+#[test]
+fn the_exporter_s_unit_is_exposed_to_little() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = unit("monitoring/skipline-host-exporter.service", directory.path());
+    let mut analyze = Command::new("systemd-analyze");
+    // 15 stands for 1.5 of 10.
+    let arguments = ["security", "--offline=true", "--no-pager", "--threshold=15"];
+    let Some(analyzed) = tool(analyze.args(arguments).arg(&path)) else { return };
+    assert!(analyzed.status.success(), "{}", said(&analyzed));
 }
 
 #[test]
@@ -113,6 +130,7 @@ fn packages_hold_the_binary_its_pages_completions_and_the_unit() {
     assert!(built.status.success(), "{}", said(&built));
     let mut expected = vec![
         "/usr/bin/skipline-host".to_owned(),
+        "/usr/lib/systemd/system/skipline-host-exporter.service".to_owned(),
         "/usr/lib/systemd/system/skipline-host-restore.service".to_owned(),
         "/usr/share/bash-completion/completions/skipline-host".to_owned(),
         "/usr/share/doc/skipline-host/copyright".to_owned(),

@@ -49,7 +49,7 @@ pub(super) fn page(totals: &Totals) -> String {
     text
 }
 
-fn head(text: &mut String, name: &str, kind: &str, help: &str) {
+pub(super) fn head(text: &mut String, name: &str, kind: &str, help: &str) {
     let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
@@ -177,7 +177,7 @@ fn port_labels(port: &PciePortSample) -> String {
 }
 
 /// A name as the value of a label: quoted as the format wants it.
-fn label_value(name: &str) -> String {
+pub(super) fn label_value(name: &str) -> String {
     let quoted = name.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     in_line(&quoted).into_owned()
 }
