@@ -26,7 +26,7 @@ from skipline.report import experiment_directory  # noqa: F401
 from skipline.runs import result_view  # noqa: F401
 
 for _name in skipline.cli.COMMANDS:
-    importlib.import_module(f"skipline.commands.{_name}")
+    importlib.import_module(skipline.cli.module_of(_name))
 
 _ABORTED = 1
 

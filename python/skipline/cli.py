@@ -33,11 +33,17 @@ COMMANDS = (
     "metrics",
     "experiment",
     "host",
+    "explain-host",
     "platforms",
     "testbeds",
     "examples",
     "completion",
 )
+
+
+def module_of(command: str) -> str:
+    """Return the module of a command: of `explain-host` it is `explain_host`."""
+    return f"skipline.commands.{command.replace('-', '_')}"
 
 
 class Commands(Group):
@@ -51,8 +57,8 @@ class Commands(Group):
         """Load a command; None if there is none of this name."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"skipline.commands.{cmd_name}")
-        command: click.Command = getattr(module, cmd_name)
+        name = module_of(cmd_name)
+        command: click.Command = getattr(importlib.import_module(name), name.rpartition(".")[2])
         return command
 
     def resolve_command(

@@ -3,12 +3,15 @@
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skipline import _core, resources
 from skipline._core import InputError
 from skipline.diff.side import LINE_RATES, SINGLE, Axes, Figure, Run, Side
 from skipline.store import parts
+
+if TYPE_CHECKING:
+    from skipline.runs.result import Result
 
 RESULT_FILE = "result.json"
 Progress = Callable[[float], None]
@@ -102,16 +105,21 @@ def of_scenario(
 
     pairs = list(overrides)
     resolved = json.loads(_core.check_scenario(path, pairs))
-    found = []
+    found: list[Result] = []
     for done, seed in enumerate(seeds):
 
         def report(state: dict[str, float], done: int = done) -> None:
             progress((done + state["fraction"]) / len(seeds))
 
         found.append(result.parse(_core.run(path, pairs, seed, None, report), path))
-    origin = {"platform": found[0].platform, "version": found[0].version}
     stated = ", ".join(f"{key}={value}" for key, value in pairs)
-    return _of_runs(f"{path} ({stated})" if stated else path, found, resolved, origin)
+    return of_results(f"{path} ({stated})" if stated else path, found, resolved)
+
+
+def of_results(name: str, found: "Sequence[Result]", settings: dict[str, Any]) -> Side:
+    """Return a side of results of one scenario, each with another seed."""
+    origin = {"platform": found[0].platform, "version": found[0].version}
+    return _of_runs(name, found, settings, origin)
 
 
 def _of_runs(
