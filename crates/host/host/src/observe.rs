@@ -21,7 +21,7 @@ use crate::monitor::{Monitor, MonitorSample};
 use crate::status::HostStatus;
 use crate::unavailable::Unavailable;
 
-use activity::{Activity, Reading, WindowActivity};
+use activity::{Activity, CounterReading, WindowActivity};
 use network::ObservedPort;
 use values::Findings;
 
@@ -30,7 +30,7 @@ pub use values::{ObservedValue, OpenQuestion, ValueOrigin};
 /// Length of a window of the counters.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// What the user asks of an observation.
+/// Options of an observation.
 #[derive(Clone, Debug, Default)]
 pub struct ObserveRequest {
     /// Time to count, in seconds.
@@ -52,11 +52,11 @@ pub struct Observation {
     pub window_s: f64,
     /// Values of the scenario with their sources.
     pub values: Vec<ObservedValue>,
-    /// What nothing here tells.
+    /// Values that nothing here tells.
     pub questions: Vec<OpenQuestion>,
-    /// What was seen and is not part of the scenario, with the reason.
+    /// Activity that is not part of the scenario, with the reason.
     pub left_out: Vec<String>,
-    /// What could not be read.
+    /// Items that could not be read.
     pub unread: Vec<Unavailable>,
     /// Windows of the counters; empty if they cannot be read.
     #[serde(skip)]
@@ -94,10 +94,10 @@ pub fn observe(
         findings.note(unread.clone());
     }
     let watched = devices::watched(host, &status);
-    let first = Activity::read(host, &watched, Reading::First);
+    let first = Activity::read(host, &watched, CounterReading::First);
     let started = std::time::Instant::now();
     let (windows, elapsed) = count(host, request.seconds, progress, &mut findings);
-    let second = Activity::read(host, &watched, Reading::Second);
+    let second = Activity::read(host, &watched, CounterReading::Second);
     for (what, error) in first.unread.iter().chain(&second.unread) {
         findings.take::<()>(what, Err(error.clone()));
     }
@@ -107,7 +107,8 @@ pub fn observe(
     let mut ports = network::ports(&status, &activity, &windows);
     put_first(&mut ports, request.port.as_deref());
     let answers = request.answers.as_slice();
-    let seen = Seen { host, status: &status, activity: &activity, windows: &windows, answers };
+    let seen =
+        ObservedMachine { host, status: &status, activity: &activity, windows: &windows, answers };
     platform(&seen, request, &mut findings);
     match ports.split_first() {
         Some((main, others)) => {
@@ -132,8 +133,8 @@ pub fn observe(
     })
 }
 
-/// What has been read of the machine.
-struct Seen<'a> {
+/// The machine: its status, and its activity in the window.
+struct ObservedMachine<'a> {
     host: &'a Host,
     status: &'a HostStatus,
     activity: &'a WindowActivity<'a>,
@@ -238,7 +239,7 @@ fn title(status: &HostStatus, port: Option<&ObservedPort<'_>>) -> String {
 }
 
 /// The platform: the one that the user names, or the nearest known one of the same vendor.
-fn platform(seen: &Seen<'_>, request: &ObserveRequest, findings: &mut Findings) {
+fn platform(seen: &ObservedMachine<'_>, request: &ObserveRequest, findings: &mut Findings) {
     if let Some(named) = &request.platform {
         findings.add("platform", named.as_str(), ValueOrigin::Stated, "--platform");
         return;

@@ -213,7 +213,7 @@ fn each_missing_file_or_permission_is_a_sentence() {
     let plain = Observed::new("skylake", &["forwarding"], &[]);
     for failure in fake_machines::failures().expect("the library") {
         let seen = Observed::new("skylake", &["forwarding", &failure], &[]);
-        // What a failure takes away is told; writes that fail, another boot or another's lock hide nothing.
+        // Each item that a failure takes away is told; writes that fail, another boot or another's lock hide nothing.
         let hidden = ["not-root", "msr-module-absent", "resctrl-not-mounted", "counters-refused"];
         if hidden.contains(&failure.as_str()) {
             let (with, without) = (seen.texts("unread"), plain.texts("unread"));

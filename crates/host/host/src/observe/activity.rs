@@ -21,12 +21,12 @@ const SECTOR_BYTES: u64 = 512;
 
 /// Which of the two readings of a window.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum CounterReading {
     First,
     Second,
 }
 
-impl Reading {
+impl CounterReading {
     /// The path of a counter's file.
     fn path(self, root: &Root, path: &str) -> String {
         let later = format!("{LATER}/{path}");
@@ -84,7 +84,7 @@ pub(super) struct Activity {
     pub(super) unread: Vec<(String, FileError)>,
 }
 
-/// What is read: interfaces and disks by name, with their directories.
+/// Subjects of a reading: interfaces by name and directory, disks, CPUs.
 pub(super) struct Watched {
     pub(super) interfaces: Vec<(String, String)>,
     pub(super) disks: Vec<String>,
@@ -92,7 +92,7 @@ pub(super) struct Watched {
 }
 
 impl Activity {
-    pub(super) fn read(host: &Host, watched: &Watched, reading: Reading) -> Self {
+    pub(super) fn read(host: &Host, watched: &Watched, reading: CounterReading) -> Self {
         let root = &host.root;
         let mut found = Self::default();
         let text = |path: &str| root.read_text(&reading.path(root, path));
@@ -131,7 +131,7 @@ impl Activity {
         found
     }
 
-    fn read_processes(&mut self, root: &Root, reading: Reading) {
+    fn read_processes(&mut self, root: &Root, reading: CounterReading) {
         let names = match root.list("proc") {
             Ok(names) => names,
             Err(error) => return self.unread.push(("programs that run".into(), error)),
@@ -169,7 +169,11 @@ fn receptions(text: &str) -> BTreeMap<CpuId, u64> {
     cpus.map(CpuId).zip(row.split_whitespace().map_while(|word| word.parse().ok())).collect()
 }
 
-fn stack_counts(root: &Root, folder: &str, reading: Reading) -> Result<StackCounts, FileError> {
+fn stack_counts(
+    root: &Root,
+    folder: &str,
+    reading: CounterReading,
+) -> Result<StackCounts, FileError> {
     let number =
         |name: &str| root.read_number(&reading.path(root, &format!("{folder}/statistics/{name}")));
     Ok(StackCounts {
@@ -234,7 +238,7 @@ impl WindowActivity<'_> {
         }
     }
 
-    /// What the kernel's stack has seen of an interface.
+    /// Frames of an interface that the kernel's stack has seen.
     pub(super) fn stack(&self, interface: &str) -> Option<FrameRates> {
         let [first, second] = [self.first, self.second].map(|it| it.stack.get(interface));
         Some(self.rates(first?.frames, second?.frames))
@@ -246,7 +250,7 @@ impl WindowActivity<'_> {
         Some(second?.dropped.saturating_sub(first?.dropped) as f64 / self.seconds)
     }
 
-    /// What the MAC of an interface has counted.
+    /// Frames that the MAC of an interface has counted.
     pub(super) fn frames(&self, interface: &str) -> Option<FrameRates> {
         let [first, second] = [self.first, self.second].map(|it| it.frames.get(interface));
         Some(self.rates(*first?, *second?))

@@ -3,7 +3,7 @@
 use crate::cpu::{CpuId, PackageId, cpu_list, format_list};
 use crate::status::{CacheStatus, SocketStatus};
 
-use super::Seen;
+use super::ObservedMachine;
 use super::network::{ObservedPort, receiving_cpus};
 use super::values::{Findings, ValueOrigin};
 
@@ -13,7 +13,11 @@ const POLLING: f64 = 0.95;
 const MOST_CORES: usize = 63;
 
 /// Adds the number of cores of a port, and what follows from which they are.
-pub(super) fn of_port(seen: &Seen<'_>, port: &ObservedPort<'_>, findings: &mut Findings) {
+pub(super) fn of_port(
+    seen: &ObservedMachine<'_>,
+    port: &ObservedPort<'_>,
+    findings: &mut Findings,
+) {
     let (cpus, source) = if port.is_bypassed() {
         polling_cpus(seen)
     } else {
@@ -39,7 +43,7 @@ pub(super) fn of_port(seen: &Seen<'_>, port: &ObservedPort<'_>, findings: &mut F
 }
 
 /// Cores of which the window tells nothing: the number of queues, or a question.
-fn without_cpus(seen: &Seen<'_>, port: &ObservedPort<'_>, findings: &mut Findings) {
+fn without_cpus(seen: &ObservedMachine<'_>, port: &ObservedPort<'_>, findings: &mut Findings) {
     let queues = port.interface.filter(|_| !port.is_bypassed()).and_then(|name| {
         let read = seen.host.interfaces.rss_queues(name).ok().filter(|queues| !queues.is_empty());
         let read = read.map(|queues| (queues.len(), "queues of the RSS table"));
@@ -64,7 +68,7 @@ fn clamp(cores: usize) -> i64 {
 }
 
 /// CPUs that were busy all the time, as those of a program that polls.
-fn polling_cpus(seen: &Seen<'_>) -> (Vec<CpuId>, String) {
+fn polling_cpus(seen: &ObservedMachine<'_>) -> (Vec<CpuId>, String) {
     let all = seen.status.sockets.iter().flat_map(|socket| &socket.cpus).copied();
     let polls = |cpu: &CpuId| seen.activity.busy(*cpu).is_some_and(|share| share >= POLLING);
     let cpus: Vec<CpuId> = all.filter(polls).collect();
@@ -76,7 +80,7 @@ fn polling_cpus(seen: &Seen<'_>) -> (Vec<CpuId>, String) {
 }
 
 /// Number of cores of CPUs: siblings are one.
-fn first_of_each_core(seen: &Seen<'_>, cpus: &[CpuId]) -> usize {
+fn first_of_each_core(seen: &ObservedMachine<'_>, cpus: &[CpuId]) -> usize {
     let mut cores: Vec<String> = cpus
         .iter()
         .map(|cpu| {
@@ -90,12 +94,12 @@ fn first_of_each_core(seen: &Seen<'_>, cpus: &[CpuId]) -> usize {
 }
 
 /// The socket that has all of these CPUs.
-fn socket_of(seen: &Seen<'_>, cpus: &[CpuId]) -> Option<PackageId> {
+fn socket_of(seen: &ObservedMachine<'_>, cpus: &[CpuId]) -> Option<PackageId> {
     let has_all = |socket: &&SocketStatus| cpus.iter().all(|cpu| socket.cpus.contains(cpu));
     seen.status.sockets.iter().find(has_all).map(|socket| socket.id)
 }
 
-fn clock(seen: &Seen<'_>, cpus: &[CpuId], findings: &mut Findings) {
+fn clock(seen: &ObservedMachine<'_>, cpus: &[CpuId], findings: &mut Findings) {
     match seen.activity.clock_ghz(cpus) {
         Some(ghz) => {
             let source = format!("cpufreq: mean of CPUs {}", format_list(cpus));
@@ -127,7 +131,7 @@ fn ways(caches: &CacheStatus, socket: &SocketStatus, cpus: &[CpuId], findings: &
 }
 
 /// Lists the programs that used most of the CPUs.
-pub(super) fn programs(seen: &Seen<'_>, findings: &mut Findings) {
+pub(super) fn programs(seen: &ObservedMachine<'_>, findings: &mut Findings) {
     const MOST: usize = 8;
     for (pid, name, cpus) in seen.activity.programs().into_iter().take(MOST) {
         let status = seen.host.root.read_text(&format!("proc/{pid}/status")).unwrap_or_default();

@@ -4,7 +4,7 @@ use crate::pci::FunctionKind;
 use crate::pci_address::Bdf;
 use crate::status::HostStatus;
 
-use super::Seen;
+use super::ObservedMachine;
 use super::activity::{DiskCounts, Watched};
 use super::values::Findings;
 use crate::machine::Host;
@@ -46,7 +46,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Tells what SSDs moved: the simulator's kinds of SSDs are few, so that theirs is asked for.
-pub(super) fn storage(seen: &Seen<'_>, findings: &mut Findings) {
+pub(super) fn storage(seen: &ObservedMachine<'_>, findings: &mut Findings) {
     let devices = seen.status.ports().flat_map(|port| &port.devices);
     let mut is_busy = false;
     for device in devices.filter(|device| device.kind == FunctionKind::Ssd) {
@@ -66,7 +66,7 @@ pub(super) fn storage(seen: &Seen<'_>, findings: &mut Findings) {
     }
 }
 
-/// What a disk moved in the window; `None` if it was idle.
+/// Describes the I/O of a disk in the window; `None` if it was idle.
 fn describe(disk: &str, counts: Option<DiskCounts>, seconds: f64) -> Option<String> {
     let counts = counts?;
     let moved = counts.read_bytes.saturating_add(counts.written_bytes) as f64;
@@ -84,7 +84,7 @@ fn describe(disk: &str, counts: Option<DiskCounts>, seconds: f64) -> Option<Stri
 }
 
 /// Tells of the work queues of copy engines, and what the engines moved.
-pub(super) fn engines(seen: &Seen<'_>, findings: &mut Findings) {
+pub(super) fn engines(seen: &ObservedMachine<'_>, findings: &mut Findings) {
     let root = &seen.host.root;
     for name in root.list(ENGINES).unwrap_or_default() {
         if !name.starts_with("wq") {

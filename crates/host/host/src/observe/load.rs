@@ -7,7 +7,7 @@ use crate::unavailable::Unavailable;
 use super::activity::FrameRates;
 use super::network::{ObservedPort, PortTraffic, is_handed_over};
 use super::values::{Findings, ValueOrigin};
-use super::{Seen, cards, cores, devices};
+use super::{ObservedMachine, cards, cores, devices};
 
 /// Bytes that a frame takes on the wire beside its own: FCS, preamble and gap.
 const WIRE_BYTES: f64 = 24.0;
@@ -25,7 +25,11 @@ const FEW: f64 = 0.1;
 const ALIKE: f64 = 0.1;
 
 /// Adds all values of the port that the scenario is about.
-pub(super) fn main_port(seen: &Seen<'_>, port: &ObservedPort<'_>, findings: &mut Findings) {
+pub(super) fn main_port(
+    seen: &ObservedMachine<'_>,
+    port: &ObservedPort<'_>,
+    findings: &mut Findings,
+) {
     card(port, findings);
     cores::of_port(seen, port, findings);
     packets(seen, port, findings);
@@ -93,7 +97,7 @@ fn card(port: &ObservedPort<'_>, findings: &mut Findings) {
 }
 
 /// The application that the user states.
-fn stated_application(seen: &Seen<'_>) -> Option<String> {
+fn stated_application(seen: &ObservedMachine<'_>) -> Option<String> {
     let stated = seen.answers.iter().rev().find(|(key, _)| key == "application");
     stated.and_then(|(_, value)| value.as_str()).map(str::to_owned)
 }
@@ -138,7 +142,7 @@ fn power_of_two(size: u32) -> u32 {
     1 << size.ilog2()
 }
 
-fn packets(seen: &Seen<'_>, port: &ObservedPort<'_>, findings: &mut Findings) {
+fn packets(seen: &ObservedMachine<'_>, port: &ObservedPort<'_>, findings: &mut Findings) {
     let name = port.name();
     match &port.traffic {
         PortTraffic::Stack(rates) => {
@@ -173,7 +177,11 @@ fn packets(seen: &Seen<'_>, port: &ObservedPort<'_>, findings: &mut Findings) {
 }
 
 /// With offloads that merge packets the stack sees fewer than the wire: then the MAC's are taken.
-fn wire_rates(seen: &Seen<'_>, port: &ObservedPort<'_>, stack: FrameRates) -> FrameRates {
+fn wire_rates(
+    seen: &ObservedMachine<'_>,
+    port: &ObservedPort<'_>,
+    stack: FrameRates,
+) -> FrameRates {
     let interface = port.interface.unwrap_or_default();
     let merges = seen.host.interfaces.merging_offloads(interface).is_ok_and(|it| !it.is_empty());
     match seen.activity.frames(interface) {
@@ -255,7 +263,7 @@ fn link(port: &ObservedPort<'_>, findings: &mut Findings) {
 }
 
 fn interface_settings(
-    seen: &Seen<'_>,
+    seen: &ObservedMachine<'_>,
     port: &ObservedPort<'_>,
     interface: &str,
     findings: &mut Findings,
@@ -311,7 +319,7 @@ fn io_ways(status: &HostStatus, port: &ObservedPort<'_>, findings: &mut Findings
 }
 
 /// Sizes of pages: of a program those of the huge pages that are in use.
-fn pages(seen: &Seen<'_>, port: &ObservedPort<'_>, findings: &mut Findings) {
+fn pages(seen: &ObservedMachine<'_>, port: &ObservedPort<'_>, findings: &mut Findings) {
     if !port.is_bypassed() {
         let why =
             "a driver of the kernel takes pages as they come; the simulator has 2 MiB and 1 GiB";
@@ -341,7 +349,7 @@ fn pages(seen: &Seen<'_>, port: &ObservedPort<'_>, findings: &mut Findings) {
     }
 }
 
-fn iommu(seen: &Seen<'_>, port: &ObservedPort<'_>, findings: &mut Findings) {
+fn iommu(seen: &ObservedMachine<'_>, port: &ObservedPort<'_>, findings: &mut Findings) {
     let path = format!("sys/bus/pci/devices/{}/iommu_group/type", port.device.bdf);
     let kind = seen.host.root.read_line(&path);
     match (&kind, &seen.status.iommu) {

@@ -60,7 +60,7 @@ pub struct OpenQuestion {
 pub(super) struct Findings {
     pub(super) values: Vec<ObservedValue>,
     pub(super) questions: Vec<OpenQuestion>,
-    /// What was seen and is not part of the scenario, with the reason.
+    /// Activity that is not part of the scenario, with the reason.
     pub(super) left_out: Vec<String>,
     pub(super) notes: Notes,
 }

@@ -10,6 +10,7 @@ mod fuzz_corpus;
 mod generated;
 mod generated_histories;
 mod generated_machines;
+mod generated_observations;
 mod generated_plans;
 mod hostile_trees;
 mod kernel_sources;
