@@ -31,6 +31,11 @@ def words(event: dict[str, Any]) -> dict[str, int]:
         found["umask"] = _number(event["UMask"])
     if extension := _number(event.get("UMaskExt", 0)):
         found["umask"] = found.get("umask", 0) | extension << 8
+    if "port" in found:
+        # Granite Rapids' umasks have port and class of flow in their extension, too.
+        extension, found["umask"] = divmod(found["umask"], 1 << 8)
+        if extension not in {0, found["port"] << 4 | found["fc"] << 16}:
+            found["extension"] = extension
     for part in str(event.get("Filter", "")).split(","):
         name, _, value = part.partition("=")
         if name == "config1":

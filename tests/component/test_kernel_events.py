@@ -32,6 +32,10 @@ _UNPACKED = Path("/usr/src/linux-source-6.12")
             {"EventCode": "0x83", "UMask": "0x1", "PortMask": "0x01", "FCMask": "0x07"},
             {"event": 0x83, "umask": 1, "port": 1, "fc": 7},
         ),
+        (
+            {"EventCode": "0x83", "UMask": "0x7080004", "PortMask": "0x80", "FCMask": "0x07"},
+            {"event": 0x83, "umask": 4, "port": 0x80, "fc": 7},
+        ),
         ({"EventCode": "0x0a", "RdWrMask": "0x1"}, {"event": 10, "rw": 1}),
     ],
 )
