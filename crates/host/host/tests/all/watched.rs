@@ -143,7 +143,7 @@ struct WatchedBackend<T: ?Sized> {
 /// The machine with its writes watched.
 pub fn watched(host: Host) -> (Host, Arc<Log>) {
     let log = Arc::<Log>::default();
-    let Host { root, registers, config, control, counters, rings, memory } = host;
+    let Host { root, registers, config, control, counters, rings, interfaces, memory } = host;
     let (r, l) = (|| Arc::clone(&root), || Arc::clone(&log));
     let host = Host {
         registers: Box::new(WatchedBackend { inner: registers, root: r(), log: l() }),
@@ -152,6 +152,7 @@ pub fn watched(host: Host) -> (Host, Arc<Log>) {
         root: r(),
         counters,
         rings,
+        interfaces,
         memory,
     };
     (host, log)

@@ -140,7 +140,7 @@ impl ControlFiles for ScriptedBackend<dyn ControlFiles + Send + Sync> {
 }
 
 fn scripted(host: Host, script: &Script) -> Host {
-    let Host { root, registers, config, control, counters, rings, memory } = host;
+    let Host { root, registers, config, control, counters, rings, interfaces, memory } = host;
     Host {
         registers: Box::new(ScriptedBackend { inner: registers, script: script.clone() }),
         config: Box::new(ScriptedBackend { inner: config, script: script.clone() }),
@@ -148,6 +148,7 @@ fn scripted(host: Host, script: &Script) -> Host {
         root,
         counters,
         rings,
+        interfaces,
         memory,
     }
 }
