@@ -24,11 +24,14 @@ def sentence(advice: Advice) -> str:
 
 def _outcome(advice: Advice) -> str:
     goal = advice.target.goal.value
+    if advice.gain is None and not advice.effort.tried:
+        return f"The time did not suffice to try one setting for {goal}: give it more."
     if advice.gain is None:
         least = f"{100 * LEAST_GAIN:g} %"
+        short = "The time did not suffice to tell. " if advice.effort.undone else ""
         return (
-            f"No setting that was tried is better than the present ones for {goal} by more than "
-            f"chance and {least}, and keeps all bounds."
+            f"{short}No setting that was tried is better than the present ones for {goal} by more "
+            f"than chance and {least}, and keeps all bounds."
         )
     before, now = advice.target.shown(advice.gain.before), advice.target.shown(advice.gain.now)
     half = f" ± {advice.gain.ci95:,.4g}" if advice.gain.ci95 else ""
