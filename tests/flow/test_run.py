@@ -180,7 +180,8 @@ def test_explain_sorts_the_misses_of_every_agent(skipline: Skipline) -> None:
 def test_explain_tells_conflicts_of_device_writes_from_want_of_room(skipline: Skipline) -> None:
     def kinds(*settings: str) -> dict[str, int]:
         done = skipline("run", L2FWD, *SHORT, *settings, "--explain", "--format", "json")
-        (writer,) = done.json["device_write_kinds"].values()
+        found: dict[str, dict[str, int]] = done.json["device_write_kinds"]
+        (writer,) = found.values()
         return writer
 
     # A ring of 128 fits the ways of devices by far; one of 32768 by nothing.
