@@ -13,8 +13,9 @@ use crate::thread_locals::local;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
-/// Stack of the handler in bytes, without the frames of the kernel.
-const HANDLER_BYTES: usize = 4 << 10;
+/// Stack of the handler in bytes, without the frames of the kernel: until a descriptor is executed, which
+/// has a stack of its own, a build without optimisation takes more than 12 KiB.
+const HANDLER_BYTES: usize = 16 << 10;
 /// Bytes of a stack of this library, without the frames of the kernel: enough for a program's handler as
 /// well.
 const OWN_BYTES: usize = 64 << 10;

@@ -263,7 +263,7 @@ fn is_one(ports: &u32) -> bool {
 pub(crate) fn plan(
     input: &TenantInput<'_>,
     card: &Card<'_>,
-    source: SourcePlan,
+    source: &SourcePlan,
 ) -> Result<PortPlan, InputError> {
     let (nic, port) = (input.table::<NicKeys>(), input.table::<PortKeys>());
     let mut config = card.nic.config(nic.flow_control);

@@ -131,7 +131,7 @@ impl ApplicationModule for NvmeTcpTargetPlan {
         let source = SourcePlan::Initiators(initiators(input, &card, answer)?);
         let digest = digest(input)?;
         let (ssds, cores) = (keys.ssds as usize, input.tenant.keys.cores as usize);
-        let mut ports = vec![nic::plan(input, &card, source)?];
+        let mut ports = vec![nic::plan(input, &card, &source)?];
         ports.extend(ssd::plan(input, device, &vec![cores; ssds], keys.ssds_per_root_port)?);
         if let DigestPlan::Engines(engines) = &digest {
             ports.extend(engines.ports.iter().cloned());

@@ -154,7 +154,7 @@ impl<A: PacketApplication> ApplicationModule for NicApplication<A> {
         };
         let source = application.source(input, &card)?;
         let driver = DriverPlan::resolve(input, &card, needs);
-        let port = nic::plan(input, &card, source)?;
+        let port = nic::plan(input, &card, &source)?;
         Ok(Self { application, driver, port })
     }
 

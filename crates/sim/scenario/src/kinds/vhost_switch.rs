@@ -168,7 +168,7 @@ impl ApplicationModule for VhostSwitchPlan {
         // Of a file whose application the command line replaces the key stays.
         let ports = input.table::<NicKeys>().ports;
         input.check.whole("ports", ports, (1, 1), "port of a virtual switch")?;
-        let mut ports = vec![nic::plan(input, &card, source)?];
+        let mut ports = vec![nic::plan(input, &card, &source)?];
         let shape = (keys.depth, input.table::<NicKeys>().burst);
         let engine_needs =
             polled_engines("vhost_switch.by", ("vhost_switch.queues", keys.queues), shape);
