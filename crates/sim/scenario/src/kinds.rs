@@ -183,6 +183,13 @@ macro_rules! devices {
                 }
             }
 
+            /// Whether a card of this kind may have several ports, each a device.
+            pub(crate) fn has_ports(self) -> bool {
+                match self {
+                    $(Self::$name => <$plan>::HAS_PORTS,)*
+                }
+            }
+
             /// Whether devices of this kind move data within memory. Such a device has a stop of its own on
             /// the mesh.
             pub(crate) fn is_copy_engine(self) -> bool {

@@ -31,6 +31,8 @@ pub(crate) trait DeviceModule: ListedDevice + Clone + Debug + 'static {
     const FILES: Option<Kind> = None;
     /// Whether the platform's file describes the device if a tenant names none.
     const IS_PART_OF_PLATFORM: bool = false;
+    /// Whether a card of this kind may have several ports, each a device.
+    const HAS_PORTS: bool = false;
     /// Whether it moves data within memory, and has its own stop on the mesh.
     const IS_COPY_ENGINE: bool = false;
     /// Its metrics.

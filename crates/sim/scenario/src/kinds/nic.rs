@@ -286,6 +286,7 @@ impl DeviceModule for NicPlan {
     const KEY: &'static str = "nic";
     const FILES: Option<Kind> = Some(Kind::Nic);
     const IS_PART_OF_PLATFORM: bool = true;
+    const HAS_PORTS: bool = true;
     const METRICS: &'static [Metric<TenantNic>] = metrics::METRICS;
 
     type Device = Nic<Traffic>;

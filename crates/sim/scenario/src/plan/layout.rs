@@ -66,7 +66,7 @@ pub(crate) struct DeviceLayout {
 impl DeviceLayout {
     /// Whether the device is a further port of a card, beside one of this kind.
     pub(crate) fn is_port_beside(&self, kind: DeviceClass) -> bool {
-        self.kind == kind && kind == DeviceClass::Nic
+        self.kind == kind && kind.has_ports()
     }
 }
 

@@ -102,10 +102,13 @@ fn aligned_buffers_collide_in_sets_and_those_chosen_by_set_do_not() {
     assert!(by_set > aligned + 10.0, "{aligned} percent aligned, {by_set} by set");
 }
 
+/// Keys with their values, and words of the refusal.
+type Refused<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+
 #[test]
 fn combinations_without_a_meaning_are_refused_with_the_reason() {
     let by_set = ("pool_placement", "\"by-set\"");
-    let refused: [(&[(&str, &str)], &[&str]); 9] = [
+    let refused: [Refused<'_>; 9] = [
         (&[("headroom_bytes", "100")], &["headroom_bytes", "multiples of a line"]),
         (&[("prefetch.packets_ahead", "33")], &["prefetch.packets_ahead", "those of a burst"]),
         (

@@ -156,8 +156,10 @@ impl PoolPlan {
             // Blocks are cut at multiples of their size: one may be lost at each end.
             let region = builder.memory.region(bytes + 2 * BLOCK_BYTES);
             let pages = blocks(&region, bytes);
-            let pool = SpreadPool::choose_best(slices, slice_of, &pages, request);
-            let pool = pool.expect("the keys were checked, and there is memory enough");
+            // The keys were checked, and there is memory enough; else buffers lie in order.
+            let Ok(pool) = SpreadPool::choose_best(slices, slice_of, &pages, request) else {
+                return self.in_order(builder);
+            };
             let is_spread = pool.most_lines_of_a_set() <= request.most_lines(slices);
             if is_spread || choice >= LARGEST_CHOICE {
                 break pool;

@@ -192,6 +192,7 @@ pub const CHANGES: &[Change] = &[
     ("pool_call_buffers", &[], &["1"]),
     ("pool_placement", &[], &["\"aligned\""]),
     ("pool_ring_costs", &[("pool_cache", "0")], &["false"]),
+    ("ports", &[], &["2"]),
     ("prefetch.mbuf_lines", &[], &["2"]),
     ("prefetch.packet_lines", &[], &["4"]),
     ("prefetch.packets_ahead", &[], &["0"]),
