@@ -80,7 +80,7 @@ def test_sizes_divide_the_log_as_well(skipline: Skipline, scenario: str) -> None
     assert [row[1] for row in _rows(out)[:3]] == ["no-op", "crc", "copy"]
     assert "copy from 16384 B" in out and "times as long" in out
     # Sentences are about the log, which has no packets.
-    assert "Engines take " in out and "operations of the log" in out
+    assert "Engines take " in out and "for the log's 32 operations" in out
     assert "units of work" not in out
 
 

@@ -11,7 +11,7 @@ use dsa_run::QUEUE_FILE_MODE;
 use libc::{c_char, c_int, c_uint};
 use std::sync::atomic::Ordering;
 
-/// What a status has to say about the kind of a file.
+/// The fields of a status that tell the kind of a file.
 trait FileStatus {
     /// Number of the file system.
     fn file_system(&self) -> u64;

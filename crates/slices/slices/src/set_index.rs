@@ -41,7 +41,7 @@ pub trait EvictionOracle {
     fn evicts(&mut self, target: u64, lines: &[u64]) -> Result<EvictionAnswer, Self::Error>;
 }
 
-/// What is known of the cache.
+/// Known facts of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetIndexPlan {
     /// Ways of a set.

@@ -167,7 +167,7 @@ fn inputs_made_by_chance_are_done_as_the_reference_does_them() {
         }
     }
     println!("{} descriptors by status: {ends:x?}", ends.values().sum::<u64>());
-    // What never came has not been compared.
+    // A status that never came has not been compared.
     for status in (1..=6).chain([9]).chain(0x10..=0x16).chain(0x18..=0x1d) {
         assert!(ends.contains_key(&status), "no descriptor ended with {status:#x}: {ends:x?}");
     }

@@ -174,14 +174,14 @@ struct TimedEvictions<'a> {
 /// The user stopped the tests.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
-struct Stopped;
+struct Interrupted;
 
 impl EvictionOracle for TimedEvictions<'_> {
-    type Error = Stopped;
+    type Error = Interrupted;
 
-    fn evicts(&mut self, target: u64, lines: &[u64]) -> Result<EvictionAnswer, Stopped> {
+    fn evicts(&mut self, target: u64, lines: &[u64]) -> Result<EvictionAnswer, Interrupted> {
         if self.stop.load(Ordering::Relaxed) {
-            return Err(Stopped);
+            return Err(Interrupted);
         }
         Ok(match self.test.evicts(target, lines) {
             Some(true) => EvictionAnswer::Evicted,
@@ -194,7 +194,7 @@ impl EvictionOracle for TimedEvictions<'_> {
 /// Enters the verdict; returns how the command ends.
 fn judge(
     report: &mut SetsReport<'_>,
-    found: Result<PlainSetIndex, SetIndexError<Stopped>>,
+    found: Result<PlainSetIndex, SetIndexError<Interrupted>>,
 ) -> Result<Result<(), HostFailure>, HostFailure> {
     match found {
         Ok(index) => {
@@ -203,7 +203,7 @@ fn judge(
                 (Some(index.lowest_bit), Some(index.highest_bit));
             Ok(Ok(()))
         }
-        Err(SetIndexError::Oracle(Stopped)) => {
+        Err(SetIndexError::Oracle(Interrupted)) => {
             Err(HostFailure::interrupted(format!("interrupted after {} loads", report.loads)))
         }
         Err(error @ (SetIndexError::Pages { .. } | SetIndexError::NotCovered(_))) => {

@@ -39,7 +39,7 @@ const AMD: [&str; 9] =
     ["amd", "epyc", "zen", "naples", "rome", "milan", "genoa", "bergamo", "turin"];
 const ARM: [&str; 7] = ["arm", "neoverse", "graviton", "ampere", "altra", "grace", "kunpeng"];
 
-/// What is said of a platform of a maker whose servers are not modelled.
+/// The refusal of a platform of a maker whose servers are not modelled.
 fn not_modelled(wanted: &str) -> Option<String> {
     let name = wanted.to_ascii_lowercase();
     let words = || name.split(|letter: char| !letter.is_ascii_alphabetic());

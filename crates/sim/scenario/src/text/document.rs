@@ -173,7 +173,7 @@ fn missing_key(message: &str) -> Option<String> {
     message.strip_prefix("missing field `")?.split('`').next().map(String::from)
 }
 
-/// What is said of a name that none of the known ones is, from the message of serde.
+/// The refusal of a name that none of the known ones is, from the message of serde.
 fn unknown_name(message: &str) -> Option<String> {
     let mut quoted = message.strip_prefix("unknown variant `")?.split('`').step_by(2);
     let name = quoted.next()?;

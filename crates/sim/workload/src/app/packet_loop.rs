@@ -9,7 +9,7 @@
 //! sends a rest).
 //! Simplifies: buffers of packets that end here are freed together at the end of their burst.
 
-use super::prefetch::Prefetch;
+use super::prefetch::SoftwarePrefetch;
 use crate::driver::mempool::Mempool;
 use crate::driver::rx::{Refill, RxDriver};
 use crate::driver::tx::TxDriver;
@@ -60,8 +60,8 @@ pub struct PacketLoopConfig {
     pub poll_cycles: Cycles,
     /// Cycles of additional work per packet.
     pub extra_cycles: Cycles,
-    /// What is prefetched of each packet, and when.
-    pub prefetch: Prefetch,
+    /// Lines of each packet that are prefetched, and when.
+    pub prefetch: SoftwarePrefetch,
     /// When packets that wait before the send ring are sent.
     pub sending: Sending,
 }

@@ -11,9 +11,9 @@ use model::fabric::Fabric;
 use model::tracer::Tracer;
 use units::{LINE_BYTES, Picos};
 
-/// What software prefetches of each packet, and how far ahead.
+/// Lines that software prefetches of each packet, and how far ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prefetch {
+pub struct SoftwarePrefetch {
     /// Distance from the packet in work, in packets of a burst; 0 if nothing is prefetched.
     pub packets_ahead: usize,
     /// Lines at the head of the packet.
@@ -22,7 +22,7 @@ pub struct Prefetch {
     pub mbuf_lines: u64,
 }
 
-impl Prefetch {
+impl SoftwarePrefetch {
     /// Prefetches a packet; returns when its first line arrives, which is the one that applications wait
     /// for: what they access of the others later work overlaps.
     pub fn fetch<T: Tracer>(

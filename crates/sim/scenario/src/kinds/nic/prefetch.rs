@@ -6,14 +6,14 @@ use crate::text::check::Check;
 use crate::text::error::InputError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workload::app::prefetch::Prefetch;
+use workload::app::prefetch::SoftwarePrefetch;
 use workload::driver::mempool::MBUF_LINES;
 
 /// The largest packet's lines.
 const PACKET_LINES: (u32, u32) = (0, 256);
 const MBUF: (u64, u64) = (0, MBUF_LINES);
 
-/// What software prefetches of received packets, for applications that take them in bursts.
+/// Software prefetches of received packets, for applications that take them in bursts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct PrefetchKeys {
@@ -40,8 +40,8 @@ impl PrefetchKeys {
     }
 
     /// The keys as parameters of cores that take bursts of `burst` packets.
-    pub(super) fn prefetch(&self, burst: u32) -> Prefetch {
-        Prefetch {
+    pub(super) fn prefetch(&self, burst: u32) -> SoftwarePrefetch {
+        SoftwarePrefetch {
             packets_ahead: self.packets_ahead.unwrap_or(burst) as usize,
             packet_lines: self.packet_lines.unwrap_or(1).into(),
             mbuf_lines: self.mbuf_lines.unwrap_or(0),

@@ -33,7 +33,7 @@ pub(super) struct PoolRing {
     calls: Option<CallCosts>,
 }
 
-/// What a call costs beside the lines of its pointers.
+/// Cost of a call beside the lines of its pointers.
 #[derive(Clone, Copy, Debug)]
 struct CallCosts {
     work: Cycles,
