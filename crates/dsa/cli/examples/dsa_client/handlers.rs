@@ -157,9 +157,9 @@ pub fn reset_hand(arguments: &[String]) {
     }
 }
 
-/// A handler on a stack of its own, which is as small as the C library has it.
+/// A handler on a stack of its own, which is large enough to stay.
 pub fn alternate_stack(arguments: &[String]) {
-    const BYTES: usize = 4 * PAGE;
+    const BYTES: usize = 8 * PAGE;
     let portal = ClientPortal::open(&arguments[0]);
     // A stack that grows beyond it meets a page without rights.
     let memory = pages(BYTES / PAGE + 1, libc::PROT_NONE);
