@@ -128,7 +128,7 @@ def test_diff_and_report_read_results_and_scenarios_from_pipes(run: Run, tmp_pat
     for text in (result, SCENARIO):
         done = run("diff", "/dev/stdin", "base.toml", stdin=text)
         assert done.returncode == 0, done.stderr
-        assert "the same" in done.stdout
+        assert "+0.00" in done.stdout
     assert run("report", "/dev/stdin", stdin=result).returncode == 0
     assert "<html" in (tmp_path / "report.html").read_text()
 
