@@ -64,7 +64,7 @@ const widths = new ResizeObserver((entries) => {
 });
 for (const element of document.querySelectorAll(".scroll")) widths.observe(element);
 
-// Paper has nothing to click on; pages of settings that nobody has changed stay folded.
+// A printed page cannot be unfolded by its reader. Lists of unchanged settings stay folded.
 let opened = [];
 addEventListener("beforeprint", () => {
   opened = [...document.querySelectorAll("details:not([open]):not(.folded)")];

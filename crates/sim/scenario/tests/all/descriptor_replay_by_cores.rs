@@ -123,7 +123,7 @@ fn sizes_divide_a_log_into_parts_whose_times_are_those_of_the_whole() {
         let (whole, parts) = (time(&whole.total).expect("is there"), time(&divided.total));
         assert!((whole - parts.expect("is there")).abs() < 1e-6 * whole, "{whole} {parts:?}");
     }
-    // What engines gain depends on the size: a part of large copies gains, one of small ones does not.
+    // The gain of engines depends on the size: a part of large copies gains, one of small ones does not.
     let ratio = |phase: &ReplayedPhaseResult| phase.core_by_engines.expect("both were run");
     assert!(
         ratio(&divided.phases[0]) < 1.0 && ratio(&divided.phases[3]) > ratio(&divided.phases[0])

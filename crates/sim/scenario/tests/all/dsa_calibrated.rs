@@ -60,7 +60,7 @@ fn the_median_error_is_at_most_4_percent() {
     assert!(median <= 0.04, "{median}");
 }
 
-/// What would go unnoticed if the bands were too wide.
+/// Bands that were too wide would let these engines pass.
 #[test]
 fn engines_of_20_gbytes_per_s_or_of_late_dispatch_are_out_of_the_bands() {
     for changed in ["hardware.dsa.gbytes_per_s = 20.0", "hardware.dsa.dispatch_ns = 420.0"] {
