@@ -27,10 +27,21 @@ def test_the_first_line_says_how_long_and_then_there_is_one_every_ten_seconds(
             bar.update(second / 200, f"{second} of 200 points")
     assert lines(capsys) == [
         "sweep: takes about 3 min",
-        "sweep: 10 s, 5 %, 10 of 200 points",
-        "sweep: 20 s, 10 %, 20 of 200 points",
-        "sweep: 30 s, 15 %, 30 of 200 points",
+        "sweep: 10 s, 5 %, 10 of 200 points, about 3 min left",
+        "sweep: 20 s, 10 %, 20 of 200 points, about 3 min left",
+        "sweep: 30 s, 15 %, 30 of 200 points, about 3 min left",
     ]
+
+
+def test_the_time_of_the_start_is_not_taken_for_that_of_the_work(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with terminal.progress_bar("sweep", lines=True) as bar:
+        clock[0] = 9.0  # until the first point: libraries, a plan
+        for point in range(1, 61):
+            clock[0] += 1.0
+            bar.update(point / 60)
+    assert "sweep: takes about 70 s" in lines(capsys)
 
 
 def test_what_is_known_before_is_said_at_once(

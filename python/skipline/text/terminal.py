@@ -144,6 +144,8 @@ class Bar:
         self._began = self._line_at = time.monotonic()
         self._told = False
         self._expected_s: float | None = None
+        # Time and share of the first progress: starting takes time that no share of the work does.
+        self._first: tuple[float, float] | None = None
 
     def update(self, fraction: float, description: str | None = None) -> None:
         """Show `fraction` (0 to 1) and, if given, another description."""
@@ -166,14 +168,24 @@ class Bar:
 
     def _tell_length(self, fraction: float) -> None:
         """Say in the first line how long it takes, if that is long."""
-        took, expected_s = time.monotonic() - self._began, self._expected_s
-        if expected_s is None and took >= _TELLS_S and fraction >= _TELLS_SHARE:
-            expected_s = took / fraction
+        now = time.monotonic()
+        if self._first is None and fraction > 0:
+            self._first = now, fraction
+        expected_s = self._expected_s
+        if expected_s is None and (left_s := self._left_s(now, fraction)) is not None:
+            expected_s = now - self._began + left_s
         if self._told or expected_s is None:
             return
         self._told = True
         if self._lines and expected_s >= _LONG_S:
             note(f"{self._description}: takes about {_duration(expected_s)}")
+
+    def _left_s(self, now: float, fraction: float) -> float | None:
+        """Return how long the rest takes at the pace since the first progress, once it is known."""
+        began, share = self._first or (now, fraction)
+        if now - began < _TELLS_S or fraction - share < _TELLS_SHARE:
+            return None
+        return (now - began) * (1 - fraction) / (fraction - share)
 
     def _write_line(self, fraction: float, description: str | None) -> None:
         """Write how far it is, if it is time for the next line."""
@@ -182,7 +194,9 @@ class Bar:
             return
         self._line_at = now
         what = f", {description}" if description else ""
-        note(f"{self._description}: {now - self._began:.0f} s, {100 * fraction:.0f} %{what}")
+        left_s = None if self._expected_s else self._left_s(now, fraction)
+        left = f", about {_duration(left_s)} left" if left_s and left_s >= _LONG_S else ""
+        note(f"{self._description}: {now - self._began:.0f} s, {100 * fraction:.0f} %{what}{left}")
 
     def close(self) -> None:
         """Remove the display."""
