@@ -11,7 +11,33 @@ _WHERE = re.compile(r"\b(?:figures?|tables?|sections?)\b.*", re.IGNORECASE)
 _NUMBERED = re.compile(r"\b(fig(?:ure)?|table|section)s?\.? ?(\d+[a-z]?)", re.IGNORECASE)
 _FIGURES = re.compile(r"\bfigures? ((?:\d+[a-z]?(?:, | and | to )?)+)", re.IGNORECASE)
 _WORD = re.compile(r"[\w&]+")
-_IDLE = {"a", "an", "and", "at", "by", "in", "of", "on", "s", "the"}
+_IDLE = {
+    "a",
+    "an",
+    "and",
+    "at",
+    "by",
+    "for",
+    "from",
+    "how",
+    "in",
+    "is",
+    "it",
+    "of",
+    "on",
+    "s",
+    "the",
+}
+_IDLE |= {
+    "article",
+    "experiment",
+    "experiments",
+    "measurement",
+    "paper",
+    "published",
+    "show",
+    "what",
+}
 
 
 def short_source(entry: Entry) -> str:
