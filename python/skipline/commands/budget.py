@@ -9,6 +9,8 @@ from skipline.commands.command import Command
 from skipline.commands.options import Format
 from skipline.text import terminal
 
+_DEFAULT = "cascade-lake-blog"
+
 
 @click.command(
     cls=Command,
@@ -21,15 +23,21 @@ from skipline.text import terminal
 @click.argument(
     "platform",
     metavar="[PLATFORM]",
-    default="cascade-lake-blog",
-    help="Name of a known platform, or a TOML file; default: cascade-lake-blog.",
+    required=False,
+    help=f"Name of a known platform, or a TOML file; default: {_DEFAULT}.",
     shell_complete=suggestions.platforms,
 )
 @options.output
-def budget(platform: str, output: Format) -> None:
+def budget(platform: str | None, output: Format) -> None:
     """Show how much time a packet has, and what NIC and memory take of it."""
     from skipline.platforms import budget as work
 
+    if platform is None:
+        platform = _DEFAULT
+        terminal.note(
+            f"the numbers of {platform}: name another platform, or a file of your server "
+            "(docs/tutorials/my-own-server.md)"
+        )
     items = work.items(platform)
     from skipline.platforms.budget_view import budget_table
 

@@ -29,8 +29,8 @@ def find() -> Path:
     if on_path := shutil.which(_NAME):
         return Path(on_path)
     raise RunError(
-        f"the binary {_NAME} is not here: build it with `make host`, put it on the PATH, or name "
-        "it in SKIPLINE_HOST"
+        f"the binary {_NAME} is not part of the Python package: `make host` in a clone builds it; "
+        "put it on the PATH, or name it in SKIPLINE_HOST"
     )
 
 
