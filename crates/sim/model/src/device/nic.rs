@@ -48,6 +48,8 @@ pub struct NicConfig {
     pub queue_packet_gap: Picos,
     /// The packet rate of the port in each direction.
     pub port_pace: Pace,
+    /// Least time from a received packet to the next if one was dropped before it.
+    pub dropping_gap: Picos,
     /// Rate that the transmitter reaches on the wire.
     pub tx_rate: GbitPerSec,
     /// Bytes on the wire that may be read ahead of the transmitter; queues share them.

@@ -29,6 +29,7 @@ fn nic() -> NicConfig {
         rss_indirection_entries: 512,
         queue_packet_gap: Picos::ZERO,
         port_pace: Pace::NONE,
+        dropping_gap: Picos::ZERO,
         bypass_backlog: None,
         tx_rate: GbitPerSec(100.0),
         tx_buffer: Bytes(32_768),
@@ -269,6 +270,35 @@ fn a_port_that_is_too_slow_drops_what_its_buffer_does_not_hold() {
     let counters = port.counters;
     assert!(counters.dropped_buffer_full > 300, "{counters:?}");
     assert_eq!(counters.offered_packets, counters.packets + counters.dropped_buffer_full);
+}
+
+/// Packets that a port receives of 900 that arrive `every` so often, and when the last is visible. The port
+/// takes one each 100 ns, and one each `dropping_gap` while it drops others.
+fn received_of_900(every: Picos, dropping_gap: Picos) -> (u64, Picos) {
+    let config = NicConfig {
+        port_pace: Pace::of_packets(Picos(100_000)),
+        dropping_gap,
+        rx_buffer_bytes: 16_384,
+        ..nic()
+    };
+    let (mut fabric, mut pairs) = (fabric(), [connectx()]);
+    post(&mut pairs[0], 1_000, Picos::ZERO);
+    let mut port = RxPort::new(RootPortId(0), config, frames(900, 60, every), 1);
+    port.prepare(&mut fabric, &mut pairs);
+    receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
+    let last = pairs[0].rx.completed.back().map_or(Picos::ZERO, |it| it.visible);
+    (port.counters.packets, last)
+}
+
+#[test]
+fn a_port_is_slower_while_it_drops_packets() {
+    let (fast, slow) = (Picos::ZERO, Picos(200_000));
+    assert_eq!(received_of_900(Picos(125_000), slow), received_of_900(Picos(125_000), fast));
+    // The buffer of 16 KiB holds 273 packets and fills within 27.3 us of 45: the port takes 177 in the rest, or
+    // 88 at half its pace.
+    let (at_its_pace, at_half) =
+        (received_of_900(Picos(50_000), fast).0, received_of_900(Picos(50_000), slow).0);
+    assert!((75..=100).contains(&(at_its_pace - at_half)), "{at_its_pace} and {at_half}");
 }
 
 #[test]

@@ -463,7 +463,7 @@ proptest! {
             let latencies = nic.egress.take_latencies();
             (nic.port.counters, nic.egress.packets, latencies, read_sample(&machine).backlog)
         };
-        let dropped_of = |rx: &RxCounters| rx.dropped_no_descriptor + rx.dropped_buffer_full;
+        let dropped_of = |rx: &RxCounters| rx.dropped();
         let (rx, sent_before, _, _) = run_until(FILLED_US);
         let dropped_before = dropped_of(&rx);
         let first = rx.offered_packets - dropped_before - sent_before;

@@ -45,7 +45,7 @@ fn assert_conserved(
     let accounts: Vec<_> = machine.software.iter().map(|it| it.account(now)).collect();
     let sum = |of: fn(&model::software::Account) -> u64| accounts.iter().map(of).sum::<u64>();
     let rx = &nic.port.counters;
-    assert_eq!(rx.dropped_no_descriptor + rx.dropped_buffer_full, 0, "{what}");
+    assert_eq!(rx.dropped(), 0, "{what}");
     let initiators = nic.port.source().as_initiators().expect("requests are theirs");
     let outstanding = initiators.in_flight() as u64;
     assert_eq!(rx.offered_packets, initiators.answers() + outstanding, "{what}");

@@ -205,7 +205,7 @@ fn conserves_packets(name: &str, overrides: &str) {
     let mut machine = job.machine(NoTrace);
     machine.run(5_000, Picos::NEVER);
     let rx = machine.devices[0].as_nic().expect("a NIC").port.counters;
-    let dropped = rx.dropped_no_descriptor + rx.dropped_buffer_full;
+    let dropped = rx.dropped();
     let waiting = machine.devices[0].as_nic().expect("a NIC").port.packets_waiting() as u64;
     assert_eq!(rx.offered_packets, rx.packets + dropped + waiting, "{name} {overrides}");
     let accounts = machine.software.iter().map(|software| software.account(machine.now()));

@@ -102,7 +102,7 @@ impl<S: PacketSource> DeviceKind for Nic<S> {
     fn check_invariants(&self, _queues: &[QueuePair]) -> Result<(), String> {
         let rx = &self.port.counters;
         let waiting = self.port.packets_waiting() as u64;
-        let dropped = rx.dropped_no_descriptor + rx.dropped_buffer_full;
+        let dropped = rx.dropped();
         if rx.offered_packets != rx.packets + dropped + waiting {
             return Err(format!("packets were lost or doubled: {rx:?}, {waiting} waiting"));
         }

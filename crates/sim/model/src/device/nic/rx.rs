@@ -1,7 +1,7 @@
 //! The receive side of a port: from the wire into host memory.
 //!
 //! Models: steering over queues, an internal buffer before the link, packet-rate limits of port and
-//! queues, payload writes, a DDIO bypass for queues with a long backlog, PAUSE.
+//! queues, a lower one while packets are dropped, payload writes, a DDIO bypass for queues with a long backlog, PAUSE.
 //! Source: Linux and DPDK mlx5 drivers; IEEE 802.3, annex 31B.
 //! Simplifies: with flow control on, the order on the wire is the order on the link: a packet without a
 //! descriptor blocks all later packets, of whatever queue. With flow control off it blocks only the
@@ -22,7 +22,7 @@ use crate::fabric::{DmaDirection, Fabric};
 use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
 use crate::traffic::{Arrival, PacketSource};
-use units::{CoreId, LINE_BYTES, Picos, RootPortId};
+use units::{Bytes, CoreId, LINE_BYTES, Picos, RootPortId};
 
 /// The receive side of a port.
 #[derive(Debug)]
@@ -41,6 +41,8 @@ pub struct RxPort<S> {
     link_free: Picos,
     /// The port takes no further packet until then.
     ready: Picos,
+    /// Packets that had been dropped when the last one was written.
+    dropped: u64,
     last_arrival: Picos,
     /// Time between the last two arrivals that is not counted as time of a full ring.
     since_last: Picos,
@@ -68,6 +70,7 @@ impl<S: PacketSource> RxPort<S> {
             gather_due: Picos::NEVER,
             link_free: Picos::ZERO,
             ready: Picos::ZERO,
+            dropped: 0,
             last_arrival: Picos::ZERO,
             since_last: Picos::ZERO,
             counters: RxCounters::default(),
@@ -318,11 +321,12 @@ impl<S: PacketSource> RxPort<S> {
             buffer.data,
             bytes.div_ceil(LINE_BYTES),
         );
+        let gap = self.packet_gap(arrival.bytes);
         let queue = &mut self.queues[index];
         let arrived = now.max(arrival.time + self.config.rx_pipeline);
         let start = arrived.max(self.link_free).max(self.ready).max(queue.ready);
         queue.ready = start + self.config.queue_packet_gap;
-        self.ready = start + self.config.port_pace.time_for(arrival.bytes);
+        self.ready = start + gap;
         let padded = bytes.next_multiple_of(LINE_BYTES);
         let written = if self.config.pads_tail { padded } else { bytes };
         let (root_port, reader, first) = (self.root_port, queue.reader, buffer.data);
@@ -336,6 +340,13 @@ impl<S: PacketSource> RxPort<S> {
         self.buffer.leaving.push_back((done.visible, bytes));
         self.buffer.bytes += bytes;
         done.visible
+    }
+
+    /// Time from this packet to the next: longer while the port drops packets between them.
+    fn packet_gap(&mut self, bytes: Bytes) -> Picos {
+        let before = std::mem::replace(&mut self.dropped, self.counters.dropped());
+        let gap = self.config.port_pace.time_for(bytes);
+        if self.dropped > before { gap.max(self.config.dropping_gap) } else { gap }
     }
 
     /// Writes the open completion of a queue; returns when it becomes visible to the driver.

@@ -31,6 +31,14 @@ pub struct RxCounters {
     pub ring_full: Picos,
 }
 
+impl RxCounters {
+    /// Number of packets that were dropped, for whatever reason.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped_no_descriptor + self.dropped_buffer_full
+    }
+}
+
 reading!(RxCounters {
     offered_packets,
     offered_bytes,

@@ -31,6 +31,9 @@ pub struct NicFacts {
     /// Packets per second of the port, in each direction. No limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port_packets_per_s: Option<Sourced<f64>>,
+    /// Received packets per second of the port while it drops packets. As without drops by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropping_packets_per_s: Option<Sourced<f64>>,
     /// Time of the port for a packet, in each direction, besides the time of its bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port_ns_per_packet: Option<Sourced<f64>>,
@@ -241,6 +244,7 @@ impl NicFacts {
                 per_packet: Picos::from_ns(time(&self.port_ns_per_packet)),
                 ps_per_byte: 1e3 * time(&self.port_ns_per_byte),
             },
+            dropping_gap: gap(&self.dropping_packets_per_s),
             tx_rate: GbitPerSec(
                 self.tx_rate_gbps.as_ref().map_or(self.line_rate_gbps.value, |rate| rate.value),
             ),
@@ -326,6 +330,7 @@ impl NicFacts {
         for (key, rate) in [
             ("nic.queue_packets_per_s", &self.queue_packets_per_s),
             ("nic.port_packets_per_s", &self.port_packets_per_s),
+            ("nic.dropping_packets_per_s", &self.dropping_packets_per_s),
         ] {
             rate.as_ref().map_or(Ok(()), |rate| check.number(key, rate.value, (1e3, 1e10)))?;
         }

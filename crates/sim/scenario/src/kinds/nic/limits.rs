@@ -3,6 +3,7 @@
 use super::NicPlan;
 use super::sample::NicSample;
 use crate::contract::limit::{Limit, LimitKind};
+use model::device::nic::rx::RxCounters;
 use units::{Bytes, Picos, WIRE_OVERHEAD_BYTES};
 
 /// The busy times of a card: of the wire in each direction, and of its receive and send pipelines.
@@ -17,7 +18,8 @@ pub(super) fn limits(plan: &NicPlan, counted: &NicSample) -> Vec<Limit> {
     let wire_out = counted.wire_out_busy;
     // Packets are counted when they are complete in the card, of which some leave later.
     let handed_over = config.tx_rate.time_for(on_wire(left));
-    let (taken, sent) = (plan.pace_time((rx.packets, rx.bytes)), plan.pace_time(left));
+    let taken = plan.pace_time((rx.packets, rx.bytes)).max(plan.dropping_time(rx));
+    let sent = plan.pace_time(left);
     let sent = Picos::from_ns(sent.as_ns() * wire_out.as_ns() / handed_over.as_ns().max(1.0));
     vec![
         Limit::new(LimitKind::WireIn, "the wire into {}", wire_in),
@@ -28,6 +30,12 @@ pub(super) fn limits(plan: &NicPlan, counted: &NicSample) -> Vec<Limit> {
 }
 
 impl NicPlan {
+    /// The time that the port needs for its packets at the rate of a port that drops, one before each of
+    /// them at most.
+    fn dropping_time(&self, rx: &RxCounters) -> Picos {
+        Picos(rx.packets.min(rx.dropped()) * self.config.dropping_gap.0)
+    }
+
     /// The time that port and queues need for packets of their mean size.
     fn pace_time(&self, (packets, bytes): (u64, u64)) -> Picos {
         if packets == 0 {

@@ -90,7 +90,7 @@ pub(crate) const METRICS: &[Metric<TenantNic>] = &[
     named(Packets, "rx_dropped", "packets", "Packets dropped")
         .about("Packets that the NIC dropped on arrival.")
         .headline()
-        .count(|v| (v.nic.rx.dropped_no_descriptor + v.nic.rx.dropped_buffer_full) as f64),
+        .count(|v| v.nic.rx.dropped() as f64),
     named(Packets, "rx_dropped_by_cause", "packets", "Packets dropped by cause")
         .about(
             "Dropped because no descriptor (rx_out_of_buffer) or no buffer space (rx_discards_phy) \
