@@ -65,7 +65,7 @@ impl ChaseShape {
     }
 }
 
-fn shuffle(values: &mut [u64], rng: &mut ChaCha8Rng) {
+pub(crate) fn shuffle(values: &mut [u64], rng: &mut ChaCha8Rng) {
     for last in (1..values.len()).rev() {
         let other = (u64::from(rng.next_u32()) * (last as u64 + 1)) >> 32;
         values.swap(last, other as usize);

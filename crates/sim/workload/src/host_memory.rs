@@ -4,6 +4,7 @@
 //! Source: DPDK's memory model; Linux (huge pages reserved at boot come out of large free blocks).
 //! Simplifies: every page of the machine is equally likely to be free.
 
+use crate::host_kernel::shuffle;
 use model::fabric::Fabric;
 use model::tracer::Tracer;
 use rand_chacha::ChaCha8Rng;
@@ -127,6 +128,29 @@ impl HostMemory {
         let region = self.region(bytes);
         self.placement = placement;
         region
+    }
+
+    /// A region of pages of 4 KiB, in any order within twice as much memory that the system had left for
+    /// them, so that they do not break up what large pages need.
+    ///
+    /// # Panics
+    /// As [`Self::region`].
+    pub fn region_of_small_pages(&mut self, bytes: u64) -> Region {
+        if self.page.0 <= SMALL_PAGE_BYTES {
+            return self.region(bytes);
+        }
+        let (page_lines, pages) =
+            (SMALL_PAGE_BYTES / LINE_BYTES, bytes.div_ceil(SMALL_PAGE_BYTES).max(1));
+        let large = (2 * pages * SMALL_PAGE_BYTES).div_ceil(self.page.0);
+        self.demand_free(large);
+        let first = self.free_run(large) * (self.page.0 / SMALL_PAGE_BYTES);
+        let mut frames: Vec<u64> = (first..first + 2 * pages).collect();
+        shuffle(&mut frames, &mut self.rng);
+        let first_lines = frames.into_iter().take(usize_from(pages));
+        Region {
+            first_lines: first_lines.map(|it| LineAddr(it * page_lines)).collect(),
+            page_lines,
+        }
     }
 
     fn demand_free(&self, pages: u64) {
@@ -261,6 +285,17 @@ mod tests {
         let lines: BTreeSet<LineAddr> = region.lines().collect();
         assert_eq!(lines.len(), (40 << 20) / 64);
         assert_eq!(region.line(1).0, region.line(0).0 + 1);
+    }
+
+    #[test]
+    fn small_pages_lie_in_any_order_and_leave_room_for_large_ones() {
+        let mut memory = HostMemory::new(Bytes(1 << 30), 1);
+        let small: Vec<Region> = (0..8).map(|_| memory.region_of_small_pages(4 << 20)).collect();
+        let large: Vec<Region> = (0..64).map(|_| memory.region(1 << 20)).collect();
+        let lines: BTreeSet<LineAddr> = small.iter().flat_map(Region::lines).collect();
+        assert_eq!(lines.len(), (32 << 20) / 64);
+        assert!(large.iter().all(|region| !lines.contains(&region.line(0))));
+        assert!(!small[0].pages().map(|(first, _)| first).is_sorted());
     }
 
     #[test]

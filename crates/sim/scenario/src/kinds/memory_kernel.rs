@@ -12,7 +12,9 @@ use model::tracer::Tracer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{CoreId, Cycles, LINE_BYTES, SliceId};
-use workload::app::memory_kernel::{self, MemoryKernel, MemoryKernelConfig};
+use workload::app::memory_kernel::{
+    self, KernelMemory, MemoryKernel, MemoryKernelConfig, POINTERS_PER_LINE,
+};
 use workload::host_memory::{HostMemory, Region};
 
 /// Largest number of accesses in flight of a kernel: more than any core has fill buffers.
@@ -41,10 +43,13 @@ pub(crate) struct MemoryKernelKeys {
     #[serde(default = "cycles_per_access")]
     #[schemars(range(min = CYCLES_PER_ACCESS.0, max = CYCLES_PER_ACCESS.1))]
     pub cycles_per_access: f64,
-    /// Largest number of accesses in flight. As many as fill buffers by default.
+    /// Largest number of accesses to the working set in flight. As many as fill buffers by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MOST_IN_FLIGHT))]
     pub accesses_in_flight: Option<u32>,
+    /// Each access first loads its line's address: 8 bytes in a table in pages of 4 KiB, in all slices.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pointer_table: bool,
     /// Number of slices, nearest to its core, that hold the working set. All slices by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MOST_SLICES))]
@@ -123,6 +128,10 @@ impl MemoryKernelKeys {
         check.number(&key("cycles_per_access"), self.cycles_per_access, CYCLES_PER_ACCESS)?;
         let in_flight = self.accesses_in_flight.unwrap_or(1);
         check.whole(&key("accesses_in_flight"), in_flight, (1, MOST_IN_FLIGHT), "accesses")?;
+        if self.pointer_table && self.pattern != AccessPattern::Random {
+            let allowed = format!("only with {table}.pattern = \"random\"");
+            return Err(check.refuse(&key("pointer_table"), &true, allowed));
+        }
         self.check_single_choice(table, check)?;
         if !self.chooses_slices() {
             return Ok(());
@@ -173,6 +182,7 @@ pub(crate) struct KernelPlan {
     config: MemoryKernelConfig,
     bytes: u64,
     slices: SliceChoice,
+    has_pointers: bool,
 }
 
 impl KernelPlan {
@@ -193,6 +203,7 @@ impl KernelPlan {
             },
             bytes: keys.working_set_bytes,
             slices: keys.slice_choice(),
+            has_pointers: keys.pointer_table,
         }
     }
 
@@ -207,7 +218,8 @@ impl KernelPlan {
         let seed = machine.seed.wrapping_add(u64::from(core.0));
         let config = MemoryKernelConfig { seed, ..self.config.clone() };
         let working_set = self.working_set(machine, memory, (thread, cores));
-        MemoryKernel::new(config, machine.core(core), working_set)
+        let pointers = self.has_pointers.then(|| table_of_pointers(memory, config.lines));
+        MemoryKernel::new(config, machine.core(core), KernelMemory { working_set, pointers })
     }
 
     fn working_set(
@@ -229,6 +241,11 @@ impl KernelPlan {
             SliceChoice::Listed(slices) => machine.in_slices(memory, bytes, slices),
         }
     }
+}
+
+/// Memory for the addresses of so many lines, as malloc has it: in small pages.
+fn table_of_pointers(memory: &mut HostMemory, lines: u64) -> Region {
+    memory.region_of_small_pages(lines.div_ceil(POINTERS_PER_LINE) * LINE_BYTES)
 }
 
 /// A kernel as the application of a tenant.

@@ -294,6 +294,7 @@ const BESIDE: [Beside; 2] = [
             ("co_runner.0.mba_percent", "10"),
             ("co_runner.0.nearest_slices", "2"),
             ("co_runner.0.pattern", "\"sequential\""),
+            ("co_runner.0.pointer_table", "true"),
             ("co_runner.0.slices", "[1]"),
             ("co_runner.0.socket", "1"),
             ("co_runner.0.store_percent", "90"),

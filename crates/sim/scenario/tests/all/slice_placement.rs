@@ -222,3 +222,31 @@ fn keys_that_do_not_go_together_are_refused_with_what_would() {
     let text = refused(HASWELL, &format!("{store}slice_aware_items = 9\nwrites = \"insert\"\n"));
     assert!(text.contains("insert"), "{text}");
 }
+
+/// Millions of accesses per second of eight cores, each over 2 MiB, by the slices of its working set and
+/// whether it reads its lines' addresses from a table.
+fn million_accesses_per_s(keys: &str) -> f64 {
+    let text = format!(
+        "application = \"memory-kernel\"\ncores = 8\npage_size = \"1G\"\n\
+         [memory_kernel]\nworking_set_bytes = 2097152\ncycles_per_access = 16.0\n{keys}\n\
+         [run]\nbatch_packets = 16384\nmax_batches = 10\n"
+    );
+    value(&run(HASWELL, &text), "work_per_s") / 1e6
+}
+
+#[test]
+fn addresses_from_a_table_cost_accesses_and_leave_near_slices_their_worth() {
+    let stores = "store_percent = 100\naccesses_in_flight = 1";
+    let table = "pointer_table = true";
+    let (alone, behind_table) =
+        (million_accesses_per_s(stores), million_accesses_per_s(&format!("{stores}\n{table}")));
+    assert!(behind_table < 0.99 * alone, "{behind_table} and {alone}");
+    let near = million_accesses_per_s(&format!("{stores}\n{table}\nisolated_slices = true"));
+    assert!(near > 1.1 * behind_table, "{near} and {behind_table}");
+    let refusal = refused(
+        HASWELL,
+        "application = \"memory-kernel\"\n[memory_kernel]\nworking_set_bytes = 65536\n\
+         pattern = \"sequential\"\npointer_table = true",
+    );
+    assert!(refusal.contains("only with memory_kernel.pattern = \"random\""), "{refusal}");
+}
