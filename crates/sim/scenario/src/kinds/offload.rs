@@ -23,7 +23,7 @@ use crate::text::error::InputError;
 use core_loops::{NO_LOOP, core_loops};
 use keys::{DataName, DescriptorsName, FaultsName, MoverName, destination};
 use model::device::DeviceId;
-use model::device::dsa::descriptor::{Descriptor, Destination};
+use model::device::dsa::descriptor::{Descriptor, Destination, Operand};
 use model::tracer::Tracer;
 use units::{Cycles, LINE_BYTES, Picos};
 use workload::app::offload::absent_pages::AbsentPages;
@@ -247,14 +247,28 @@ impl OffloadPlan {
     }
 }
 
+/// Cycles to allocate a descriptor and its record and, if it is given, the operands of an operation, whose
+/// bytes the core then writes.
+fn allocation(costs: &CoreKernelFacts, operation: Option<&Descriptor>) -> Cycles {
+    let (each, fault) = (costs.allocate_cycles.value, costs.page_fault_cycles.value);
+    let own = ALLOCATIONS * (each + fault);
+    let buffer = |operand: Operand| {
+        let (pages, words) =
+            (operand.bytes.div_ceil(BASE_PAGE_BYTES) as f64, operand.bytes.div_ceil(8) as f64);
+        each + pages * fault + words * costs.store_word_cycles.value
+    };
+    let buffers = operation.map_or(0.0, |it| it.operands().all().map(buffer).sum());
+    Cycles(own + buffers)
+}
+
 /// Requirements of the cores on their offloaders, as the keys state them.
 fn offloader_needs(keys: &OffloadKeys, costs: &CoreKernelFacts) -> OffloaderNeeds {
-    let faults = ALLOCATIONS * costs.page_fault_cycles.value;
     let origin = match keys.descriptors {
         DescriptorsName::FilledIn => DescriptorMemory::FilledIn,
         DescriptorsName::Prepared => DescriptorMemory::Prepared,
-        DescriptorsName::Allocated => {
-            DescriptorMemory::Allocated(Cycles(ALLOCATIONS * costs.allocate_cycles.value + faults))
+        DescriptorsName::Allocated => DescriptorMemory::Allocated(allocation(costs, None)),
+        DescriptorsName::AllocatedWithBuffers => {
+            DescriptorMemory::Allocated(allocation(costs, Some(&keys.descriptor())))
         }
     };
     OffloaderNeeds {

@@ -120,6 +120,8 @@ pub struct CoreKernelFacts {
     pub page_fault_cycles: Sourced<f64>,
     /// Cycles of an allocation of aligned memory, page faults apart.
     pub allocate_cycles: Sourced<f64>,
+    /// Cycles of a store of 8 bytes in a loop that fills a buffer, in L1.
+    pub store_word_cycles: Sourced<f64>,
 }
 
 impl DsaFacts {
@@ -227,6 +229,7 @@ impl CoreKernelFacts {
             ("core_kernels.around_ns", &self.around_ns),
             ("core_kernels.page_fault_cycles", &self.page_fault_cycles),
             ("core_kernels.allocate_cycles", &self.allocate_cycles),
+            ("core_kernels.store_word_cycles", &self.store_word_cycles),
         ];
         delays.iter().try_for_each(|(key, delay)| check.delay(key, delay.value))
     }

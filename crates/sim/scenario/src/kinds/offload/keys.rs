@@ -141,6 +141,9 @@ pub(crate) enum DescriptorsName {
     Prepared,
     /// Pages that were not used before, allocated for each operation.
     Allocated,
+    /// As allocated, and so are the buffers of each operation, which stores of 8 bytes fill. Where they
+    /// are then, `data` says.
+    AllocatedWithBuffers,
 }
 
 /// Handling of absent pages.
