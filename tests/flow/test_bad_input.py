@@ -42,6 +42,8 @@ def assert_refused(done: Outcome, *told: str) -> None:
         ("offered_gbps=200", ["`offered_gbps` = 200", "the card's line rate is 100"]),
         ("platform=genoa", ["AMD's servers are not modelled yet", "skipline host status"]),
         ("platform=aws-graviton3", ["not modelled yet"]),
+        ("platform=xeon-gold-6338", ["an Ice Lake server", "next to it is ice-lake-40"]),
+        ("rx_desc=512", ["did you mean `rx_descriptors`"]),
         ("cores=2.5", ["2.5 is a number with a fraction; expected a whole number"]),
         ("traffic.arrivals=on-off", ['`traffic.arrivals` = "on-off": only with']),
         ("traffic.flow_zipf=1.5", ["`traffic.flow_zipf` = 1.5: only with"]),

@@ -37,13 +37,15 @@ class Question(NamedTuple):
 
 
 def _server(answer: str) -> Value:
-    known = _core.platform_names()
-    if answer in known or Path(answer).is_file():
+    if answer in _core.platform_names() or Path(answer).is_file():
         return answer
-    raise InputError(
-        f"'{answer}' is neither a known platform{did_you_mean(answer, known)} nor a file; "
-        f"known: {', '.join(known)}"
-    )
+    try:
+        _core.platform(answer)
+    except InputError as error:
+        # Of "FILE: `platform` = ...: no such platform; HINT" only the hint is news.
+        hint = str(error).rpartition("no such platform; ")[2]
+        raise InputError(f"'{answer}' is neither a known platform nor a file: {hint}") from None
+    return answer
 
 
 def _card(answer: str) -> Value:

@@ -3,5 +3,6 @@
 pub(crate) mod by_name;
 pub(crate) mod named_devices;
 pub mod platform;
+mod processor_names;
 pub(crate) mod schema;
 pub(crate) mod software;

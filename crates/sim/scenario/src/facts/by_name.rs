@@ -1,6 +1,7 @@
 //! Platforms and devices by name or path.
 
 use crate::facts::platform::{NicDevice, Platform, ReplacedFacts, SsdDevice};
+use crate::facts::processor_names;
 use crate::text::error::{InputError, suggest};
 use crate::text::files;
 use facts::Kind;
@@ -28,34 +29,10 @@ pub fn platform_with(
         None => Err(InputError::UnknownPlatform {
             file: scenario_file.into(),
             name: wanted.into(),
-            known: not_modelled(wanted)
+            known: processor_names::hint(wanted)
                 .unwrap_or_else(|| suggest(wanted, &files::names(Kind::Platform))),
         }),
     }
-}
-
-/// Names by which people ask for servers of other makers.
-const AMD: [&str; 9] =
-    ["amd", "epyc", "zen", "naples", "rome", "milan", "genoa", "bergamo", "turin"];
-const ARM: [&str; 7] = ["arm", "neoverse", "graviton", "ampere", "altra", "grace", "kunpeng"];
-
-/// The refusal of a platform of a maker whose servers are not modelled.
-fn not_modelled(wanted: &str) -> Option<String> {
-    let name = wanted.to_ascii_lowercase();
-    let words = || name.split(|letter: char| !letter.is_ascii_alphabetic());
-    let is_of = |names: &[&str]| words().any(|word| names.contains(&word));
-    let maker = if is_of(&AMD) {
-        "AMD's servers are"
-    } else if is_of(&ARM) {
-        "ARM servers are"
-    } else {
-        return None;
-    };
-    let known = files::names(Kind::Platform).join(", ");
-    Some(format!(
-        "{maker} not modelled yet. What a server has, of any maker, shows `skipline host status`; for \
-         bounds by hand: skipline budget. Known here: {known}"
-    ))
 }
 
 /// The SSD that `wanted` names, as [`platform_with`] finds a platform.

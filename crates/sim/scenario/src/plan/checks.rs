@@ -78,7 +78,7 @@ pub(super) fn check(stage: Stage, checked: &Checked<'_>) -> Result<(), InputErro
 pub(super) fn tenant(input: &TenantInput<'_>) -> Result<(), InputError> {
     let (keys, check, platform) = (input.tenant.keys, &input.check, input.platform);
     let cores = platform.cpu.cores.value;
-    check.whole("cores", keys.cores, (1, cores), "cores of the platform")?;
+    check.whole("cores", keys.cores, (1, cores), "cores, which all tenants of a socket share")?;
     way_mask(check, "core_way_mask", keys.core_way_mask.unwrap_or(1), platform.llc.ways.value)?;
     socket(check, "socket", keys.socket, platform)?;
     memory_node(check, "memory_node", keys.memory_node, platform)?;

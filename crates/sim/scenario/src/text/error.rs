@@ -111,14 +111,22 @@ pub(crate) fn suggest(name: &str, known: &[String]) -> String {
         .iter()
         .map(|candidate| (strsim::damerau_levenshtein(&plain(name), &plain(candidate)), candidate))
         .min()
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 3);
-    match nearest {
-        Some((_, candidate)) => format!("did you mean `{candidate}`?"),
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 3)
+        .map(|(_, candidate)| candidate);
+    match nearest.or_else(|| begun(name, known)) {
+        Some(candidate) => format!("did you mean `{candidate}`?"),
         None if known.len() > LISTED_WHOLE => {
             format!("nearest of {} known: {}", known.len(), nearest_of(name, known).join(", "))
         }
         None => format!("known here: {}", known.join(", ")),
     }
+}
+
+/// The shortest known name that begins as `name` does: people write `rx_desc`.
+fn begun<'n>(name: &str, known: &'n [String]) -> Option<&'n String> {
+    let wanted = plain(name);
+    let is_begun = |candidate: &&String| wanted.len() > 2 && plain(candidate).starts_with(&wanted);
+    known.iter().filter(is_begun).min_by_key(|candidate| candidate.len())
 }
 
 /// A name without capitals and signs: people write `ConnectX5` and `RX_DESCRIPTORS`.
@@ -144,6 +152,12 @@ mod tests {
 
     fn known() -> Vec<String> {
         ["rx_descriptors", "packet_bytes", "cores"].map(String::from).to_vec()
+    }
+
+    #[test]
+    fn the_beginning_of_a_name_finds_it() {
+        assert!(suggest("rx_desc", &known()).contains("did you mean `rx_descriptors`"));
+        assert!(suggest("rx", &known()).starts_with("known here"));
     }
 
     #[test]

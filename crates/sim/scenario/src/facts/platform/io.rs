@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 pub struct DdioFacts {
     /// Number of DDIO ways unless the scenario says otherwise, from the top.
     pub default_ways: Sourced<u32>,
+    /// The number of ways, and the switch of a root port, can be changed on a running machine: hit rates
+    /// follow. True by default. Simulated are changes on every machine; advice has none where it is false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settable: Option<Sourced<bool>>,
     /// A write for the memory of another socket leaves a copy in the LLC of the device's socket. True
     /// by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
