@@ -68,7 +68,7 @@ CASES = {
     ),
     "cores": Case(
         "examples/forward-100g.toml", Goal.FREE_CORES,
-        ("rx_descriptors", "ddio_ways", "cores", "tx_descriptors"),
+        ("rx_descriptors", "core_way_mask", "cores", "tx_descriptors"),
     ),
     "half": Case(_L2FWD, Goal.P99, _FORWARDING, (("offered_gbps", "50"),)),
     "medium": Case(_L2FWD, Goal.MEMORY_BANDWIDTH, _FORWARDING, (("packet_bytes", "512"),)),

@@ -250,3 +250,37 @@ def test_the_load_is_judged_by_the_hits_of_device_writes() -> None:
     worse, same = guidelines.load_evidence(61.0, 78.0), guidelines.load_evidence(99.5, 99.9)
     assert (worse.verdict, same.verdict) == ("confirmed here", "makes no difference here")
     assert worse.effect == "offered_gbps=75: pcie_write_hit_rate +17.0 pp"
+
+
+def test_with_little_time_what_is_advised_comes_first_and_then_what_helps_of_it_together() -> None:
+    asked: list[Candidate] = []
+
+    def attempt(candidates: Sequence[Candidate]) -> list[Tried]:
+        asked.extend(candidates)
+        alone = {"ring": -2.0, "ways": -1.0, "cores": 1.0}
+        return [Tried(one, 10 + sum(alone[key] for key, _ in one)) for one in candidates]
+
+    first: list[Candidate] = [(("ways", "4"),), (("ring", "512"),), (("cores", "2"),)]
+    best, *_ = search.search(KNOBS, 5, attempt, first)
+    assert asked == [(), *first, (("ring", "512"), ("ways", "4"))]
+    assert best.candidate == asked[-1]
+
+
+def test_what_is_advised_begins_half_way() -> None:
+    resolved = json.loads(_core.check_scenario(L2FWD, []))
+    wanted = ("rx_descriptors", "ddio_ways")
+    found = guidelines.first_changes(knobs.of_scenario(L2FWD, (), resolved, wanted), resolved)
+    assert found == [
+        (("ddio_ways", "6"),), (("rx_descriptors", "256"),),
+        (("ddio_ways", "8"),), (("rx_descriptors", "64"),),
+    ]  # fmt: skip
+
+
+def test_ways_that_a_machine_cannot_change_are_no_knob() -> None:
+    scenario, fixed = "examples/forward-100g.toml", ()
+    resolved = json.loads(_core.check_scenario(scenario, list(fixed)))
+    assert resolved["ddio_ways"] is not None
+    found = [one.key for one in knobs.of_scenario(scenario, fixed, resolved, ())]
+    assert "rx_descriptors" in found and "ddio_ways" not in found
+    with pytest.raises(InputError, match=r"'ddio_ways': no setting of ice-lake-40.*0xC8B"):
+        knobs.of_scenario(scenario, fixed, resolved, ("ddio_ways",))

@@ -28,8 +28,10 @@ from skipline.store.writing import Writer
 from skipline.sweeps.drive import Options
 from skipline.sweeps.workers import Workers
 
-# Of the time, or without a limit of the bar, the share of short runs.
-_SEARCH_SHARE = 0.4
+# Of the time, or without a limit of the bar, the share of short runs: at least, and at most where
+# the runs that judge the best need less. They take about as long as so many short ones.
+_SEARCH_SHARE, _MOST_SEARCH_SHARE = 0.4, 0.75
+_FINALS_IN_SHORT_RUNS = 20
 # No further short run begins after this share of the time.
 _GUIDELINES_SHARE = 0.85
 
@@ -133,6 +135,7 @@ class _Search:
         self._options = options
         self._clock = clock
         self._budget = request.budget or search.default_budget(subject.knobs)
+        self._share = _SEARCH_SHARE
         self._undone: list[str] = []
 
     def run(self) -> Advice:
@@ -146,12 +149,12 @@ class _Search:
         self._target = self._target._replace(bounds=bounds)
         if self._clock.is_limited and self._request.budget is None:
             self._budget = self._affordable()
-        self._clock.begin_step(_SEARCH_SHARE)
+        self._clock.begin_step(self._share)
         # What publications advise may be all that there is time for.
-        advised = guidelines.untried_changes(self._knobs, [], self._resolved)
+        advised = guidelines.first_changes(self._knobs, self._resolved)
         first = advised if self._clock.is_limited else ()
         tried = search.search(self._knobs, self._budget, self._attempt, first)
-        if self._clock.is_past(_SEARCH_SHARE):
+        if self._clock.is_past(self._share):
             self._undone.append(f"the search, which the time ended at {len(tried):,} settings")
         finals = self._finals()
         finals.judge(self._without_ballast(tried))
@@ -223,11 +226,14 @@ class _Search:
     def _affordable(self) -> int:
         """Return how many short runs the share of the search suffices for."""
         began = time.monotonic()
-        first = guidelines.untried_changes(self._knobs, [], self._resolved)
+        first = guidelines.first_changes(self._knobs, self._resolved)
         jobs = self._options.engine.processes
         self._brief(first[:jobs])
         one_s = max(time.monotonic() - began, 0.05) / max(1, min(jobs, len(first)))
-        left_s = _SEARCH_SHARE * (self._request.time_s or 0.0) - self._clock.elapsed_s
+        limit_s = self._request.time_s or 0.0
+        left_for_search = 1 - _FINALS_IN_SHORT_RUNS * one_s / limit_s if limit_s else 0.0
+        self._share = max(_SEARCH_SHARE, min(_MOST_SEARCH_SHARE, left_for_search))
+        left_s = self._share * limit_s - self._clock.elapsed_s
         most = search.combinations(self._knobs)
         return max(2, min(most, int(left_s / one_s))) if first else self._budget
 
@@ -241,7 +247,7 @@ class _Search:
         return evaluate(candidates, BRIEF, self._writer, self._options, report)
 
     def _attempt(self, candidates: Sequence[Candidate]) -> list[Tried]:
-        return self._attempt_until(candidates, _SEARCH_SHARE)
+        return self._attempt_until(candidates, self._share)
 
     def _attempt_until(self, candidates: Sequence[Candidate], share: float) -> list[Tried]:
         """Simulate candidates briefly, as many together as there are workers, while there is time.
@@ -280,7 +286,7 @@ class _Search:
         best = possible[0]
         while len(best.candidate) > 1:
             rests = [tuple(p for p in best.candidate if p != own) for own in best.candidate]
-            found = self._attempt_until(rests, _SEARCH_SHARE + 0.1)
+            found = self._attempt_until(rests, self._share + 0.1)
             good = [one for one in found if one.cost is not None]
             least = min(good, key=lambda one: one.cost or 0.0, default=None)
             if least is None or not search.is_about_as_good(least, best):

@@ -143,6 +143,26 @@ def load_evidence(hits_now: float, hits_below: float) -> Evidence:
     return Evidence(_LOAD, _LOAD.knob, str(BOTTLENECK_GBPS), hits_below - hits_now, WRITE_HITS)
 
 
+def first_changes(knobs: Sequence[Knob], resolved: dict[str, Any]) -> list[Candidate]:
+    """Return what publications advise, for a search that may have no time for more.
+
+    Half of the way first, which is seldom too far: a ring of 512 leaks as little as one of 64.
+    """
+    half, whole = [], []
+    for guideline, knob in _applicable(knobs, resolved):
+        if values := _advised(guideline, knob):
+            half.append(with_value(knob, (), values[len(values) // 2]))
+            whole.append(with_value(knob, (), values[-1]))
+    return list(dict.fromkeys([*half, *whole]))
+
+
+def _advised(guideline: Guideline, knob: Knob) -> list[str]:
+    """Return the values that a guideline is for, the nearest to the present one first."""
+    at = knob.values.index(knob.now)
+    values = [value for value in knob.values if guideline.applies(value, knob.now)]
+    return sorted(values, key=lambda value: abs(knob.values.index(value) - at))
+
+
 def untried_changes(
     knobs: Sequence[Knob], tried: Sequence[Tried], resolved: dict[str, Any]
 ) -> list[Candidate]:
@@ -150,11 +170,9 @@ def untried_changes(
     known = {one.candidate for one in tried}
     found = []
     for guideline, knob in _applicable(knobs, resolved):
-        values = [value for value in knob.values if guideline.applies(value, knob.now)]
+        values = _advised(guideline, knob)
         alone = [with_value(knob, (), value) for value in values]
         if alone and not known & {*alone}:
-            at = knob.values.index(knob.now)
-            values.sort(key=lambda value: abs(knob.values.index(value) - at))
             # A step may do little or harm where many help.
             found += [with_value(knob, (), value) for value in (values[0], values[-1])]
     return list(dict.fromkeys(found))

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from skipline import _core
 from skipline._core import InputError
+from skipline.platforms import platform_facts
 from skipline.text.nearest import did_you_mean
 
 _RINGS = (64, 128, 256, 512, 1024, 2048, 4096)
@@ -22,6 +23,7 @@ _QUEUE_ENTRIES = (16, 32, 64, 128)
 _THRESHOLDS = (4, 8, 12, 16, 24, 32, 64, 96)
 _SLICES = (1, 2, 4, 8)
 _NEAR_ITEMS = (1 << 10, 1 << 14, 1 << 18)
+_WAYS_KEY = "ddio_ways"
 # Present value of a key that is not stated: such a key can be left out, but not set.
 ALL, NONE = "all", "none"
 
@@ -47,12 +49,19 @@ def of_scenario(
     scenario: str, fixed: Sequence[tuple[str, str]], resolved: dict[str, Any], wanted: Sequence[str]
 ) -> list[Knob]:
     """Return the knobs of a scenario, or those that are asked for; InputError if one is unknown."""
-    known = [*_all(resolved)]
+    fixed_ways = why_ways_are_fixed(scenario, resolved)
+    every = [*_all(resolved)]
+    known = [knob for knob in every if not (fixed_ways and knob.name == _WAYS_KEY)]
     names = [knob.key for knob in known]
     chosen = []
     for word in wanted or names:
         found = [knob for knob in known if word in (knob.key, knob.name)]
         if not found:
+            if fixed_ways and any(word in (knob.key, knob.name) for knob in every):
+                raise InputError(
+                    f"--knobs '{word}': no setting of {resolved['platform']}, so it cannot be "
+                    f"advised ({fixed_ways}); `skipline sweep` tells what it would bring"
+                )
             near = did_you_mean(word, names)
             raise InputError(f"--knobs '{word}': unknown{near}; here are: {', '.join(names)}")
         chosen += [knob for knob in found if knob not in chosen]
@@ -62,6 +71,15 @@ def of_scenario(
     if not found:
         raise InputError(f"{scenario}: no knob has another possible value in this scenario")
     return found
+
+
+def why_ways_are_fixed(scenario: str, resolved: dict[str, Any]) -> str | None:
+    """Return the source for DDIO ways that the machine of a scenario cannot change, or None."""
+    platform = str(resolved["platform"])
+    for fact in platform_facts.facts(platform, scenario):
+        if fact.key == "ddio.settable" and not fact.value:
+            return fact.source
+    return None
 
 
 def _possible(scenario: str, fixed: Sequence[tuple[str, str]], knob: Knob) -> Knob:

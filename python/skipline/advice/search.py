@@ -63,6 +63,9 @@ def search(
     spread_share = int(_SPREAD_SHARE * budget)
     if first:
         found.attempt([(), *first])
+        found.attempt([found.together(first)])
+        if () in found.tried:
+            found.descend(found.best)
         found.attempt(_spread(knobs, spread_share))
     else:
         found.attempt([(), *_spread(knobs, spread_share)])
@@ -98,6 +101,16 @@ class _Search:
         new = new[: self._budget - len(self.tried)]
         for found in self._attempt(new) if new else ():
             self.tried[found.candidate] = found
+
+    def together(self, alone: Sequence[Candidate]) -> Candidate:
+        """Return the best changes alone of different knobs that each bring something, as one."""
+        now = self.tried[()].cost if () in self.tried else None
+        good = [self.tried[one] for one in alone if one in self.tried]
+        settings: dict[str, str] = {}
+        for one in sorted(good, key=_rank):
+            if one.cost is not None and now is not None and one.cost < now:
+                settings = {**dict(one.candidate), **settings}
+        return tuple(sorted(settings.items()))
 
     def descend(self, start: Candidate) -> None:
         """Turn one knob after the other, those first that brought most in the round before."""
