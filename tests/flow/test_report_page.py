@@ -134,6 +134,19 @@ def test_a_curve_is_written_as_a_picture_and_drawn_in_python(along_one: Path) ->
     assert done.code == 0, done.err
     (file,) = (folder / "png").iterdir()
     assert file.name == "curve-pcie_write_hit_rate.png"
+    two = ("--metric", "rx_dropped", "--metric", "p99", "--png", "two")
+    done = Skipline(folder)("report", "results.duckdb", *two)
+    assert done.code == 0, done.err
+    of_two = {one.name: one.stat().st_size for one in (folder / "two").iterdir()}
+    assert set(of_two) == {"curve-rx_dropped.png", "curve-latency_ns.p99.png", "curves.png"}
+    # Both curves are in it, not the axes alone.
+    assert of_two["curves.png"] > of_two["curve-rx_dropped.png"]
+    drawn_twice = Skipline(folder)("report", "results.duckdb", *two[:-2], "--svg", "two")
+    assert drawn_twice.code == 0, drawn_twice.err
+    whole, one = (
+        (folder / "two" / f"{name}.svg").read_text() for name in ("curves", "curve-rx_dropped")
+    )
+    assert whole.count("mark-line") == 2 * one.count("mark-line") > 0
     drawn = skipline_package.plot(along_one, "pcie_write_hit_rate")
     drawn.save(folder / "again.png")
     assert (folder / "again.png").read_bytes() == file.read_bytes()

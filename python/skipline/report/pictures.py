@@ -1,6 +1,7 @@
 """Writes figures as pictures for papers and slides: SVG or PNG, in the colours of light pages."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,12 +17,24 @@ _PNG_SCALE = 2.0
 Kind = Literal["svg", "png"]
 
 
+def one_above_another(specs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return figures over the same axis as one, for a single picture."""
+    schema = {"$schema": specs[0]["$schema"]}
+    # A part of a figure may name data sets, the figure alone may have them.
+    outer = ("$schema", "autosize", "datasets")
+    inner = [{key: part for key, part in one.items() if key not in outer} for one in specs]
+    named = {name: data for one in specs for name, data in one.get("datasets", {}).items()}
+    datasets = {"datasets": named} if named else {}
+    return {**schema, **datasets, "vconcat": [{**one, "width": _WIDTH_PX} for one in inner]}
+
+
 def write(spec: dict[str, Any], title: str, path: Path, kind: Kind, *, legend: str = "") -> None:
     """Write the picture of a figure, with a legend below its title; RunError if it cannot be."""
     import vl_convert
 
-    head = {"text": title, "subtitle": legend} if legend else title
-    drawing = foreign.in_tree({**spec, "width": _WIDTH_PX, "title": head})
+    head = {"text": title, "subtitle": legend.splitlines()} if legend else title
+    size = {} if "vconcat" in spec else {"width": _WIDTH_PX}
+    drawing = foreign.in_tree({**spec, **size, "title": head})
     whole = palette.in_light(json.dumps(drawing))
     config = json.loads(palette.in_light(json.dumps({**CONFIG, "background": "white"})))
     version = ".".join(SCHEMA_VERSION.removeprefix("v").split(".")[:2])

@@ -4,12 +4,15 @@ Over one or two settings it draws the curves that everybody expects; lines over 
 maps and the front are for more.
 """
 
+import json
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from skipline import resources
+from skipline import _core, resources
 from skipline._core import InputError
 from skipline.model_error import view as model_error_view
 from skipline.report import curves, measured_points
@@ -26,6 +29,7 @@ from skipline.text.nearest import did_you_mean
 
 _MOST_ROWS = 50
 _TWO = 2
+_PICTURE_COLUMNS = 110
 
 
 class Choice(NamedTuple):
@@ -54,6 +58,7 @@ class Swept(NamedTuple):
     curves: dict[str, list[CurvePoint]]
     measured: Measured | None
     title: str
+    load: str
 
 
 def read(path: str, choice: Choice) -> Swept:
@@ -61,7 +66,7 @@ def read(path: str, choice: Choice) -> Swept:
     with Store(path) as store:
         found = summary.summarise(store, choice.sweep, choice.metrics)
         lines = curve_points.points(store, found.number, found.metrics)
-        title = _title(store, found.number)
+        title, load = _title(store, found.number), _load(store, found.number, found.axes)
     if not len(found.frame):
         raise InputError(f"{path}: sweep {found.number}: no point is done yet")
     for name in (choice.x, choice.y):
@@ -74,7 +79,7 @@ def read(path: str, choice: Choice) -> Swept:
     measured = None
     if choice.measured is not None:
         measured = measured_points.read(choice.measured, found.axes, found.metrics)
-    return Swept(found, lines, measured, title)
+    return Swept(found, lines, measured, title, load)
 
 
 def _title(store: Store, number: int) -> str:
@@ -88,6 +93,24 @@ def _title(store: Store, number: int) -> str:
         if isinstance(stated, str) and stated:
             return stated
     return Path(scenario or "").stem or f"Sweep {number}"
+
+
+def _load(store: Store, number: int, axes: Sequence[str]) -> str:
+    """Return what is offered and where, as far as the scenario is still there and says so."""
+    row = store.connection.row("SELECT scenario FROM sweeps WHERE sweep = ?", [number])
+    scenario = row[0] if row else None
+    if not scenario or not resources.exists(scenario):
+        return ""
+    try:
+        keys = json.loads(_core.check_scenario(scenario, []))
+    except InputError:
+        return ""
+    size, rate = (
+        None if name in axes else keys.get(name) for name in ("packet_bytes", "offered_gbps")
+    )
+    packets = f" of packets of {size:g} B" if size else ""
+    offered = f"{rate:g} Gbit/s{packets} offered on " if rate else ""
+    return f"{offered}{keys['platform']}"
 
 
 def page(path: str, choice: Choice) -> str:
@@ -281,4 +304,14 @@ def write_pictures(path: str, choice: Choice, directory: Path, kind: str) -> lis
             head = swept.title if one.name == "curve" else title
             of_kind: pictures.Kind = "svg" if kind == "svg" else "png"
             pictures.write(spec, head, files[-1], of_kind, legend=one.legend)
+        if one.name == "curve" and len(one.panels) > 1:
+            # One picture that tells the whole: what is offered, each metric, how far it may be off.
+            files.append(directory / f"curves.{kind}")
+            whole = pictures.one_above_another([spec for _, spec in one.panels])
+            told = "\n".join(filter(None, (swept.load, one.legend, *_model_error())))
+            pictures.write(whole, swept.title, files[-1], of_kind, legend=told)
     return files
+
+
+def _model_error() -> list[str]:
+    return textwrap.wrap(model_error_view.general(), _PICTURE_COLUMNS, break_on_hyphens=False)
