@@ -46,6 +46,8 @@ PYTEST := pytest --durations=10
 PYTEST_ALL := $(PYTEST) --numprocesses auto --dist loadgroup --ignore=tests/dpdk
 SYSTEM_PACKAGES := browser cachegrind dpdk dsa packaging redis
 SOAK_MINUTES := 40
+# Empty: the soak is that of Python alone.
+SOAK_RUST := -- $(RUST_SOAK_TESTS)
 SOAK_LONG_MINUTES := 60
 # A run of the tests under AddressSanitizer that has not ended by then hangs.
 SOAK_ASAN_MINUTES := 60
@@ -83,7 +85,7 @@ soak: to-test ## Run long tests, within SOAK_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	echo "soaking with seed $(SOAK_SEED) at $$(git describe --always --dirty 2>/dev/null || echo no revision)"
 	echo "make soak SOAK_SEED=$(SOAK_SEED) repeats it"
-	python tests/tally.py --minutes $(SOAK_MINUTES) -- $(RUST_SOAK_TESTS) -- \
+	python tests/tally.py --minutes $(SOAK_MINUTES) $(SOAK_RUST) -- \
 	  $(PYTEST_ALL) -m soak -- $(PYTEST) -m soak tests/dpdk
 
 MINUTES := 60
