@@ -73,6 +73,8 @@ pub struct CbdmaCounters {
     pub descriptor_bytes: u64,
     /// Channels' time with a descriptor that has not completed, summed.
     pub channel_busy: Picos,
+    /// Channels' time in which they could begin no other descriptor, summed.
+    pub front_busy: Picos,
     /// Channels' time in which as many lines as they can have were under way, summed.
     pub line_wait: Picos,
 }
@@ -87,5 +89,6 @@ reading!(CbdmaCounters {
     bytes_written,
     descriptor_bytes,
     channel_busy,
+    front_busy,
     line_wait,
 });

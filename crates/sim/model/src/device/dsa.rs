@@ -167,6 +167,8 @@ pub struct DsaCounters {
     pub buffer_wait: Picos,
     /// Engines' time with a descriptor in work, summed.
     pub engine_busy: Picos,
+    /// Engines' time in which their front could begin no other descriptor, summed.
+    pub front_busy: Picos,
     /// Entries of the work queues in use, summed over time.
     pub queue_entry_time: Picos,
 }
@@ -188,5 +190,6 @@ reading!(DsaCounters {
     page_faults,
     buffer_wait,
     engine_busy,
+    front_busy,
     queue_entry_time,
 });

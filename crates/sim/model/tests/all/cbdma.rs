@@ -86,11 +86,15 @@ impl Bench {
     fn run(&mut self) -> Vec<(usize, Completion)> {
         let mut done = Vec::new();
         loop {
+            let (from, before) = (self.now, self.counters().front_busy);
             self.now = self.cbdma.next_wake(0, &self.channels, self.now);
             if self.now == Picos::NEVER {
                 break;
             }
             self.cbdma.step(0, &mut self.fabric, &mut self.channels, self.now, self.now);
+            let busy = self.counters().front_busy - before;
+            let passed = Picos((self.now - from).0 * self.channels.len() as u64);
+            assert!(busy <= passed, "{busy:?} in {passed:?}: channels begin one after the other");
             assert_eq!(self.cbdma.check_invariants(&self.channels), Ok(()));
             for (number, channel) in self.channels.iter_mut().enumerate() {
                 done.extend(channel.completed.drain(..).map(|completion| (number, completion)));

@@ -117,6 +117,27 @@ fn a_batch_completes_behind_its_members_and_a_fence_behind_the_earlier_ones() {
 }
 
 #[test]
+fn members_take_turns_of_the_front_and_their_batch_takes_none() {
+    let mut bench = one_queue(2);
+    for id in 0..2 {
+        bench.post(0, batch(id, (1..=8).map(no_op).collect()), Picos::ZERO);
+    }
+    bench.run();
+    let interval = TIMING.descriptor_interval;
+    assert_eq!(bench.counters().front_busy, Picos(16 * interval.0));
+    let first = Picos(1_000);
+    let mut bench = one_queue(1);
+    for id in 0..2 {
+        bench.post(0, DsaWork::One(no_op(id)), first);
+    }
+    bench.run();
+    // What lies ahead of a reading has not passed.
+    let busy = |at: Picos| bench.dsa.counters_at(at).front_busy;
+    let (last, part) = (first + interval, Picos(interval.0 / 4));
+    assert_eq!((busy(last), busy(last + part)), (interval, interval + part));
+}
+
+#[test]
 fn a_fence_behind_a_failed_member_abandons_the_rest() {
     let mut bench = one_queue(1);
     let mut members: Vec<_> = (1..=4).map(|id| copy(id, 4_096)).collect();

@@ -141,12 +141,11 @@ impl DeviceModule for CbdmaPlan {
     /// Limits of a CBDMA: the pace of its channels, and their waits for lines under way.
     fn limits(&self, counted: &CbdmaCounters) -> Vec<Limit> {
         let channels = u64::from(self.config.channels);
-        let interval = self.config.timing.descriptor_interval;
         vec![
             Limit::new(
                 LimitKind::CopyEngines,
                 "the pace of channels of {}",
-                Picos(interval.0 * counted.completed / channels),
+                Picos(counted.front_busy.0 / channels),
             ),
             Limit::new(
                 LimitKind::ReadBuffers,

@@ -161,7 +161,8 @@ impl Default for DsaTable {
 #[derive(Clone, Debug)]
 pub(crate) struct DsaPlan {
     config: DsaConfig,
-    facts_engines: u32,
+    /// Engines of all groups.
+    engines: u32,
 }
 
 /// Keys of the table `dsa` that have no effect beside others of the same table, each with the reason.
@@ -304,14 +305,14 @@ impl DeviceModule for DsaPlan {
 
     /// Limits of an instance: the pace of its engines, and their waits for read buffers.
     fn limits(&self, counted: &DsaCounters) -> Vec<Limit> {
-        let engines = u64::from(self.facts_engines);
-        let taken = counted.completed + counted.members_completed;
-        let interval = self.config.timing.descriptor_interval;
+        let engines = u64::from(self.engines);
         vec![
+            // A batch takes a turn of its engine's batch unit, and each of its two or more members one
+            // of the front: the unit is never the busier of the two.
             Limit::new(
                 LimitKind::CopyEngines,
                 "the pace of engines of {}",
-                Picos(interval.0 * taken / engines),
+                Picos(counted.front_busy.0 / engines),
             ),
             Limit::new(
                 LimitKind::ReadBuffers,

@@ -64,6 +64,19 @@ const OPERATIONS: [(&str, f64, f64); 15] = [
 ];
 
 #[test]
+fn engines_of_many_small_members_are_busy_all_the_time_and_no_longer() {
+    let keys = "offload.transfer_bytes = 64\noffload.depth = 8\noffload.batch = 16\ncores = 2";
+    let result = run(keys);
+    let busy: Vec<f64> = result
+        .limits
+        .iter()
+        .filter(|limit| limit.resource.contains("pace of engines"))
+        .map(|limit| limit.utilisation_percent)
+        .collect();
+    assert!(matches!(busy[..], [percent] if (95.0..=100.0).contains(&percent)), "{busy:?}");
+}
+
+#[test]
 fn engines_read_and_write_what_each_operation_says() {
     for (operation, read, written) in OPERATIONS {
         let result = run(&format!("offload.operation = \"{operation}\"\noffload.depth = 4"));

@@ -96,6 +96,9 @@ impl Cbdma {
         for channel in &self.channels {
             counters.channel_busy += since(channel.busy_since);
             counters.line_wait += since(channel.short_since);
+            // Intervals are given in advance and without gaps: what lies ahead has not passed.
+            let ahead = channel.next_begin.saturating_sub(now);
+            counters.front_busy = counters.front_busy.saturating_sub(ahead);
         }
         counters
     }

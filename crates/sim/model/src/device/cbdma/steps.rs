@@ -63,6 +63,7 @@ impl Cbdma {
             let seen = work.seen.front().map_or(now, |&(_, seen)| seen);
             let begin = work.next_begin.max(now);
             work.next_begin = begin + self.config.timing.descriptor_interval;
+            self.counters.front_busy += self.config.timing.descriptor_interval;
             let ready = begin + self.config.timing.dispatch;
             let entry = channel.ring.line_of(turn);
             fabric.tracer.descriptor_phase(entry, DescriptorPhase::Seen, seen);

@@ -36,6 +36,7 @@ impl Dsa {
                 Some(StartedWork::Descriptor) => {
                     state.members_first = !members_first;
                     state.front_free = now + interval;
+                    self.counters_mut().front_busy += interval;
                 }
             }
             self.at(now + interval, InstanceEvent::Dispatch(engine));

@@ -157,6 +157,9 @@ impl Dsa {
                 |start: Option<Picos>| start.map_or(Picos::ZERO, |it| now.saturating_sub(it));
             counters.engine_busy += since(engine.busy_since);
             counters.buffer_wait += since(engine.short_of_buffers);
+            // An interval counts whole when it begins; what of it lies ahead has not passed.
+            let ahead = engine.front_free.saturating_sub(now);
+            counters.front_busy = counters.front_busy.saturating_sub(ahead);
         }
         let span = now.saturating_sub(self.summed_until);
         counters.queue_entry_time += Picos(span.0 * self.entries_in_use());

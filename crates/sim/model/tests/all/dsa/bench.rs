@@ -118,11 +118,13 @@ impl Bench {
     pub fn run(&mut self) -> Vec<(usize, Completion)> {
         let mut done = Vec::new();
         loop {
+            let before = (self.now, self.dsa.counters_at(self.now).front_busy);
             self.now = self.dsa.next_wake(0, &self.portals, self.now);
             if self.now == Picos::NEVER {
                 break;
             }
             self.dsa.step(0, &mut self.fabric, &mut self.portals, self.now, self.now);
+            self.is_busy_for_no_longer_than_passes(before);
             assert_eq!(self.dsa.check_invariants(&self.portals), Ok(()));
             for (number, portal) in self.portals.iter_mut().enumerate() {
                 done.extend(portal.completed.drain(..).map(|completion| (number, completion)));
@@ -131,6 +133,14 @@ impl Bench {
         assert_eq!(self.fabric.check_invariants(), Ok(()));
         self.now = done.iter().map(|(_, it)| it.phases.recorded).max().unwrap_or(Picos::ZERO);
         done
+    }
+
+    /// Fronts are busy for no longer than time has passed since a time and what they were busy until then.
+    fn is_busy_for_no_longer_than_passes(&self, (from, before): (Picos, Picos)) {
+        let engines: u32 = self.dsa.config().groups.iter().map(|group| group.engines).sum();
+        let busy = self.dsa.counters_at(self.now).front_busy - before;
+        let passed = Picos((self.now - from).0 * u64::from(engines));
+        assert!(busy <= passed, "{busy:?} in {passed:?} of {engines} engines");
     }
 
     pub fn counters(&self) -> DsaCounters {

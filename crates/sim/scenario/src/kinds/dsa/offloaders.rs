@@ -296,7 +296,7 @@ fn ports(
         let engines = table.all_groups().iter().map(|it| it.engines.len()).sum::<usize>();
         let plan = DsaPlan {
             config: table.config(facts, &portals, page_lines, &thresholds),
-            facts_engines: fit(engines),
+            engines: fit(engines),
         };
         let extra = Picos::from_ns(iio.dram_read_extra_ns.value);
         root_port::plan(input, facts.attachment(extra), vec![plan])
