@@ -133,6 +133,9 @@ pub trait Tracer {
     fn record(&mut self, event: Event);
     /// Packet `sequence` occupies the lines `first .. first + lines` from now on.
     fn packet_arrives(&mut self, sequence: u64, first: LineAddr, lines: u64);
+    /// Packet `sequence`, which arrived last, is chained: it occupies these lines too.
+    #[inline]
+    fn packet_continues(&mut self, _sequence: u64, _first: LineAddr, _lines: u64) {}
     /// Packet `sequence` has left the host's memory.
     fn packet_leaves(&mut self, sequence: u64);
     /// Software begins to fill in a descriptor of a copy engine. `key` is a line that only this descriptor

@@ -35,6 +35,13 @@ impl Ring {
         [(self.line_of(index), into_line + before_end), (self.first, bytes - before_end)]
     }
 
+    /// The line `behind` lines behind `line`: the ring goes on at its start.
+    #[must_use]
+    pub fn line_behind(&self, line: LineAddr, behind: u64) -> LineAddr {
+        let lines = (u64::from(self.entries) * self.entry_bytes).div_ceil(LINE_BYTES);
+        self.first.step((line.0 - self.first.0 + behind) % lines)
+    }
+
     /// The line in which entry `index` (without wrap-around) begins.
     #[must_use]
     pub fn line_of(&self, index: u64) -> LineAddr {
@@ -61,6 +68,13 @@ mod tests {
         let ring = ring(16, 64);
         assert_eq!(ring.parts(14, 544), [(LineAddr(114), 128), (LineAddr(100), 416)]);
         assert_eq!(ring.parts(16, 544), [(LineAddr(100), 544), (LineAddr(100), 0)]);
+    }
+
+    #[test]
+    fn the_line_behind_the_last_is_the_first() {
+        let ring = ring(8, 32);
+        let behind = [0, 1, 3, 4].map(|lines| ring.line_behind(LineAddr(101), lines).0);
+        assert_eq!(behind, [101, 102, 100, 101]);
     }
 
     #[test]

@@ -9,7 +9,8 @@ use units::LineAddr;
 #[derive(Clone, Debug)]
 pub struct WatchPacket {
     sequence: u64,
-    lines: Option<std::ops::Range<u64>>,
+    /// Its lines in each of its buffers, the first one's first.
+    lines: Vec<std::ops::Range<u64>>,
     present: bool,
     /// Events in the order of simulation.
     pub events: Vec<Event>,
@@ -19,13 +20,13 @@ impl WatchPacket {
     /// A trace of the packet with this number among those that get a descriptor.
     #[must_use]
     pub fn new(sequence: u64) -> Self {
-        Self { sequence, lines: None, present: false, events: Vec::new() }
+        Self { sequence, lines: Vec::new(), present: false, events: Vec::new() }
     }
 
     /// The packet's first line, if it has arrived.
     #[must_use]
     pub fn first_line(&self) -> Option<LineAddr> {
-        self.lines.as_ref().map(|lines| LineAddr(lines.start))
+        self.lines.first().map(|lines| LineAddr(lines.start))
     }
 }
 
@@ -33,15 +34,21 @@ impl Tracer for WatchPacket {
     const WATCHING: bool = true;
 
     fn record(&mut self, event: Event) {
-        if self.present && self.lines.as_ref().is_some_and(|lines| lines.contains(&event.line.0)) {
+        if self.present && self.lines.iter().any(|lines| lines.contains(&event.line.0)) {
             self.events.push(event);
         }
     }
 
     fn packet_arrives(&mut self, sequence: u64, first: LineAddr, lines: u64) {
         if sequence == self.sequence {
-            self.lines = Some(first.0..first.0 + lines);
+            self.lines = vec![first.0..first.0 + lines];
             self.present = true;
+        }
+    }
+
+    fn packet_continues(&mut self, sequence: u64, first: LineAddr, lines: u64) {
+        if sequence == self.sequence {
+            self.lines.push(first.0..first.0 + lines);
         }
     }
 

@@ -55,6 +55,15 @@ impl Tracer for Watch {
         }
     }
 
+    fn packet_continues(&mut self, sequence: u64, first: LineAddr, lines: u64) {
+        if let Some(packet) = &mut self.packet {
+            packet.packet_continues(sequence, first, lines);
+        }
+        if let Some(window) = &mut self.window {
+            window.packet_continues(sequence, first, lines);
+        }
+    }
+
     fn packet_leaves(&mut self, sequence: u64) {
         if let Some(packet) = &mut self.packet {
             packet.packet_leaves(sequence);

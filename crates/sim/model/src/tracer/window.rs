@@ -37,6 +37,8 @@ pub struct WatchWindow {
     key: Option<LineAddr>,
     /// The packet that occupies each line.
     packet_of: HashMap<LineAddr, u32>,
+    /// Lines of chained packets beside their first ones.
+    more_lines: HashMap<u32, Vec<(LineAddr, u64)>>,
     /// Packets that occupy lines.
     present: u64,
     /// The operation that was recorded last, if its end is not known yet.
@@ -72,6 +74,7 @@ impl WatchWindow {
             descriptors_begun: 0,
             key: None,
             packet_of: HashMap::new(),
+            more_lines: HashMap::new(),
             present: 0,
             unfinished: None,
             packets: Vec::new(),
@@ -107,9 +110,12 @@ impl WatchWindow {
     fn leave(&mut self, line: LineAddr) {
         let Some(&packet) = self.packet_of.get(&line) else { return };
         let PacketLife { first, lines, .. } = self.packets[packet as usize];
-        for line in (0..lines).map(|number| first.step(number)) {
-            if self.packet_of.get(&line) == Some(&packet) {
-                self.packet_of.remove(&line);
+        let more = self.more_lines.remove(&packet).unwrap_or_default();
+        for (first, lines) in std::iter::once((first, lines)).chain(more) {
+            for line in (0..lines).map(|number| first.step(number)) {
+                if self.packet_of.get(&line) == Some(&packet) {
+                    self.packet_of.remove(&line);
+                }
             }
         }
         self.present -= 1;
@@ -178,6 +184,19 @@ impl Tracer for WatchWindow {
         self.packet_of.extend((0..lines).map(|number| (first.step(number), packet)));
         self.present += 1;
         self.packets.push(PacketLife { sequence, first, lines, received: None, sent: None });
+    }
+
+    fn packet_continues(&mut self, sequence: u64, first: LineAddr, lines: u64) {
+        if self.present > 0 {
+            (0..lines).for_each(|number| self.leave(first.step(number)));
+        }
+        let Some(last) = self.packets.len().checked_sub(1) else { return };
+        if self.by_packets != WindowStage::Open || self.packets[last].sequence != sequence {
+            return;
+        }
+        let Ok(packet) = u32::try_from(last) else { return };
+        self.packet_of.extend((0..lines).map(|number| (first.step(number), packet)));
+        self.more_lines.entry(packet).or_default().push((first, lines));
     }
 
     fn packet_leaves(&mut self, _sequence: u64) {}
@@ -295,6 +314,23 @@ mod tests {
         window.record(event(11, LineOperation::Load));
         assert_eq!(lines(&window), [], "line 11 was the first packet's");
         assert_eq!(window.packets.len(), 1);
+    }
+
+    #[test]
+    fn a_chained_packet_leaves_all_its_buffers_together() {
+        let mut window = of_packets(0, 1);
+        window.clock_starts();
+        window.packet_arrives(0, LineAddr(10), 2);
+        window.packet_continues(0, LineAddr(40), 2);
+        window.packet_arrives(1, LineAddr(60), 2);
+        window.packet_continues(1, LineAddr(80), 2);
+        for line in [41, 81] {
+            window.record(event(line, LineOperation::DmaWriteFull));
+        }
+        assert_eq!(lines(&window), [(41, Some(0))]);
+        window.packet_sent(RootPortId(0), LineAddr(10), Picos(7), Picos(8));
+        window.record(event(41, LineOperation::Load));
+        assert_eq!(window.events.len(), 1, "the packet has left");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Operations of a NIC on its queues, on a fabric small enough to count every line.
 
+mod chained;
+
 use crate::small_fabric;
 use model::device::nic::NicConfig;
 use model::device::nic::egress::Egress;
@@ -19,6 +21,7 @@ use std::collections::VecDeque;
 use units::{Bytes, GbitPerSec, LineAddr, Picos, RootPortId};
 
 const ENTRIES: u32 = 1024;
+const BUFFER_BYTES: u64 = 2048;
 
 fn nic() -> NicConfig {
     NicConfig {
@@ -71,16 +74,19 @@ fn pair(rx: RxFormat, tx: TxFormat, inline_bytes: u64) -> QueuePair {
             format: rx,
             descriptors,
             completions: if rx.completes_in_place() { descriptors } else { completions },
+            buffer_bytes: BUFFER_BYTES,
             refill_at: 64,
             doorbell: LineAddr(8_192),
             posted: VecDeque::new(),
             completed: VecDeque::new(),
             packets: VecDeque::new(),
+            chained: VecDeque::new(),
         },
         tx: TxRing {
             format: tx,
             completion: TxCompletionPlace::Queue,
             inline_bytes,
+            buffer_bytes: BUFFER_BYTES,
             requests: ring(12_288, tx.entry_bytes()),
             completions: ring(16_384, 64),
             doorbell: LineAddr(20_480),
@@ -168,6 +174,7 @@ fn send(config: &NicConfig, pair: &mut QueuePair, count: u32, per_request: u32) 
         let packets: Vec<Packet> = (first..first + per_request)
             .map(|id| Packet {
                 buffer: buffer(id),
+                buffers: 1,
                 bytes: Bytes(256),
                 arrival: Picos::ZERO,
                 sequence: u64::from(id),
@@ -175,7 +182,8 @@ fn send(config: &NicConfig, pair: &mut QueuePair, count: u32, per_request: u32) 
             })
             .collect();
         let entries = pair.tx.request_entries(&packets);
-        pair.tx.queued.push_back(TxRequest { visible: Picos::ZERO, first_entry: entry, packets });
+        let (visible, chained) = (Picos::ZERO, Vec::new());
+        pair.tx.queued.push_back(TxRequest { visible, first_entry: entry, packets, chained });
         entry += entries;
     }
     let mut queue = TxQueue::new(RootPortId(0), 0, config.clone());

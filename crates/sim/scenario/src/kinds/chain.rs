@@ -75,6 +75,7 @@ pub(crate) struct Filter {
 
 impl PacketApplication for ChainPlan {
     const PACKETS: Packets = Packets::Forwarded;
+    const CHAINS: bool = true;
     const PREFETCHES: bool = true;
     const GATHERS: bool = true;
     const TABLE: Option<&'static str> = Some("chain");

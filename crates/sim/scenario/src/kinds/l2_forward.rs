@@ -21,6 +21,7 @@ pub(crate) struct L2ForwardPlan {
 
 impl PacketApplication for L2ForwardPlan {
     const PACKETS: Packets = Packets::Forwarded;
+    const CHAINS: bool = true;
     const PREFETCHES: bool = true;
     const GATHERS: bool = true;
 

@@ -11,6 +11,7 @@ use model::software::Software;
 use model::tracer::Tracer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::rc::Rc;
 use workload::app::l3_forward::{L3Forward, Payload, ROUTE_BYTES};
 use workload::app::work::Work;
 use workload::host_memory::Region;
@@ -50,6 +51,7 @@ pub(crate) struct L3ForwardPlan {
 
 impl PacketApplication for L3ForwardPlan {
     const PACKETS: Packets = Packets::Forwarded;
+    const CHAINS: bool = true;
     const PREFETCHES: bool = true;
     const GATHERS: bool = true;
     const TABLE: Option<&'static str> = Some("l3_forward");
@@ -80,6 +82,8 @@ impl PacketApplication for L3ForwardPlan {
         core: PollingCore<'_>,
         _builder: &mut Builder<'_, T>,
     ) -> Box<dyn Software<T>> {
-        core.handle(L3Forward::new(self.work, self.payload, routes.clone(), self.networks))
+        let pool = Rc::clone(&core.drivers.pool);
+        let table = (routes.clone(), self.networks);
+        core.handle(L3Forward::new(self.work, self.payload, table, pool))
     }
 }

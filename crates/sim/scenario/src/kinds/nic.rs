@@ -16,7 +16,7 @@ mod sample;
 pub(crate) mod source;
 mod traffic;
 
-pub(crate) use inert::{Arrivals, inert_gathering, inert_keys, inert_prefetch};
+pub(crate) use inert::{Arrivals, inert_chains, inert_gathering, inert_keys, inert_prefetch};
 pub(crate) use traffic::{ArrivalProcess, Pattern, SizeMix, TrafficKeys};
 
 use crate::contract::device::DeviceModule;
@@ -74,7 +74,8 @@ pub(crate) struct NicKeys {
     /// Receive descriptors per queue.
     #[schemars(extend("enum" = check::RINGS))]
     pub rx_descriptors: u32,
-    /// Frame size without FCS. Frames of more than 2048 bytes need larger buffers (buffer_bytes).
+    /// Frame size without FCS. Frames of more than 2048 bytes need larger buffers (buffer_bytes), or several
+    /// (scatter).
     #[schemars(range(min = check::LEAST_PACKET_BYTES, max = MOST_BUFFER_DATA_BYTES))]
     pub packet_bytes: u64,
     /// Bytes for packet data in a buffer of the pool, headroom apart. The driver's choice by default:
@@ -82,6 +83,10 @@ pub(crate) struct NicKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = check::BUFFER_BYTES.0, max = check::BUFFER_BYTES.1))]
     pub buffer_bytes: Option<u64>,
+    /// Whether a packet that is longer than a buffer takes several, each with a descriptor of its own: at
+    /// most 8, chained by their mbufs (DPDK's scattered receive and multi-segment send).
+    #[serde(skip_serializing_if = "is_off")]
+    pub scatter: bool,
     /// Offered load on the wire of each port, including FCS, preamble and gap. By default no more than the
     /// card's line rate.
     #[schemars(range(min = LEAST_GBPS, max = MOST_LINE_RATE_GBPS))]
@@ -150,6 +155,7 @@ impl Default for NicKeys {
             rx_descriptors: 4096,
             packet_bytes: 1500,
             buffer_bytes: None,
+            scatter: false,
             offered_gbps: 99.3,
             flow_control: false,
             rng_calls: 0,
@@ -226,6 +232,11 @@ impl<'a> Card<'a> {
         check::check_card_keys(input, self)
     }
 
+    /// Bytes of the largest packet that buffers hold: one, or several where `scatter` chains them.
+    pub(super) fn most_packet_bytes(&self, keys: &NicKeys) -> u64 {
+        self.buffer_bytes * if keys.scatter { check::MOST_CHAINED } else { 1 }
+    }
+
     fn link(&self) -> PcieLinkConfig {
         let pcie = &self.pcie;
         PcieLinkConfig {
@@ -253,6 +264,11 @@ pub(crate) struct NicPlan {
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's interface
 fn is_one(ports: &u32) -> bool {
     *ports == 1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's interface
+fn is_off(key: &bool) -> bool {
+    !key
 }
 
 /// Plans the root port of `card`, at which the packets of `source` arrive; at each further port of the card

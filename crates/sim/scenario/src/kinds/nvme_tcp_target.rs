@@ -77,6 +77,7 @@ impl ApplicationModule for NvmeTcpTargetPlan {
         let mut inert = nic::inert_keys(keys, Self::PACKETS, Arrivals::Initiators);
         inert.extend(nic::inert_gathering(keys, false));
         inert.extend(nic::inert_prefetch(keys, false));
+        inert.extend(nic::inert_chains(false));
         inert.extend(Inert::all(names::<CbdmaKeys>(), "nvme-tcp-target uses no CBDMA"));
         let because = match tenant.table::<NvmeTcpTargetKeys>().digest {
             DigestName::Dsa => {

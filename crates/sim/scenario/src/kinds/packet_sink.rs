@@ -10,6 +10,7 @@ use model::software::Software;
 use model::tracer::Tracer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::rc::Rc;
 use workload::app::l3_forward::{PacketSink, Payload};
 use workload::app::work::Work;
 
@@ -30,6 +31,7 @@ pub(crate) struct PacketSinkPlan {
 
 impl PacketApplication for PacketSinkPlan {
     const PACKETS: Packets = Packets::Received;
+    const CHAINS: bool = true;
     const PREFETCHES: bool = true;
     const TABLE: Option<&'static str> = Some("packet_sink");
 
@@ -49,6 +51,7 @@ impl PacketApplication for PacketSinkPlan {
         core: PollingCore<'_>,
         _builder: &mut Builder<'_, T>,
     ) -> Box<dyn Software<T>> {
-        core.handle(PacketSink { work: self.work, payload: self.payload })
+        let pool = Rc::clone(&core.drivers.pool);
+        core.handle(PacketSink { work: self.work, payload: self.payload, pool })
     }
 }

@@ -42,6 +42,8 @@ pub(crate) trait PacketApplication: Sized + Clone + Debug {
     const GATHERS: bool = false;
     /// Whether its cores prefetch packets of a burst (`prefetch`).
     const PREFETCHES: bool = false;
+    /// Whether it takes packets that lie in several buffers (`scatter`).
+    const CHAINS: bool = false;
     /// Spacing of the buffers in the application's pool.
     const SPACING: Spacing = Spacing::OddLines;
     /// Bytes of each core, besides its queues, for the application's own use.
@@ -127,6 +129,7 @@ impl<A: PacketApplication> ApplicationModule for NicApplication<A> {
         let mut inert = nic::inert_keys(keys, A::PACKETS, A::ARRIVALS);
         inert.extend(nic::inert_gathering(keys, A::GATHERS));
         inert.extend(nic::inert_prefetch(keys, A::PREFETCHES));
+        inert.extend(nic::inert_chains(A::CHAINS));
         let because = format!("{} uses no SSD", tenant.application());
         inert.extend(Inert::all(names::<SsdKeys>(), &because));
         let engines = names::<DsaKeys>().into_iter().chain(names::<CbdmaKeys>());

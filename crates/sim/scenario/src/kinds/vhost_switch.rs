@@ -124,6 +124,7 @@ impl ApplicationModule for VhostSwitchPlan {
         inert.extend(Inert::all(["ports"], "the switch serves one port"));
         inert.extend(nic::inert_gathering(keys, false));
         inert.extend(nic::inert_prefetch(keys, false));
+        inert.extend(nic::inert_chains(false));
         inert.extend(Inert::all(names::<SsdKeys>(), "vhost-switch uses no SSD"));
         inert.extend(Inert::all(names::<CbdmaKeys>(), "vhost-switch uses no CBDMA"));
         match tenant.table::<VhostSwitchKeys>().by {

@@ -4,10 +4,10 @@
 use crate::random_scenarios::{
     Sketch, any_scenario, card, facts, forwarder, line_rate_gbps, measured, pair, part, set,
 };
-use model::device::Device;
 use model::device::nic::dma_counts::DmaCounts;
 use model::device::nic::rx::RxCounters;
 use model::device::nvme::NvmeCounters;
+use model::device::{Device, DeviceId};
 use model::root_complex::pcie_link::PcieLinkConfig;
 use model::tracer::NoTrace;
 use proptest::prelude::*;
@@ -273,11 +273,17 @@ fn tlps(bytes: u64, requests: u64, most: u64) -> (u64, u64) {
     (bytes.div_ceil(most).max(requests), bytes / most + requests)
 }
 
-/// Bytes that a card moved in a while: payload, all else, and bytes on its link (up, down).
-fn moved_by_card(
-    sketch: &Sketch,
-    until_us: f64,
-) -> (DmaCounts, DmaCounts, (u64, u64), PcieLinkConfig) {
+/// What a card moved in a while: payload, all else, and bytes on its link (up, down), which is configured
+/// so; bytes of a packet that a buffer holds.
+struct MovedByCard {
+    payload: DmaCounts,
+    control: DmaCounts,
+    link: (u64, u64),
+    config: PcieLinkConfig,
+    buffer_bytes: u64,
+}
+
+fn moved_by_card(sketch: &Sketch, until_us: f64) -> MovedByCard {
     let mut machine = sketch.job(1).expect("it is not refused").machine(NoTrace);
     let mut reading = |us: f64| {
         machine.run_slice(u64::MAX, Picos::from_ns(1e3 * us), u64::MAX);
@@ -289,8 +295,19 @@ fn moved_by_card(
     };
     let (payload, control, link, config) = reading(0.2 * until_us);
     let after = reading(until_us);
-    let on_link = (after.2.0 - link.0, after.2.1 - link.1);
-    (after.0.since(payload), after.1.since(control), on_link, config)
+    let link = (after.2.0 - link.0, after.2.1 - link.1);
+    let (payload, control) = (after.0.since(payload), after.1.since(control));
+    let card = machine.devices.iter().position(|device| device.as_nic().is_some());
+    let pairs = machine.queues.nic_pairs(DeviceId::at(card.expect("it has a card")));
+    MovedByCard { payload, control, link, config, buffer_bytes: pairs[0].rx.buffer_bytes }
+}
+
+/// TLPs of a packet's `bytes` bytes, of up to `most` bytes each, requested by `request` bytes from each of
+/// its buffers.
+fn tlps_of_packet(bytes: u64, buffer_bytes: u64, request: u64, most: u64) -> u64 {
+    let of_part =
+        |part: u64| part / request * request.div_ceil(most) + (part % request).div_ceil(most);
+    (bytes - 1) / buffer_bytes * of_part(buffer_bytes) + of_part((bytes - 1) % buffer_bytes + 1)
 }
 
 proptest! {
@@ -300,21 +317,23 @@ proptest! {
     fn bytes_on_the_link_of_a_card_balance(sketch in forwarder(0)) {
         let mut sketch = sketch;
         sketch.tenants[0].retain(|(key, _)| key != "traffic.sizes");
-        let (payload, control, (up, down), link) = moved_by_card(&sketch, 300.0);
+        let MovedByCard { payload, control, link: (up, down), config: link, buffer_bytes } =
+            moved_by_card(&sketch, 300.0);
         prop_assert!(payload.writes > 0 && control.writes > 0, "nothing arrived");
         // All packets are of one size, so that their headers follow by hand.
         let (mps, request) = (link.max_payload_bytes, link.max_read_request_bytes);
-        let each_write = payload.written_bytes / payload.writes;
-        prop_assert_eq!(each_write * payload.writes, payload.written_bytes);
-        let headers = payload.writes * each_write.div_ceil(mps) + control.writes + payload.reads;
+        let packet = sketch.get(0, "packet_bytes").unwrap_or("1500");
+        let packet: u64 = packet.parse().expect("bytes are a whole number");
+        let packets = payload.writes / packet.div_ceil(buffer_bytes);
+        let each = payload.written_bytes / packets;
+        prop_assert_eq!(each * packets, payload.written_bytes);
+        let headers_of_writes = packets * tlps_of_packet(each, buffer_bytes, u64::MAX, mps);
+        let headers = headers_of_writes + control.writes + payload.reads;
         let (least, most) = tlps(control.read_bytes, control.reads, request);
         let fixed = payload.written_bytes + control.written_bytes + REQUEST_HEADER * headers;
         let bounds = fixed + REQUEST_HEADER * least..=fixed + REQUEST_HEADER * most;
         prop_assert!(bounds.contains(&up), "{up} up, by hand {bounds:?}");
-        let packet = sketch.get(0, "packet_bytes").unwrap_or("1500");
-        let packet: u64 = packet.parse().expect("bytes are a whole number");
-        let whole = packet / request * request.div_ceil(mps);
-        let each_packet = whole + (packet % request).div_ceil(mps);
+        let each_packet = tlps_of_packet(packet, buffer_bytes, request, mps);
         let headers = payload.read_bytes / packet * each_packet;
         let (least, most) = tlps(control.read_bytes, control.reads, mps);
         let fixed = payload.read_bytes + control.read_bytes + COMPLETION_HEADER * headers;

@@ -7,6 +7,7 @@ mod applications;
 mod buffer_pool;
 mod cachelib;
 mod cbdma;
+mod chained_buffers;
 mod controllers;
 mod counters;
 mod descriptor_replay;

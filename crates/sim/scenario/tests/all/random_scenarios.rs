@@ -6,6 +6,7 @@ use proptest::sample::select;
 use scenario::platform::{NicFacts, Platform};
 use scenario::result::{Numbers, RunResult};
 use scenario::{InputError, Job, RecordingRequest, Scenario, builtin};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::{ControlFlow, RangeInclusive};
 
@@ -130,7 +131,9 @@ impl Sketch {
         };
         let Some(keys) = self.tenants.get_mut(tenant) else { return false };
         let before = keys.len();
-        keys.retain(|(known, _)| known != key);
+        // Packets that are not chained need larger buffers.
+        let of_chains = |known: &str| key == "scatter" && known == "buffer_bytes";
+        keys.retain(|(known, _)| known != key && !of_chains(known));
         keys.len() < before
     }
 
@@ -223,8 +226,8 @@ fn packets() -> impl Strategy<Value = Keys> {
     let load = (0.02..1.0_f64, select(vec![60_u32, 64, 128, 300, 590, 1024, 1500, 1514]));
     let rings = (8..11_u32, select(vec![1_u32, 4, 16, 32, 64]));
     let card = proptest::option::weighted(0.5, select(CARDS.to_vec()));
-    (load, rings, card, traffic(), 0..12_u32).prop_map(
-        |((share, bytes), (ring, burst), card, traffic, ddio_ways)| {
+    (load, rings, card, (traffic(), buffers()), 0..12_u32).prop_map(
+        |((share, bytes), (ring, burst), card, (traffic, buffers), ddio_ways)| {
             // The share becomes Gbit/s once the card's line rate is known.
             let mut keys = vec![
                 key("offered_gbps", share),
@@ -235,9 +238,39 @@ fn packets() -> impl Strategy<Value = Keys> {
             ];
             keys.extend(card.map(|card| key("nic", quoted(card))));
             keys.extend(traffic);
+            keys.extend(buffers);
             keys
         },
     )
+}
+
+/// The pool, and what is prefetched: each key in one of four scenarios.
+fn buffers() -> impl Strategy<Value = Keys> {
+    let stated = |values: Vec<&'static str>| proptest::option::weighted(0.25, select(values));
+    let keys = [
+        ("headroom_bytes", vec!["0", "256"]),
+        ("pool_cache", vec!["0", "1", "32", "512"]),
+        ("pool_call_buffers", vec!["1", "8"]),
+        ("pool_placement", vec!["\"aligned\"", "\"by-set\""]),
+        ("prefetch.packets_ahead", vec!["0", "1", "4"]),
+        ("prefetch.packet_lines", vec!["0", "2"]),
+        ("prefetch.mbuf_lines", vec!["2"]),
+        ("scatter", vec!["true"]),
+    ];
+    Vec::from(keys.map(|(name, values)| stated(values).prop_map(move |value| (name, value))))
+        .prop_map(|chosen| {
+            let chosen = chosen.into_iter().filter_map(|(name, value)| Some(key(name, value?)));
+            let mut chosen: Keys = chosen.collect();
+            if chosen.iter().any(|(name, _)| name == "scatter") {
+                // Small ones, so that most packets take several.
+                chosen.push(key("buffer_bytes", 512));
+            }
+            if chosen.iter().any(|(name, _)| name == "pool_placement") {
+                // Fewer candidates are compared in less time.
+                chosen.push(key("pool_buffers", 8191));
+            }
+            chosen
+        })
 }
 
 fn traffic() -> impl Strategy<Value = Keys> {
@@ -406,8 +439,20 @@ pub fn pair() -> impl Strategy<Value = Sketch> {
                 }
             }
         }
+        keep_what_both_state(&mut both);
         fitted(both, 1)
     })
+}
+
+/// Drops keys that one of two tenants states alone: the second one would inherit what the main one states,
+/// and the other way round it would not.
+fn keep_what_both_state(both: &mut Sketch) {
+    let of =
+        |tenant: &Keys| -> BTreeSet<String> { tenant.iter().map(|(key, _)| key.clone()).collect() };
+    let stated: Vec<BTreeSet<String>> = both.tenants.iter().map(of).collect();
+    for keys in &mut both.tenants {
+        keys.retain(|(key, _)| key == "name" || stated.iter().all(|of| of.contains(key)));
+    }
 }
 
 /// A forwarder alone, or beside co-runners.

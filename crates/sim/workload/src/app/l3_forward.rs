@@ -11,11 +11,14 @@
 
 use super::packet_loop::{Fate, Handler};
 use super::work::Work;
+use crate::driver::mempool::Mempool;
 use crate::host_memory::Region;
 use model::core::Core;
 use model::device::nic::rings::Packet;
 use model::fabric::Fabric;
 use model::tracer::Tracer;
+use std::cell::RefCell;
+use std::rc::Rc;
 use units::LINE_BYTES;
 
 /// Bytes of an entry of the routing table.
@@ -32,10 +35,15 @@ pub enum Payload {
 
 impl Payload {
     /// Reads the lines of a packet after the first, if the application does.
-    pub fn touch<T: Tracer>(self, core: &mut Core, fabric: &mut Fabric<T>, packet: &Packet) {
+    pub fn touch<T: Tracer>(
+        self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        (packet, pool): (&Packet, &Mempool),
+    ) {
         if self == Self::Read {
             for line in 1..packet.bytes.0.div_ceil(LINE_BYTES) {
-                core.load_independent(fabric, packet.buffer.data.step(line));
+                core.load_independent(fabric, pool.data_line(packet, line));
             }
         }
     }
@@ -49,13 +57,21 @@ pub struct L3Forward {
     /// First-level table of the networks that traffic goes to.
     table: Region,
     networks: u64,
+    /// The pool, which gives the buffers of a chained packet.
+    pool: Rc<RefCell<Mempool>>,
 }
 
 impl L3Forward {
-    /// A forwarder whose routing `table` has an entry for each of `networks` networks.
+    /// A forwarder whose routing table, of which `table` has the memory and the number of networks, has
+    /// an entry for each of them.
     #[must_use]
-    pub fn new(work: Work, payload: Payload, table: Region, networks: u64) -> Self {
-        Self { work, payload, table, networks }
+    pub fn new(
+        work: Work,
+        payload: Payload,
+        (table, networks): (Region, u64),
+        pool: Rc<RefCell<Mempool>>,
+    ) -> Self {
+        Self { work, payload, table, networks, pool }
     }
 }
 
@@ -69,7 +85,7 @@ impl Handler for L3Forward {
         core.load(fabric, packet.buffer.data);
         let network = (u64::from(packet.rss_hash) * self.networks) >> 32;
         core.load(fabric, self.table.line(network * ROUTE_BYTES / LINE_BYTES));
-        self.payload.touch(core, fabric, packet);
+        self.payload.touch(core, fabric, (packet, &self.pool.borrow()));
         core.store(fabric, packet.buffer.data);
         self.work.run_on(core);
         Fate::Send(packet.bytes)
@@ -77,12 +93,14 @@ impl Handler for L3Forward {
 }
 
 /// A receiver that reads the header of every packet and drops it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PacketSink {
     /// Work per packet.
     pub work: Work,
     /// Whether the core reads the lines of a packet after the first.
     pub payload: Payload,
+    /// The pool, which gives the buffers of a chained packet.
+    pub pool: Rc<RefCell<Mempool>>,
 }
 
 impl Handler for PacketSink {
@@ -93,7 +111,7 @@ impl Handler for PacketSink {
         packet: &Packet,
     ) -> Fate {
         core.load(fabric, packet.buffer.data);
-        self.payload.touch(core, fabric, packet);
+        self.payload.touch(core, fabric, (packet, &self.pool.borrow()));
         self.work.run_on(core);
         Fate::Consume
     }

@@ -125,9 +125,9 @@ impl NvmeTcpTarget {
         let pair = queues.nic_pair(self.drivers.queue);
         self.drivers.refill(&mut self.core, fabric, pair);
         let Drivers { pool, rx, .. } = &mut self.drivers;
-        let pool = pool.borrow();
+        let mut pool = pool.borrow_mut();
         while self.arrived.len() < self.config.polling.burst
-            && let Some(packet) = rx.receive(&mut self.core, fabric, &mut pair.rx, &pool)
+            && let Some(packet) = rx.receive(&mut self.core, fabric, &mut pair.rx, &mut pool)
         {
             self.core.prefetch(fabric, packet.buffer.data);
             self.arrived.push_back(packet);

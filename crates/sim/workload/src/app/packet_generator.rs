@@ -96,6 +96,7 @@ impl PacketGenerator {
         self.config.work.run_on(&mut self.core);
         let packet = Packet {
             buffer,
+            buffers: 1,
             bytes: Bytes(self.config.packet_bytes),
             arrival: self.core.now(),
             // It never had a receive descriptor.

@@ -107,18 +107,22 @@ impl Drivers {
         self.rx.refill(core, fabric, &mut pair.rx, &mut pool)
     }
 
-    /// Returns the buffers of packets that end here to the pool.
+    /// Returns the buffers of packets that end here, given the first of each, to the pool.
     pub fn free<T: Tracer>(&self, core: &mut Core, fabric: &mut Fabric<T>, buffers: &[u32]) {
         if buffers.is_empty() {
             return;
         }
         let mut pool = self.pool.borrow_mut();
-        for &id in buffers {
+        let mut freed = Vec::with_capacity(buffers.len());
+        for &first in buffers {
+            pool.unchain(first, &mut freed);
+        }
+        for &id in &freed {
             for line in pool.freed_lines(id) {
                 core.load_independent(fabric, line);
             }
         }
-        pool.put(core, fabric, buffers);
+        pool.put(core, fabric, &freed);
     }
 }
 
@@ -219,10 +223,10 @@ impl<H: Handler> PacketLoop<H> {
         let refill = port.refill(&mut self.core, fabric, pair);
         port.is_pool_dry = refill == Refill::PoolDry;
         let Drivers { pool, rx, .. } = port;
-        let pool = pool.borrow();
+        let mut pool = pool.borrow_mut();
         self.batch.clear();
         while self.batch.len() < self.config.burst
-            && let Some(packet) = rx.receive(&mut self.core, fabric, &mut pair.rx, &pool)
+            && let Some(packet) = rx.receive(&mut self.core, fabric, &mut pair.rx, &mut pool)
         {
             let prefetch = self.config.prefetch;
             // Looked at one by one as they come, and from then on one for each packet in work.

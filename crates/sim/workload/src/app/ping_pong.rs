@@ -153,7 +153,7 @@ impl PingPong {
     fn poll<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pair: &mut QueuePair) -> Turn {
         let mut pool = self.pool.borrow_mut();
         self.tx.free_sent(&mut self.core, fabric, &mut pair.tx, &mut pool);
-        if let Some(packet) = self.rx.receive(&mut self.core, fabric, &mut pair.rx, &pool) {
+        if let Some(packet) = self.rx.receive(&mut self.core, fabric, &mut pair.rx, &mut pool) {
             drop(pool);
             self.received += 1;
             self.read_headers(fabric, packet);

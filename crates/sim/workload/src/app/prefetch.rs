@@ -37,7 +37,8 @@ impl SoftwarePrefetch {
             core.prefetch(fabric, mbuf.step(line));
         }
         let lines = self.packet_lines.min(packet.bytes.0.div_ceil(LINE_BYTES));
-        let arrivals = (0..lines).map(|line| core.prefetch(fabric, packet.buffer.data.step(line)));
+        let line_of = |line| pool.data_line(packet, line);
+        let arrivals = (0..lines).map(|line| core.prefetch(fabric, line_of(line)));
         arrivals.reduce(|first, _| first).unwrap_or(Picos::ZERO)
     }
 }

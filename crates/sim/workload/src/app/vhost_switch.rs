@@ -127,12 +127,14 @@ impl VhostSwitch {
         self.drivers.refill(&mut self.core, fabric, pair);
         let Drivers { pool, rx, .. } = &mut self.drivers;
         let mut arrived = Vec::new();
+        let mut pool = pool.borrow_mut();
         while has_room
             && arrived.len() < self.config.polling.burst
-            && let Some(packet) = rx.receive(&mut self.core, fabric, &mut pair.rx, &pool.borrow())
+            && let Some(packet) = rx.receive(&mut self.core, fabric, &mut pair.rx, &mut pool)
         {
             arrived.push(packet);
         }
+        drop(pool);
         self.held += arrived.len();
         let count = arrived.len();
         let buffers = match count {

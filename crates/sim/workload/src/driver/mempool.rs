@@ -2,20 +2,24 @@
 //!
 //! Models: rte_mempool: per-core LIFO caches, or none, over one FIFO ring; each object is a header line, a
 //! two-line mbuf, a private area, headroom (fixed, or chosen by CacheDirector) and data, padded to an
-//! odd number of lines. Data may lie apart, in buffers chosen one by one.
+//! odd number of lines. Data may lie apart, in buffers chosen one by one. The mbufs of a chained packet
+//! name the next one in their second line.
 //! Source: DPDK mempool guide and rte_mempool.h (flush at 1.5 x cache size, refill to cache size plus
 //! the requested number); rte_pktmbuf_pool_create_extbuf (data apart).
 //! Simplifies: a call that a cache serves costs its lines only.
 
+mod chains;
 mod ring;
 
 use super::header_slices::{HeaderPlacement, HeaderShifts};
 use crate::host_memory::{HostMemory, Region};
+use chains::Chains;
 use model::core::Core;
-use model::device::nic::rings::Buffer;
+use model::device::nic::rings::{Buffer, Packet};
 use model::fabric::Fabric;
 use model::tracer::Tracer;
 use ring::{PoolRing, lines_of_pointers};
+use units::narrow::usize_from;
 use units::{CoreId, Cycles, Id, LINE_BYTES, LineAddr, SliceId};
 
 /// Lines of the object header.
@@ -130,6 +134,7 @@ pub struct Mempool {
     /// Headroom and data of each buffer, if they lie apart.
     areas: Option<Box<[DataArea]>>,
     ring: PoolRing,
+    chains: Chains,
     first_core: CoreId,
     caches: Vec<Vec<u32>>,
     cache_lines: Vec<LineAddr>,
@@ -171,6 +176,7 @@ impl Mempool {
             shifts: None,
             areas: None,
             ring,
+            chains: Chains::new(config.buffers),
             first_core,
             caches: vec![Vec::new(); cores],
             cache_lines: (0..cores as u64)
@@ -210,6 +216,40 @@ impl Mempool {
     #[must_use]
     pub fn mbuf_line(&self, id: u32) -> LineAddr {
         self.object(id).step(HEADER_LINES)
+    }
+
+    /// The mbuf's line that names the next buffer of a chained packet.
+    #[must_use]
+    pub fn next_line(&self, id: u32) -> LineAddr {
+        self.mbuf_line(id).step(MBUF_LINES - 1)
+    }
+
+    /// Chains buffer `next` behind `id`.
+    pub fn chain(&mut self, id: u32, next: u32) {
+        self.chains.link(id, next);
+    }
+
+    /// The buffers behind the first of a packet, in order.
+    pub fn chained(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
+        self.chains.behind(first)
+    }
+
+    /// Takes the chain of a packet apart: `out` gets all of its buffers.
+    pub fn unchain(&mut self, first: u32, out: &mut Vec<u32>) {
+        self.chains.take(first, out);
+    }
+
+    /// The line of a packet's data with this number, in whichever of its buffers it is.
+    #[must_use]
+    pub fn data_line(&self, packet: &Packet, line: u64) -> LineAddr {
+        let of_buffer = self.config.data_bytes / LINE_BYTES;
+        if packet.buffers == 1 || line < of_buffer {
+            return packet.buffer.data.step(line);
+        }
+        let behind = usize_from(line / of_buffer - 1);
+        let buffer = self.chained(packet.buffer.id).nth(behind);
+        let data = buffer.map_or(packet.buffer.data, |id| self.buffer(id).data);
+        data.step(line % of_buffer)
     }
 
     /// The mbuf's lines that freeing reads: reference count, then pool and next segment.

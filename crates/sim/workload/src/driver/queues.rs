@@ -27,8 +27,10 @@ pub struct QueueShape {
     pub tx_completion: TxCompletionPlace,
     /// Packets up to this size are copied into their request.
     pub inline_bytes: u64,
-    /// Number of packets that the send ring holds.
+    /// Number of packets that the send ring holds, of which a chained one counts once for each buffer.
     pub tx_packets: u32,
+    /// Bytes of a packet that a buffer holds.
+    pub buffer_bytes: u64,
 }
 
 impl QueueShape {
@@ -67,16 +69,19 @@ impl QueueShape {
                 format: self.rx_format,
                 descriptors,
                 completions,
+                buffer_bytes: self.buffer_bytes,
                 refill_at: self.refill_at,
                 doorbell: arena.place(DOORBELL_BYTES),
                 posted: VecDeque::new(),
                 completed: VecDeque::new(),
                 packets: VecDeque::new(),
+                chained: VecDeque::new(),
             },
             tx: TxRing {
                 format: self.tx_format,
                 completion: self.tx_completion,
                 inline_bytes: self.inline_bytes,
+                buffer_bytes: self.buffer_bytes,
                 requests,
                 completions: tx_completions,
                 doorbell: arena.place(DOORBELL_BYTES),
@@ -106,6 +111,7 @@ mod tests {
         tx_completion: TxCompletionPlace::Queue,
         inline_bytes: 0,
         tx_packets: 256,
+        buffer_bytes: 2048,
     };
 
     fn placed(shape: QueueShape) -> QueuePair {

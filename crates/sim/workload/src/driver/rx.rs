@@ -1,12 +1,13 @@
 //! The driver's half of a receive queue.
 //!
-//! Models: completion polling, refill in batches from the pool, the doorbell record.
+//! Models: completion polling, refill in batches from the pool, the doorbell record; packets that came in
+//! several buffers are chained.
 //! Source: DPDK mlx5 vector receive (refill threshold min(64, n/4)); others at the device's facts.
 //! Simplifies: one completion line reports up to eight packets, all of one kind.
 
 use super::mempool::Mempool;
 use model::core::Core;
-use model::device::nic::rings::{Packet, RxRing};
+use model::device::nic::rings::{Buffer, Packet, RxRing};
 use model::fabric::Fabric;
 use model::tracer::Tracer;
 use units::{LINE_BYTES, Picos};
@@ -98,7 +99,7 @@ impl RxDriver {
         core: &mut Core,
         fabric: &mut Fabric<T>,
         ring: &mut RxRing,
-        pool: &Mempool,
+        pool: &mut Mempool,
     ) -> Option<Packet> {
         if self.pending == 0 {
             if ring.completed.front()?.visible > core.now() {
@@ -106,6 +107,9 @@ impl RxDriver {
             }
             let completion = ring.completed.pop_front()?;
             core.load(fabric, completion.line);
+            for behind in 1..=completion.more_lines {
+                core.load(fabric, ring.completions.line_behind(completion.line, behind));
+            }
             // Looks one completion ahead, so that the host has time to load the lines that follow.
             let next = ring.completed.front().map_or(0, |next| next.packets);
             self.pending = completion.packets;
@@ -118,7 +122,15 @@ impl RxDriver {
         let packet = ring.packets.pop_front()?;
         self.pending -= 1;
         core.store(fabric, pool.mbuf_line(packet.buffer.id));
-        self.empty += 1;
+        // Of each further buffer the mbuf is filled in, and the one before names it.
+        let mut last = packet.buffer.id;
+        for Buffer { id, .. } in ring.chained.drain(..packet.buffers as usize - 1) {
+            core.store(fabric, pool.next_line(last));
+            core.store(fabric, pool.mbuf_line(id));
+            pool.chain(last, id);
+            last = id;
+        }
+        self.empty += packet.buffers;
         Some(packet)
     }
 }

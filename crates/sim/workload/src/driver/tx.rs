@@ -2,6 +2,7 @@
 //!
 //! Models: a bounded software queue, bursts as requests with small packets copied into them, buffers
 //! freed when a completion reports them, or at once if the packet was copied.
+//! A chained packet has a request of its own.
 //! Source: public scripts of ddio-bench (internal queue 1024, blocking); DPDK mlx5 driver (completions,
 //! inlining).
 //! Simplifies: a copy costs only its loads and stores; the buffer of a copied packet is freed without a
@@ -9,7 +10,7 @@
 
 use super::mempool::Mempool;
 use model::core::Core;
-use model::device::nic::rings::{Packet, TxRequest, TxRing};
+use model::device::nic::rings::{Buffer, Packet, TxRequest, TxRing};
 use model::fabric::Fabric;
 use model::root_complex::mmio::MmioPath;
 use model::tracer::Tracer;
@@ -22,7 +23,7 @@ const POINTERS_PER_LINE: u64 = 8;
 /// Driver state of a send queue.
 #[derive(Debug)]
 pub struct TxDriver {
-    /// Largest number of packets in the ring.
+    /// Largest number of packets in the ring, of which a chained one counts once for each buffer.
     ring_packets: u32,
     burst: usize,
     doorbell: MmioPath,
@@ -31,8 +32,10 @@ pub struct TxDriver {
     waiting_limit: usize,
     waiting_lines: LineAddr,
     enqueued: u64,
-    /// Packets in the ring, oldest first, with their buffer unless it is already freed.
-    in_ring: VecDeque<Option<u32>>,
+    /// Packets in the ring, oldest first: the first buffer unless it is already freed, and how many.
+    in_ring: VecDeque<(Option<u32>, u32)>,
+    /// Buffers of those packets, each of which takes a place.
+    places: u32,
     /// Buffers among them that are not freed.
     held: usize,
     next_entry: u64,
@@ -66,6 +69,7 @@ impl TxDriver {
             waiting_lines,
             enqueued: 0,
             in_ring: VecDeque::new(),
+            places: 0,
             held: 0,
             next_entry: 0,
             freed: Vec::new(),
@@ -109,10 +113,8 @@ impl TxDriver {
     /// never if no packet waits or no completion is under way.
     #[must_use]
     pub fn next_chance(&self, ring: &TxRing) -> Picos {
-        if self.waiting.is_empty() {
-            return Picos::NEVER;
-        }
-        if self.in_ring.len() < self.ring_packets as usize {
+        let Some(next) = self.waiting.front() else { return Picos::NEVER };
+        if self.places + next.buffers <= self.ring_packets {
             return Picos::ZERO;
         }
         Self::next_completion(ring)
@@ -133,8 +135,7 @@ impl TxDriver {
         pool: &mut Mempool,
     ) -> usize {
         self.free_sent(core, fabric, ring, pool);
-        let room = self.ring_packets as usize - self.in_ring.len();
-        let count = self.burst.min(self.waiting.len()).min(room);
+        let count = self.next_burst();
         if count == 0 {
             return 0;
         }
@@ -147,9 +148,16 @@ impl TxDriver {
             core.load_independent(fabric, pool.mbuf_line(packet.buffer.id));
             self.take(core, fabric, ring, packet);
         }
-        let entries = ring.request_entries(&packets);
-        for entry in 0..entries {
-            core.store(fabric, ring.requests.line_of(self.next_entry + entry));
+        let mut requests = Vec::with_capacity(1);
+        let alone = |one: &Packet, next: &Packet| one.buffers == 1 && next.buffers == 1;
+        for packets in packets.chunk_by(alone) {
+            let chained = read_chain(core, fabric, pool, &packets[0]);
+            let entries = ring.request_entries(packets);
+            for entry in 0..entries {
+                core.store(fabric, ring.requests.line_of(self.next_entry + entry));
+            }
+            requests.push((self.next_entry, packets.to_vec(), chained));
+            self.next_entry += entries;
         }
         if ring.format.has_doorbell_record() {
             core.store(fabric, ring.doorbell);
@@ -157,13 +165,27 @@ impl TxDriver {
         if !self.freed.is_empty() {
             pool.put(core, fabric, &self.freed);
         }
-        ring.queued.push_back(TxRequest {
-            visible: core.post(&self.doorbell),
-            first_entry: self.next_entry,
+        let visible = core.post(&self.doorbell);
+        ring.queued.extend(requests.into_iter().map(|(first_entry, packets, chained)| TxRequest {
+            visible,
+            first_entry,
             packets,
-        });
-        self.next_entry += entries;
+            chained,
+        }));
         count
+    }
+
+    /// Packets that wait and find a place in the ring, no more than a burst.
+    fn next_burst(&self) -> usize {
+        let mut room = self.ring_packets - self.places;
+        let fits = |packet: &&Packet| match room.checked_sub(packet.buffers) {
+            Some(left) => {
+                room = left;
+                true
+            }
+            None => false,
+        };
+        self.waiting.iter().take(self.burst).take_while(fits).count()
     }
 
     /// Takes a packet into the ring: an inlined one is read now, and its buffer is freed.
@@ -179,11 +201,12 @@ impl TxDriver {
                 core.load_independent(fabric, packet.buffer.data.step(line));
             }
             self.freed.push(packet.buffer.id);
-            self.in_ring.push_back(None);
+            self.in_ring.push_back((None, 1));
         } else {
             self.held += 1;
-            self.in_ring.push_back(Some(packet.buffer.id));
+            self.in_ring.push_back((Some(packet.buffer.id), packet.buffers));
         }
+        self.places += packet.buffers;
     }
 
     /// Returns the buffers of reported packets to the pool.
@@ -201,8 +224,13 @@ impl TxDriver {
             ring.completed.pop_front();
             core.load(fabric, line);
             self.freed.clear();
-            self.freed.extend(self.in_ring.drain(..packets as usize).flatten());
-            self.held -= self.freed.len();
+            for (first, buffers) in self.in_ring.drain(..packets as usize) {
+                self.places -= buffers;
+                if let Some(first) = first {
+                    self.held -= 1;
+                    pool.unchain(first, &mut self.freed);
+                }
+            }
             self.reported += u64::from(packets);
             for line in self.freed.iter().flat_map(|&id| pool.freed_lines(id)) {
                 fabric.expect(core.id(), line);
@@ -215,4 +243,24 @@ impl TxDriver {
             }
         }
     }
+}
+
+/// Reads the mbufs of a chained packet behind the first; returns their buffers.
+fn read_chain<T: Tracer>(
+    core: &mut Core,
+    fabric: &mut Fabric<T>,
+    pool: &Mempool,
+    packet: &Packet,
+) -> Vec<Buffer> {
+    if packet.buffers == 1 {
+        return Vec::new();
+    }
+    let mut last = packet.buffer.id;
+    let read = |id: u32| {
+        core.load_independent(fabric, pool.next_line(last));
+        core.load_independent(fabric, pool.mbuf_line(id));
+        last = id;
+        pool.buffer(id)
+    };
+    pool.chained(packet.buffer.id).map(read).collect()
 }

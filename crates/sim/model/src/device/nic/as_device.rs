@@ -110,8 +110,8 @@ impl<S: PacketSource> DeviceKind for Nic<S> {
             return Err(format!("{waiting} packets wait, some without a descriptor"));
         }
         let used = self.port.descriptors_used();
-        if used != rx.packets {
-            return Err(format!("{used} descriptors used for {} packets", rx.packets));
+        if used != rx.buffers {
+            return Err(format!("{used} descriptors used for {} buffers", rx.buffers));
         }
         Ok(())
     }

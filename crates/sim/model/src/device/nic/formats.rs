@@ -17,6 +17,8 @@ const MULTI_PACKET_SEGMENT_BYTES: u64 = 16;
 const MLX5_ENTRY_BYTES: u64 = 64;
 /// Bytes of control and Ethernet segments of a request for one packet.
 const SINGLE_PACKET_HEADER_BYTES: u64 = 32;
+/// Bytes of a pointer to a buffer in a request for one packet.
+const DATA_SEGMENT_BYTES: u64 = 16;
 /// Length word before inlined data.
 const INLINE_HEADER_BYTES: u64 = 4;
 /// Bytes of an event, and of a descriptor of cards that report events.
@@ -72,20 +74,27 @@ impl RxFormat {
         self == Self::Mlx5
     }
 
-    /// Bytes that the NIC writes to report `packets` packets at once: one compressed completion, or
-    /// neighbouring entries.
+    /// Completion entries of a packet in this number of buffers: a ConnectX reports packets, other
+    /// cards each descriptor.
     #[must_use]
-    pub fn report_bytes(self, packets: u64) -> u64 {
+    pub fn completion_entries(self, buffers: u32) -> u64 {
+        if self == Self::Mlx5 { 1 } else { buffers.into() }
+    }
+
+    /// Bytes that the NIC writes to report packets with `entries` completion entries at once: one
+    /// compressed completion, or neighbouring entries.
+    #[must_use]
+    pub fn report_bytes(self, entries: u64) -> u64 {
         match self {
             Self::Mlx5 => LINE_BYTES,
-            Self::Intel { .. } | Self::Events => packets * self.completion_bytes(),
+            Self::Intel { .. } | Self::Events => entries * self.completion_bytes(),
         }
     }
 
-    /// Packets that fit between entry `index` and the end of its line: a report does not cross a line's
-    /// end. A compressed completion is one line.
+    /// Entries that fit between entry `index` and the end of its line: a report does not cross a line's
+    /// end, unless that of one chained packet must. A compressed completion is one line.
     #[must_use]
-    pub fn packets_to_line_end(self, index: u64) -> u64 {
+    pub fn entries_to_line_end(self, index: u64) -> u64 {
         let per_line = LINE_BYTES / self.completion_bytes();
         if self == Self::Mlx5 { u64::MAX } else { per_line - index % per_line }
     }
@@ -132,6 +141,18 @@ impl TxFormat {
     #[must_use]
     pub fn header_bytes(self) -> u64 {
         if self == Self::Mlx5MultiPacket { MULTI_PACKET_HEADER_BYTES } else { 0 }
+    }
+
+    /// Bytes of a request for a packet that lies in `buffers` buffers: a pointer of 16 B for each behind
+    /// the control and Ethernet segments, or a descriptor for each. A multi-packet request has none such.
+    #[must_use]
+    pub fn chained_bytes(self, buffers: u64) -> u64 {
+        match self {
+            Self::Mlx5MultiPacket | Self::Mlx5 => {
+                SINGLE_PACKET_HEADER_BYTES + buffers * DATA_SEGMENT_BYTES
+            }
+            Self::Intel | Self::Events => buffers * self.entry_bytes(),
+        }
     }
 
     /// Bytes of a request for one packet, of which `inlined` are packet data.
@@ -194,7 +215,7 @@ mod tests {
     #[test]
     fn a_write_back_never_passes_the_end_of_its_line() {
         let format = RxFormat::Intel { bytes: 32 };
-        assert_eq!((format.packets_to_line_end(0), format.packets_to_line_end(1)), (2, 1));
+        assert_eq!((format.entries_to_line_end(0), format.entries_to_line_end(1)), (2, 1));
         assert_eq!(format.report_bytes(2), 64);
     }
 

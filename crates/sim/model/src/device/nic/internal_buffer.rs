@@ -27,7 +27,10 @@ pub(super) struct InternalBuffer {
 /// Packets that wait behind each other, oldest first.
 #[derive(Clone, Debug)]
 struct PacketQueue {
-    packets: VecDeque<Arrival>,
+    /// The packets, each with the number of descriptors that it needs.
+    packets: VecDeque<(Arrival, u32)>,
+    /// Descriptors that they need together.
+    wanted: u64,
     /// When its first packet retries. Never, if there is none.
     retry: Picos,
 }
@@ -35,9 +38,10 @@ struct PacketQueue {
 impl InternalBuffer {
     /// An empty buffer in which packets wait in `lines` lines.
     pub fn new(lines: usize) -> Self {
+        let empty = PacketQueue { packets: VecDeque::new(), wanted: 0, retry: Picos::NEVER };
         Self {
             leaving: VecDeque::new(),
-            lines: vec![PacketQueue { packets: VecDeque::new(), retry: Picos::NEVER }; lines],
+            lines: vec![empty; lines],
             next_retry: Picos::NEVER,
             waiting_bytes: 0,
             bytes: 0,
@@ -54,6 +58,11 @@ impl InternalBuffer {
         self.lines[line].packets.len()
     }
 
+    /// Descriptors that the packets of a line need.
+    pub fn wanted_in(&self, line: usize) -> u64 {
+        self.lines[line].wanted
+    }
+
     /// When the first of a line retries to get a descriptor.
     pub fn next_retry(&self) -> Picos {
         self.next_retry
@@ -65,12 +74,13 @@ impl InternalBuffer {
             return None;
         }
         let due = self.lines.iter().enumerate().filter(|(_, line)| line.retry <= now);
-        let firsts = due.filter_map(|(number, line)| Some((number, *line.packets.front()?)));
+        let firsts = due.filter_map(|(number, line)| Some((number, line.packets.front()?.0)));
         firsts.min_by_key(|(_, packet)| packet.time)
     }
 
-    /// Adds a packet to a line. If it is the first there it retries at `retry`.
-    pub fn keep(&mut self, line: usize, packet: Arrival, retry: Picos) {
+    /// Adds a packet that needs some descriptors to a line. If it is the first there it retries at
+    /// `retry`.
+    pub fn keep(&mut self, line: usize, (packet, descriptors): (Arrival, u32), retry: Picos) {
         self.waiting_bytes += packet.bytes.0;
         self.bytes += packet.bytes.0;
         let line = &mut self.lines[line];
@@ -78,7 +88,8 @@ impl InternalBuffer {
             line.retry = retry;
             self.next_retry = self.next_retry.min(retry);
         }
-        line.packets.push_back(packet);
+        line.wanted += u64::from(descriptors);
+        line.packets.push_back((packet, descriptors));
     }
 
     /// Lets the first packet of a line retry at `retry`.
@@ -90,7 +101,8 @@ impl InternalBuffer {
     /// Removes the first packet of a line; the next one retries at once.
     pub fn forget_first(&mut self, line: usize) {
         let line = &mut self.lines[line];
-        let Some(first) = line.packets.pop_front() else { return };
+        let Some((first, descriptors)) = line.packets.pop_front() else { return };
+        line.wanted -= u64::from(descriptors);
         self.waiting_bytes -= first.bytes.0;
         self.bytes -= first.bytes.0;
         if line.packets.is_empty() {

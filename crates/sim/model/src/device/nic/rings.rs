@@ -30,8 +30,10 @@ pub struct Buffer {
 /// A packet on its way through the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// The buffer that holds it.
+    /// The buffer that holds it, or its start.
     pub buffer: Buffer,
+    /// Number of buffers that hold it: more than one if it is chained.
+    pub buffers: u32,
     /// Size of the packet without FCS.
     pub bytes: Bytes,
     /// Time at which its last bit arrived on the wire.
@@ -51,6 +53,8 @@ pub struct RxRing {
     pub descriptors: Ring,
     /// Completions, one entry per descriptor: the descriptors themselves if completions overwrite them.
     pub completions: Ring,
+    /// Bytes of a packet that a buffer holds. A longer packet takes several descriptors.
+    pub buffer_bytes: u64,
     /// Number of descriptors without a buffer at which the driver refills.
     pub refill_at: u32,
     /// Line in which the driver publishes how far it has posted.
@@ -62,6 +66,17 @@ pub struct RxRing {
     /// Packets that the driver has not taken: those of the completion that it has read, then those of
     /// the others in order. They are contiguous, which the host loads fastest.
     pub packets: VecDeque<Packet>,
+    /// The buffers behind the first of each of those packets, in order.
+    pub chained: VecDeque<Buffer>,
+}
+
+impl RxRing {
+    /// Number of buffers that hold a packet of this size.
+    #[inline]
+    #[must_use]
+    pub fn buffers_for(&self, bytes: Bytes) -> u32 {
+        if bytes.0 <= self.buffer_bytes { 1 } else { fit(bytes.0.div_ceil(self.buffer_bytes)) }
+    }
 }
 
 /// A receive completion, which reports one or more packets.
@@ -69,8 +84,10 @@ pub struct RxRing {
 pub struct RxCompletion {
     /// Time from which the completion is visible to the driver.
     pub visible: Picos,
-    /// Line of the completion.
+    /// Line of the completion, or its first one.
     pub line: LineAddr,
+    /// Lines behind it that are part of the completion, which reports a chained packet.
+    pub more_lines: u64,
     /// How many of [`RxRing::packets`] the completion reports.
     pub packets: usize,
 }
@@ -82,8 +99,10 @@ pub struct TxRing {
     pub format: TxFormat,
     /// Where the NIC writes completions.
     pub completion: TxCompletionPlace,
-    /// Packets up to this size are copied into their request.
+    /// Packets up to this size are copied into their request, unless they are chained.
     pub inline_bytes: u64,
+    /// Bytes of a chained packet that a buffer holds.
+    pub buffer_bytes: u64,
     /// Ring of send requests (work request entries) in memory.
     pub requests: Ring,
     /// Completions: the requests themselves if completions overwrite them; one entry if the completion
@@ -106,18 +125,23 @@ pub struct TxRequest {
     pub first_entry: u64,
     /// The packets to send.
     pub packets: Vec<Packet>,
+    /// The buffers behind the first of its packet, which is the only one, if it is chained.
+    pub chained: Vec<Buffer>,
 }
 
 impl TxRing {
     /// Whether a packet's data are part of its request.
     #[must_use]
     pub fn is_inlined(&self, packet: &Packet) -> bool {
-        packet.bytes.0 <= self.inline_bytes
+        packet.buffers == 1 && packet.bytes.0 <= self.inline_bytes
     }
 
-    /// Bytes of a request for `packets`.
+    /// Bytes of a request for `packets`, of which there is one if it is chained.
     #[must_use]
     pub fn request_bytes(&self, packets: &[Packet]) -> u64 {
+        if let [Packet { buffers: buffers @ 2.., .. }] = packets {
+            return self.format.chained_bytes(u64::from(*buffers));
+        }
         let bytes = |packet| {
             let inlined = if self.is_inlined(packet) { packet.bytes.0 } else { 0 };
             self.format.packet_bytes(inlined)
@@ -185,6 +209,7 @@ mod tests {
             format,
             completion: TxCompletionPlace::Queue,
             inline_bytes,
+            buffer_bytes: 2048,
             requests: ring(64, format.entry_bytes()),
             completions: ring(64, 64),
             doorbell: LineAddr(0),
@@ -195,10 +220,19 @@ mod tests {
 
     fn packets(count: usize, bytes: u64) -> Vec<Packet> {
         let buffer = Buffer { id: 0, data: LineAddr(1_000) };
-        vec![
-            Packet { buffer, bytes: Bytes(bytes), arrival: Picos::ZERO, sequence: 0, rss_hash: 0 };
-            count
-        ]
+        let (bytes, arrival) = (Bytes(bytes), Picos::ZERO);
+        vec![Packet { buffer, buffers: 1, bytes, arrival, sequence: 0, rss_hash: 0 }; count]
+    }
+
+    #[test]
+    fn a_chained_packet_has_a_segment_or_a_descriptor_for_each_buffer() {
+        let jumbo = Packet { buffers: 5, ..packets(1, 9000)[0] };
+        let entries = |format| send_ring(format, 268).request_entries(&[jumbo]);
+        // Control and Ethernet segments and five pointers of 16 B are 112 B in entries of 64 B.
+        assert_eq!((entries(TxFormat::Mlx5MultiPacket), entries(TxFormat::Mlx5)), (2, 2));
+        assert_eq!((entries(TxFormat::Intel), entries(TxFormat::Events)), (5, 5));
+        let short = Packet { buffers: 2, ..packets(1, 100)[0] };
+        assert!(!send_ring(TxFormat::Mlx5, 268).is_inlined(&short));
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub struct RxPort<S> {
     last_arrival: Picos,
     /// Time between the last two arrivals that is not counted as time of a full ring.
     since_last: Picos,
+    /// Buffers behind the first of the packet that is delivered.
+    chained: Vec<Buffer>,
     /// The port's counters.
     pub counters: RxCounters,
     /// DMA writes of payload by the port.
@@ -73,6 +75,7 @@ impl<S: PacketSource> RxPort<S> {
             dropped: 0,
             last_arrival: Picos::ZERO,
             since_last: Picos::ZERO,
+            chained: Vec::new(),
             counters: RxCounters::default(),
             payload: DmaCounts::default(),
         }
@@ -86,7 +89,7 @@ impl<S: PacketSource> RxPort<S> {
     /// Fetches the first descriptors of every queue, as a NIC does long before traffic starts.
     pub fn prepare<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pairs: &mut [QueuePair]) {
         for (queue, pair) in self.queues.iter_mut().zip(pairs) {
-            queue.top_up(fabric, self.root_port, &self.config, &mut pair.rx, Picos::ZERO);
+            queue.top_up(fabric, self.root_port, &self.config, (&mut pair.rx, 1), Picos::ZERO);
             queue.forget_delays();
         }
     }
@@ -154,14 +157,13 @@ impl<S: PacketSource> RxPort<S> {
         self.buffer.waiting()
     }
 
-    /// Whether every packet that waits will get a descriptor that is posted. With flow control packets
+    /// Whether every packet that waits will get descriptors that are posted. With flow control packets
     /// wait without.
     #[must_use]
     pub fn has_a_descriptor_for_each_waiting(&self) -> bool {
         let mut queues = self.queues.iter().enumerate();
-        let is_enough = |(line, queue): (usize, &RxQueue)| {
-            self.buffer.waiting_in(line) as u64 <= queue.coming()
-        };
+        let is_enough =
+            |(line, queue): (usize, &RxQueue)| self.buffer.wanted_in(line) <= queue.coming();
         self.pause.is_some() || queues.all(is_enough)
     }
 
@@ -243,7 +245,8 @@ impl<S: PacketSource> RxPort<S> {
                 return seen;
             }
             let index = self.steering.queue(&first);
-            self.buffer.retry_at(line, self.queues[index].try_again(now));
+            let buffers = pairs[index].rx.buffers_for(first.bytes);
+            self.buffer.retry_at(line, self.queues[index].try_again(buffers, now));
         }
         self.watch_level(now);
         if self.next_arrival_time() > now {
@@ -276,18 +279,21 @@ impl<S: PacketSource> RxPort<S> {
         now: Picos,
     ) -> Option<Option<(usize, Picos)>> {
         let index = self.steering.queue(&arrival);
-        let queue = &mut self.queues[index];
-        queue.top_up(fabric, self.root_port, &self.config, &mut pairs[index].rx, now);
-        let buffer = queue.take_ready(now)?;
-        let kind = self.payload_kind(index, &pairs[index].rx);
-        let visible = self.write_payload(fabric, (index, kind), buffer, arrival, now);
+        let (queue, ring) = (&mut self.queues[index], &mut pairs[index].rx);
+        let buffers = ring.buffers_for(arrival.bytes);
+        queue.top_up(fabric, self.root_port, &self.config, (ring, buffers), now);
+        let buffer = queue.take_ready(buffers, &mut self.chained, now)?;
+        let kind = self.payload_kind(index, ring);
+        let capacity = if buffers == 1 { u64::MAX } else { ring.buffer_bytes };
+        let visible = self.write_payload(fabric, (index, kind), (buffer, capacity), arrival, now);
         let sequence = self.counters.packets;
         self.counters.packets += 1;
+        self.counters.buffers += u64::from(buffers);
         self.counters.bytes += arrival.bytes.0;
         let Arrival { time, bytes, rss_hash, .. } = arrival;
-        let packet = Packet { buffer, bytes, arrival: time, sequence, rss_hash };
-        let at = (&self.config, now);
-        let full = self.queues[index].gather(packet, visible, &pairs[index].rx, at);
+        let packet = Packet { buffer, buffers, bytes, arrival: time, sequence, rss_hash };
+        let (at, received) = ((&self.config, now), (packet, &self.chained[..]));
+        let full = self.queues[index].gather(received, visible, &pairs[index].rx, at);
         if !full {
             self.gather_due = self.gather_due.min(self.queues[index].gather_ends());
             return Some(None);
@@ -306,21 +312,19 @@ impl<S: PacketSource> RxPort<S> {
         }
     }
 
-    /// Writes the payload; returns when it becomes visible.
+    /// Writes the payload, each buffer's share of at most `capacity` bytes behind the one before; returns
+    /// when all of it becomes visible.
     fn write_payload<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
         (index, kind): (usize, DmaKind),
-        buffer: Buffer,
+        (buffer, capacity): (Buffer, u64),
         arrival: Arrival,
         now: Picos,
     ) -> Picos {
         let bytes = arrival.bytes.0;
-        fabric.tracer.packet_arrives(
-            self.counters.packets,
-            buffer.data,
-            bytes.div_ceil(LINE_BYTES),
-        );
+        let lines = bytes.min(capacity).div_ceil(LINE_BYTES);
+        fabric.tracer.packet_arrives(self.counters.packets, buffer.data, lines);
         let gap = self.packet_gap(arrival.bytes);
         let queue = &mut self.queues[index];
         let arrived = now.max(arrival.time + self.config.rx_pipeline);
@@ -330,16 +334,29 @@ impl<S: PacketSource> RxPort<S> {
         let padded = bytes.next_multiple_of(LINE_BYTES);
         let written = if self.config.pads_tail { padded } else { bytes };
         let (root_port, reader, first) = (self.root_port, queue.reader, buffer.data);
-        self.payload.write(written);
-        let done = fabric.dma_write_for(root_port, reader, first, written, kind, start);
-        fabric.tracer.packet_received(root_port, first, arrival.time, done.visible);
-        if let Some(next) = queue.next_buffer() {
-            fabric.expect_dma(root_port, DmaDirection::Write, next.data, written);
+        let in_first = written.min(capacity);
+        self.payload.write(in_first);
+        let done = fabric.dma_write_for(root_port, reader, first, in_first, kind, start);
+        let (mut accepted, mut visible) = (done.accepted, done.visible);
+        let mut left = written - in_first;
+        for next in &self.chained {
+            let bytes = left.min(capacity);
+            left -= bytes;
+            let lines = bytes.div_ceil(LINE_BYTES);
+            fabric.tracer.packet_continues(self.counters.packets, next.data, lines);
+            self.payload.write(bytes);
+            let done = fabric.dma_write_for(root_port, reader, next.data, bytes, kind, accepted);
+            accepted = done.accepted;
+            visible = visible.max(done.visible);
         }
-        self.link_free = done.accepted;
-        self.buffer.leaving.push_back((done.visible, bytes));
+        fabric.tracer.packet_received(root_port, first, arrival.time, visible);
+        if let Some(next) = queue.next_buffer() {
+            fabric.expect_dma(root_port, DmaDirection::Write, next.data, in_first);
+        }
+        self.link_free = accepted;
+        self.buffer.leaving.push_back((visible, bytes));
         self.buffer.bytes += bytes;
-        done.visible
+        visible
     }
 
     /// Time from this packet to the next: longer while the port drops packets between them.

@@ -16,6 +16,8 @@ pub struct RxCounters {
     pub offered_bytes: u64,
     /// Number of packets written into host memory.
     pub packets: u64,
+    /// Number of buffers that they fill: a chained packet fills several.
+    pub buffers: u64,
     /// Bytes of the packets written.
     pub bytes: u64,
     /// Dropped because their queue had no descriptor (rx_out_of_buffer).
@@ -43,6 +45,7 @@ reading!(RxCounters {
     offered_packets,
     offered_bytes,
     packets,
+    buffers,
     bytes,
     dropped_no_descriptor,
     dropped_buffer_full,

@@ -13,7 +13,7 @@ use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
 use std::collections::VecDeque;
 use units::narrow::usize_from;
-use units::{CoreId, Picos, RootPortId};
+use units::{CoreId, LINE_BYTES, Picos, RootPortId};
 
 /// Interval at which a port with waiting packets reads a tail register.
 const LOOK_AGAIN: Picos = Picos(100_000);
@@ -33,6 +33,10 @@ pub(super) struct RxQueue {
     doorbell_read: Picos,
     /// Packets of the open completion.
     gathered: Vec<Packet>,
+    /// The buffers behind the first of each of them, in order.
+    gathered_chained: Vec<Buffer>,
+    /// Completion entries of those packets.
+    gathered_entries: u64,
     gathered_visible: Picos,
     /// Until when the open completion waits for more packets.
     gather_ends: Picos,
@@ -79,14 +83,23 @@ impl RxQueue {
         }
     }
 
-    /// The buffer of the next descriptor, if one is on the chip at `now`.
-    pub(super) fn take_ready(&mut self, now: Picos) -> Option<Buffer> {
-        let &(usable, buffer) = self.fetched.front()?;
+    /// The buffers of the next descriptors, if `buffers` are on the chip at `now`: the first one, and
+    /// those behind it in `chained`.
+    pub(super) fn take_ready(
+        &mut self,
+        buffers: u32,
+        chained: &mut Vec<Buffer>,
+        now: Picos,
+    ) -> Option<Buffer> {
+        // Descriptors arrive in order.
+        let &(usable, _) = self.fetched.get(buffers as usize - 1)?;
         if usable > now {
             return None;
         }
-        self.fetched.pop_front();
-        Some(buffer)
+        let (_, first) = self.fetched.pop_front()?;
+        chained.clear();
+        chained.extend(self.fetched.drain(..buffers as usize - 1).map(|(_, buffer)| buffer));
+        Some(first)
     }
 
     /// The buffer of the next unused descriptor, if one has been requested.
@@ -94,25 +107,28 @@ impl RxQueue {
         self.fetched.front().map(|&(_, buffer)| buffer)
     }
 
-    /// When a packet that found no descriptor at `now` should retry.
-    pub(super) fn try_again(&self, now: Picos) -> Picos {
-        let usable = self.fetched.front().map_or(Picos::NEVER, |&(usable, _)| usable);
+    /// When a packet that found fewer than `buffers` descriptors at `now` should retry.
+    pub(super) fn try_again(&self, buffers: u32, now: Picos) -> Picos {
+        let last = self.fetched.get(buffers as usize - 1);
+        let usable = last.map_or(Picos::NEVER, |&(usable, _)| usable);
         let look = if self.doorbell_read > now { self.doorbell_read } else { now + LOOK_AGAIN };
         usable.min(look)
     }
 
-    /// Fetches descriptors until enough are on the chip or no more are known to be posted.
+    /// Fetches descriptors until enough are on the chip, also for a packet that needs `wanted`, or no
+    /// more are known to be posted.
     pub(super) fn top_up<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
         root_port: RootPortId,
         config: &NicConfig,
-        ring: &mut RxRing,
+        (ring, wanted): (&mut RxRing, u32),
         now: Picos,
     ) {
         let per_fetch = config.rx_descriptors_per_fetch as usize;
-        self.look_for_more(fabric, root_port, config, ring, now);
-        while self.fetched.len() + per_fetch <= config.rx_descriptors_prefetched as usize {
+        let most = (config.rx_descriptors_prefetched as usize).saturating_sub(per_fetch);
+        self.look_for_more(fabric, root_port, config, (ring, wanted), now);
+        while self.fetched.len() <= most || self.fetched.len() < wanted as usize {
             let (known, start) = match self.known_until - self.fetch_index {
                 0 => (self.shown_until - self.fetch_index, self.doorbell_read),
                 known => (known, now),
@@ -131,7 +147,7 @@ impl RxQueue {
             }
             self.fetch_index += count as u64;
             self.known_until = self.known_until.max(self.fetch_index);
-            self.look_for_more(fabric, root_port, config, ring, now);
+            self.look_for_more(fabric, root_port, config, (ring, wanted), now);
         }
     }
 
@@ -142,7 +158,7 @@ impl RxQueue {
         fabric: &mut Fabric<T>,
         root_port: RootPortId,
         config: &NicConfig,
-        ring: &RxRing,
+        (ring, wanted): (&RxRing, u32),
         now: Picos,
     ) {
         if self.doorbell_read > now {
@@ -158,10 +174,10 @@ impl RxQueue {
             return;
         }
         let known = self.known_until - self.fetch_index;
+        let at_hand = self.fetched.len() as u64 + known;
         let is_due = match config.doorbell_read_ring_part {
-            Some(part) => {
-                self.fetched.len() as u64 + known <= u64::from(ring.descriptors.entries / part)
-            }
+            _ if at_hand < u64::from(wanted) => true,
+            Some(part) => at_hand <= u64::from(ring.descriptors.entries / part),
             None => known == 0,
         };
         if is_due {
@@ -175,7 +191,7 @@ impl RxQueue {
     /// Adds a packet that is delivered at `now` to the open completion; returns whether it is full.
     pub(super) fn gather(
         &mut self,
-        packet: Packet,
+        (packet, chained): (Packet, &[Buffer]),
         visible: Picos,
         ring: &RxRing,
         (config, now): (&NicConfig, Picos),
@@ -185,8 +201,10 @@ impl RxQueue {
         }
         self.gathered_visible = self.gathered_visible.max(visible);
         self.gathered.push(packet);
-        let fits = ring.format.packets_to_line_end(self.completion_index);
-        self.gathered.len() as u64 >= u64::from(config.packets_per_completion).min(fits)
+        self.gathered_chained.extend_from_slice(chained);
+        self.gathered_entries += ring.format.completion_entries(packet.buffers);
+        let fits = ring.format.entries_to_line_end(self.completion_index);
+        self.gathered_entries >= u64::from(config.packets_per_completion).min(fits)
     }
 
     /// Writes the open completion; returns when it becomes visible to the driver.
@@ -198,16 +216,44 @@ impl RxQueue {
         start: Picos,
     ) -> Picos {
         let line = ring.completions.line_of(self.completion_index);
-        let packets = self.gathered.len();
+        let (packets, entries) = (self.gathered.len(), std::mem::take(&mut self.gathered_entries));
+        let bytes = ring.format.report_bytes(entries);
+        let (written, more_lines) = if entries > packets as u64 {
+            self.report_chained(fabric, root_port, ring, bytes, start)
+        } else {
+            self.control.write(bytes);
+            let done = fabric.dma_write(root_port, line, bytes, DmaKind::Descriptor, start);
+            (done.visible, 0)
+        };
         // A compressed completion takes the ring entries of all its packets.
-        self.completion_index += packets as u64;
-        let bytes = ring.format.report_bytes(packets as u64);
-        self.control.write(bytes);
-        let done = fabric.dma_write(root_port, line, bytes, DmaKind::Descriptor, start);
+        self.completion_index += entries;
         // Writes of one device become visible in order: the payload first.
-        let visible = done.visible.max(self.gathered_visible);
-        ring.completed.push_back(RxCompletion { visible, line, packets });
+        let visible = written.max(self.gathered_visible);
+        ring.completed.push_back(RxCompletion { visible, line, more_lines, packets });
         ring.packets.extend(self.gathered.drain(..));
+        ring.chained.extend(self.gathered_chained.drain(..));
         visible
+    }
+
+    /// Writes the entries of a report with a chained packet, which may cross lines and the ring's end.
+    /// Returns when they are visible, and how many lines they have besides the first.
+    fn report_chained<T: Tracer>(
+        &mut self,
+        fabric: &mut Fabric<T>,
+        root_port: RootPortId,
+        ring: &RxRing,
+        bytes: u64,
+        start: Picos,
+    ) -> (Picos, u64) {
+        let (mut visible, mut lines) = (start, 0);
+        for (line, bytes) in ring.completions.parts(self.completion_index, bytes) {
+            if bytes > 0 {
+                self.control.write(bytes);
+                let done = fabric.dma_write(root_port, line, bytes, DmaKind::Descriptor, start);
+                visible = visible.max(done.visible);
+                lines += bytes.div_ceil(LINE_BYTES);
+            }
+        }
+        (visible, lines - 1)
     }
 }

@@ -7,7 +7,7 @@
 //! number of entries is fitted to the rate that one queue of the measured testbed reaches (platform
 //! file): the time per packet at 512, 1024 and 1500 B is as 2 : 3 : 4, that is, a slot of some 32 ns per
 //! packet and per read request of 512 B, and it grows with the share of reads that miss the LLC, as the
-//! latency of a read does.
+//! latency of a read does. Each buffer of a chained packet is read by requests of its own.
 //! Simplifies: an entry is taken in order and freed when its data has arrived; queues share the wire
 //! packet by packet.
 
@@ -15,13 +15,13 @@ use super::NicConfig;
 use super::dma_counts::DmaCounts;
 use super::egress::Egress;
 use super::formats::TxCompletionPlace;
-use super::rings::{Packet, TxRequest, TxRing};
+use super::rings::{Buffer, Packet, TxRequest, TxRing};
 use crate::fabric::{DmaDirection, Fabric};
 use crate::occupancy::Slots;
 use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
 use std::collections::VecDeque;
-use units::{LINE_BYTES, Picos, RootPortId};
+use units::{Bytes, LINE_BYTES, Picos, RootPortId};
 
 /// A send queue of a NIC.
 #[derive(Debug)]
@@ -39,8 +39,9 @@ pub struct TxQueue {
     ready: Picos,
     /// When the wire lets the next packet be read, once the queue has requested it.
     granted: Option<Picos>,
-    /// Packets since the last completion, and when the last of them was read.
+    /// Packets since the last completion, their buffers, and when the last of them was read.
     uncompleted: u32,
+    uncompleted_buffers: u32,
     last_read: Picos,
     completion_index: u64,
     /// DMA reads of payload by the queue.
@@ -50,17 +51,27 @@ pub struct TxQueue {
 }
 
 /// A packet whose request is on the chip or under way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct FetchedPacket {
     /// When the request arrives on the chip.
     readable: Picos,
     packet: Packet,
+    /// Its buffers behind the first, if it is chained.
+    chained: Vec<Buffer>,
     /// Whether its data came with the request.
     inlined: bool,
     /// Entry of its descriptor, where each packet has one.
     entry: u64,
     /// Bytes of requests that are freed when this packet has been read.
     frees_bytes: u64,
+}
+
+impl FetchedPacket {
+    /// Bytes in its first buffer.
+    fn in_first(&self, buffer_bytes: u64) -> u64 {
+        let Bytes(bytes) = self.packet.bytes;
+        if self.chained.is_empty() { bytes } else { bytes.min(buffer_bytes) }
+    }
 }
 
 impl TxQueue {
@@ -77,6 +88,7 @@ impl TxQueue {
             ready: Picos::ZERO,
             granted: None,
             uncompleted: 0,
+            uncompleted_buffers: 0,
             last_read: Picos::ZERO,
             completion_index: 0,
             payload: DmaCounts::default(),
@@ -135,11 +147,14 @@ impl TxQueue {
         let first = self.fetched.pop_front()?;
         self.bytes_ahead -= first.frees_bytes;
         self.ready = now + self.config.queue_packet_gap;
-        let read =
-            if first.inlined { now } else { self.read_payload(fabric, first.packet, egress, now) };
+        let read = match first.inlined {
+            true => now,
+            false => self.read_payload(fabric, (&first, ring.buffer_bytes), egress, now),
+        };
         if let Some(next) = self.fetched.front() {
-            let Packet { buffer, bytes, .. } = next.packet;
-            fabric.expect_dma(self.root_port, DmaDirection::Read, buffer.data, bytes.0);
+            let first = next.in_first(ring.buffer_bytes);
+            let data = next.packet.buffer.data;
+            fabric.expect_dma(self.root_port, DmaDirection::Read, data, first);
         }
         let sent = read + self.config.tx_pipeline;
         fabric.tracer.packet_sent(self.root_port, first.packet.buffer.data, now, sent);
@@ -147,7 +162,8 @@ impl TxQueue {
         egress.send(first.packet, sent);
         self.last_read = self.last_read.max(read);
         self.uncompleted += 1;
-        (self.uncompleted == self.config.tx_packets_per_completion)
+        self.uncompleted_buffers += first.packet.buffers;
+        (self.uncompleted_buffers >= self.config.tx_packets_per_completion)
             .then(|| self.complete(fabric, ring, first.entry))
     }
 
@@ -194,12 +210,16 @@ impl TxQueue {
     fn take(&mut self, ring: &TxRing, request: TxRequest, bytes: u64) {
         self.bytes_ahead += bytes;
         let last = request.packets.len() - 1;
-        let packets = request.packets.into_iter().enumerate();
+        let TxRequest { first_entry, packets, mut chained, .. } = request;
+        // A chained packet is the only one of its request; its last descriptor is reported.
+        let first_entry = first_entry + chained.len() as u64;
+        let packets = packets.into_iter().enumerate();
         self.fetched.extend(packets.map(|(number, packet)| FetchedPacket {
             readable: Picos::NEVER,
             packet,
+            chained: std::mem::take(&mut chained),
             inlined: ring.is_inlined(&packet),
-            entry: request.first_entry + number as u64,
+            entry: first_entry + number as u64,
             frees_bytes: if number == last { bytes } else { 0 },
         }));
     }
@@ -209,23 +229,29 @@ impl TxQueue {
     fn read_payload<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
-        packet: Packet,
+        (fetched, buffer_bytes): (&FetchedPacket, u64),
         egress: &mut Egress,
         now: Picos,
     ) -> Picos {
         let per_request = fabric.root_port(self.root_port).attachment().max_read_request_bytes();
-        let mut last = now;
-        let mut offset = 0;
-        while offset < packet.bytes.0 {
-            let bytes = per_request.min(packet.bytes.0 - offset);
-            let line = packet.buffer.data.step(offset / LINE_BYTES);
-            self.payload.read(bytes);
-            let done = fabric.dma_read(self.root_port, line, bytes, self.entries.ready(now))
-                + self.config.read_pipeline;
-            self.entries.occupy(done);
-            egress.reads.take(bytes, done);
-            last = last.max(done);
-            offset += bytes;
+        let Packet { buffer, bytes, .. } = fetched.packet;
+        let (mut last, mut left) = (now, bytes.0);
+        let mut of_buffer = fetched.in_first(buffer_bytes);
+        for buffer in std::iter::once(&buffer).chain(&fetched.chained) {
+            let mut offset = 0;
+            while offset < of_buffer {
+                let bytes = per_request.min(of_buffer - offset);
+                let line = buffer.data.step(offset / LINE_BYTES);
+                self.payload.read(bytes);
+                let done = fabric.dma_read(self.root_port, line, bytes, self.entries.ready(now))
+                    + self.config.read_pipeline;
+                self.entries.occupy(done);
+                egress.reads.take(bytes, done);
+                last = last.max(done);
+                offset += bytes;
+            }
+            left -= of_buffer;
+            of_buffer = left.min(buffer_bytes);
         }
         self.entries.occupy(last);
         last
@@ -250,7 +276,7 @@ impl TxQueue {
         let done =
             fabric.dma_write(self.root_port, line, bytes, DmaKind::Descriptor, self.last_read);
         ring.completed.push_back((done.visible, line, self.uncompleted));
-        self.uncompleted = 0;
+        (self.uncompleted, self.uncompleted_buffers) = (0, 0);
         done.visible
     }
 }

@@ -267,13 +267,13 @@ impl NicFacts {
         }
     }
 
-    /// A queue pair as the driver lays it out when the port has `queues` of them.
+    /// A queue pair as the driver lays it out for its buffers when the port has `queues` of them.
     #[must_use]
     pub(crate) fn queue_shape(
         &self,
         queues: u32,
         rx_descriptors: u32,
-        tx_packets: u32,
+        (tx_packets, buffer_bytes): (u32, u64),
     ) -> QueueShape {
         let inlines = queues >= self.tx_inline_from_queues.value;
         let part = rx_descriptors / self.rx_refill_ring_part.value;
@@ -294,6 +294,7 @@ impl NicFacts {
             },
             inline_bytes: if inlines { self.tx_inline_bytes.value } else { 0 },
             tx_packets,
+            buffer_bytes,
         }
     }
 

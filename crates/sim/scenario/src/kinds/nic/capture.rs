@@ -1,6 +1,6 @@
 //! A capture that is replayed: read as the keys of a tenant's traffic say, with its remarks for the result.
 
-use super::check::BUFFER_BYTES;
+use super::check::{BUFFER_BYTES, check_is_chained};
 use super::{Card, NicKeys, TrafficKeys};
 use crate::contract::input::TenantInput;
 use crate::contract::traffic::LONGEST_BATCH;
@@ -56,24 +56,30 @@ impl CapturePlan {
         let capture = Capture::new(packets, flows, reordered);
         let longest_gap = options.longest_gap;
         let plan = Self { capture, config, longest_gap, cut_in, oddities, paced };
-        plan.check_packets(input.file, path, card)?;
+        plan.check_packets(input, path, card)?;
         plan.check_duration(input)?;
         Ok(plan)
     }
 
-    /// Checks that a buffer holds the largest packet.
-    fn check_packets(&self, file: &str, path: &str, card: &Card<'_>) -> Result<(), InputError> {
-        let (largest, fits) = (self.capture.largest_frame_bytes().0, card.buffer_bytes);
+    /// Checks that a buffer holds the largest packet, or several do.
+    fn check_packets(
+        &self,
+        input: &TenantInput<'_>,
+        path: &str,
+        card: &Card<'_>,
+    ) -> Result<(), InputError> {
+        let largest = self.capture.largest_frame_bytes().0;
+        let fits = card.most_packet_bytes(input.table::<NicKeys>());
         if largest <= fits {
-            return Ok(());
+            return check_is_chained(input, card, largest);
         }
         Err(InputError::OutOfRange {
-            file: file.into(),
+            file: input.file.into(),
             key: "traffic.pcap".into(),
             value: path.into(),
             allowed: format!(
-                "its largest packet has {largest} bytes, a buffer holds {fits}: raise buffer_bytes \
-                 (up to {}), capture with segmentation offload off, or filter larger \
+                "its largest packet has {largest} bytes, buffers hold {fits}: raise buffer_bytes \
+                 (up to {}) or set scatter, capture with segmentation offload off, or filter larger \
                  packets out",
                 BUFFER_BYTES.1
             ),

@@ -7,9 +7,13 @@ use crate::facts::platform::{MOST_RX_DESCRIPTORS, SetFunctionName};
 use crate::kinds::root_port::PortKeys;
 use crate::text::error::InputError;
 use units::LINE_BYTES;
+use units::narrow::fit;
 
 /// Largest buffer: beyond the jumbo frames of all cards, whose largest are 9 to 16 KB.
 pub(super) const BUFFER_BYTES: (u64, u64) = (64, 16 << 10);
+/// Most buffers of a chained packet: as many as descriptors of a packet in Intel's cards (DPDK i40e and ice,
+/// `TX_MAX_MTU_SEG`, recalled).
+pub(super) const MOST_CHAINED: u64 = 8;
 /// The shortest Ethernet frame, without FCS.
 pub(super) const LEAST_PACKET_BYTES: u64 = 60;
 /// Entries of a ring: powers of two.
@@ -60,6 +64,7 @@ pub(super) fn check_card_keys(input: &TenantInput<'_>, card: &Card<'_>) -> Resul
     check_queues(keys, input, card)?;
     check_pool(keys, input, card)?;
     check_pool_placement(keys, input, card)?;
+    check_scatter(keys, input, card)?;
     keys.prefetch.check(&input.check, keys.burst)?;
     keys.traffic.check(&input.check, card.nic.line_rate_gbps.value)
 }
@@ -74,13 +79,12 @@ fn check_queues(
     if let Some(bytes) = keys.buffer_bytes {
         check.whole("buffer_bytes", bytes, BUFFER_BYTES, "bytes")?;
     }
-    let what = "bytes that a buffer holds; longer packets need a larger buffer_bytes";
-    check.whole(
-        "packet_bytes",
-        keys.packet_bytes,
-        (LEAST_PACKET_BYTES, card.buffer_bytes),
-        what,
-    )?;
+    let what = match keys.scatter {
+        true => "bytes that 8 buffers hold; longer packets need a larger buffer_bytes",
+        false => "bytes that a buffer holds; longer packets need a larger buffer_bytes, or scatter",
+    };
+    let sizes = (LEAST_PACKET_BYTES, card.most_packet_bytes(keys));
+    check.whole("packet_bytes", keys.packet_bytes, sizes, what)?;
     // A ring smaller than a completion's packets would never be freed.
     let least = card.nic.tx_packets_per_completion.value.max(8);
     let rings: Vec<u32> = RINGS.into_iter().filter(|&ring| ring >= least).collect();
@@ -104,7 +108,9 @@ fn check_pool(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Resul
         return Err(check.refuse("pool_ring_costs", &"true", allowed));
     }
     let unreported = card.nic.tx_packets_per_completion.value;
-    let per_core = buffers_of_core(keys.rx_descriptors, keys.pool_cache, keys.burst, unreported);
+    let of_packet: u32 = fit(if keys.scatter { MOST_CHAINED } else { 1 });
+    let (burst, unreported) = (of_packet * keys.burst, unreported + of_packet - 1);
+    let per_core = buffers_of_core(keys.rx_descriptors, keys.pool_cache, burst, unreported);
     let least = u64::from(per_core) * u64::from(input.tenant.keys.cores * keys.ports);
     let most = MOST_POOL_BUFFERS.min(MOST_POOL_BYTES / card.buffer_bytes);
     let why = format!(
@@ -113,6 +119,66 @@ fn check_pool(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Resul
         card.buffer_bytes
     );
     check.whole("pool_buffers", u64::from(keys.pool_buffers), (least, most), &why)
+}
+
+/// Checks what `scatter` needs, and that no other key counts lines from the start of a packet.
+fn check_scatter(
+    keys: &NicKeys,
+    input: &TenantInput<'_>,
+    card: &Card<'_>,
+) -> Result<(), InputError> {
+    if !keys.scatter {
+        return Ok(());
+    }
+    let refuse = |allowed: String| Err(input.check.refuse("scatter", &"true", allowed));
+    if !card.buffer_bytes.is_multiple_of(LINE_BYTES) {
+        let held = card.buffer_bytes;
+        return refuse(format!(
+            "needs buffers of whole lines of {LINE_BYTES} bytes, not of {held}"
+        ));
+    }
+    let placement = &input.table::<PortKeys>().placement;
+    let by_line = [
+        ("header_slices", placement.header_slices.is_some()),
+        ("inject_lines", placement.inject_lines.is_some()),
+        ("prefetch_hint_lines", placement.prefetch_hint_lines.is_some()),
+        ("push_to_l2_lines", placement.push_to_l2_lines.is_some()),
+    ];
+    if let Some((key, _)) = by_line.into_iter().find(|&(_, is_stated)| is_stated) {
+        return refuse(format!(
+            "not with placement.{key}, which counts the lines of a packet in one buffer"
+        ));
+    }
+    let (receives, sends) =
+        (keys.rx_descriptors, keys.tx_packets(card.nic, input.tenant.keys.cores));
+    let most: u32 = fit(MOST_CHAINED);
+    if receives < 2 * most {
+        return refuse(format!(
+            "needs at least {} rx_descriptors, two packets' of {most}",
+            2 * most
+        ));
+    }
+    let least = card.nic.tx_packets_per_completion.value + most;
+    if sends < least {
+        return refuse(format!(
+            "needs at least {least} tx_descriptors, a completion's and a packet's"
+        ));
+    }
+    Ok(())
+}
+
+/// Checks that `scatter` has packets that one buffer does not hold, whose largest has `largest` bytes.
+pub(super) fn check_is_chained(
+    input: &TenantInput<'_>,
+    card: &Card<'_>,
+    largest: u64,
+) -> Result<(), InputError> {
+    let held = card.buffer_bytes;
+    if !input.table::<NicKeys>().scatter || largest > held {
+        return Ok(());
+    }
+    let allowed = format!("packets have at most {largest} bytes and fit a buffer of {held}");
+    Err(input.check.refuse("scatter", &"true", allowed))
 }
 
 /// A pool that is chosen by set: the choice among its candidates takes seconds beyond.

@@ -73,7 +73,11 @@ impl DriverPlan {
         let tenant = input.tenant.keys;
         let keys = input.table::<NicKeys>();
         let tx_packets = keys.tx_packets(card.nic, tenant.cores);
-        let shape = card.nic.queue_shape(tenant.cores, keys.rx_descriptors, tx_packets);
+        let shape = card.nic.queue_shape(
+            tenant.cores,
+            keys.rx_descriptors,
+            (tx_packets, card.buffer_bytes),
+        );
         let headers = header_slices(input.tenant);
         let shift_lines = headers.map_or(0, |headers| u64::from(headers.most_lines));
         Self {
@@ -92,7 +96,7 @@ impl DriverPlan {
             ports: keys.ports as usize,
             warm_lines: match keys.traffic.pcap {
                 Some(_) => card.buffer_bytes.div_ceil(LINE_BYTES),
-                None => keys.packet_bytes.div_ceil(LINE_BYTES),
+                None => keys.packet_bytes.min(card.buffer_bytes).div_ceil(LINE_BYTES),
             },
             polling: polling(keys, card, needs.gathers),
         }

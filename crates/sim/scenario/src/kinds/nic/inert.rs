@@ -35,6 +35,14 @@ pub(crate) fn inert_prefetch(keys: &NicKeys, prefetches: bool) -> Vec<Inert> {
     keys.prefetch.inert(prefetches)
 }
 
+/// Keys of chained packets that have no effect on a tenant, which takes them or not.
+pub(crate) fn inert_chains(takes_chains: bool) -> Vec<Inert> {
+    if takes_chains {
+        return Vec::new();
+    }
+    Inert::all(["scatter"], "the application has each packet in one buffer").collect()
+}
+
 fn inert_arrivals(keys: &NicKeys, arrivals: Arrivals) -> Vec<Inert> {
     match arrivals {
         Arrivals::Keys => inert_traffic_keys(&keys.traffic, keys.flow_control),

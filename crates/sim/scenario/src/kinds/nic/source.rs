@@ -1,6 +1,7 @@
 //! Builds the arrivals at a NIC from a tenant's traffic keys.
 
 use super::capture::CapturePlan;
+use super::check::check_is_chained;
 use super::traffic::{DEFAULT_FLOW_PACKETS, DEFAULT_LIST_PACKETS, LEAST_GBPS};
 use super::{ArrivalProcess, Card, NicKeys, Pattern, SizeMix};
 use crate::contract::input::TenantInput;
@@ -55,6 +56,9 @@ impl SourcePlan {
             let allowed = (LEAST_GBPS, line_rate_gbps);
             let why = "the card's line rate";
             input.check.number_because("offered_gbps", keys.offered_gbps, allowed, why)?;
+        }
+        if traffic.pattern != Pattern::Random {
+            check_is_chained(input, card, keys.packet_bytes)?;
         }
         let (packet_bytes, offered_gbps) = (keys.packet_bytes, keys.offered_gbps);
         let (flows, seed) = (traffic.flows as usize, input.seed);
@@ -155,14 +159,16 @@ impl SourcePlan {
     }
 }
 
-/// Checks that a buffer holds the largest packet of a mix.
+/// Checks that a buffer holds the largest packet of a mix, or several do.
 fn check_fits(mix: &MixConfig, input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
-    let (largest, fits) = (mix.sizes.largest_bytes(), card.buffer_bytes);
-    if largest <= fits {
-        return Ok(());
+    let largest = mix.sizes.largest_bytes();
+    if largest <= card.most_packet_bytes(input.table::<NicKeys>()) {
+        return check_is_chained(input, card, largest);
     }
-    let allowed = format!("the largest packet of traffic.sizes has {largest} bytes: raise it");
-    Err(input.check.refuse("buffer_bytes", &fits, allowed))
+    let allowed = format!(
+        "the largest packet of traffic.sizes has {largest} bytes: raise it, or set scatter"
+    );
+    Err(input.check.refuse("buffer_bytes", &card.buffer_bytes, allowed))
 }
 
 fn mix(keys: &NicKeys, line_rate_gbps: f64, seed: u64) -> MixConfig {

@@ -96,6 +96,7 @@ pub const CHANGES: &[Change] = &[
     ("headroom_bytes", &[], &["0"]),
     ("initial_content", &[], &["\"pages-zeroed\"", "\"empty\""]),
     ("internal_queue", &[], &["32"]),
+    ("scatter", &[("packet_bytes", "9000")], &["true"]),
     ("send_at_packets", &[], &["32"]),
     ("send_rest_after_polls", &[("send_at_packets", "32"), ("offered_gbps", "1")], &["64"]),
     ("iommu", &[], &["\"4K\"", "\"2M\""]),

@@ -99,7 +99,8 @@ impl Replies {
             core.store(fabric, pool.mbuf_line(id));
             let buffer = Buffer { id, data: data.step(line) };
             // It never had a receive descriptor.
-            let packet = Packet { buffer, bytes, arrival, sequence: u64::MAX, rss_hash: 0 };
+            let (sequence, rss_hash) = (u64::MAX, 0);
+            let packet = Packet { buffer, buffers: 1, bytes, arrival, sequence, rss_hash };
             drivers.tx.enqueue(core, fabric, packet);
             self.next_segment += 1;
         }

@@ -146,6 +146,7 @@ mod tests {
         let buffer = Buffer { id: 0, data: LineAddr(number) };
         let packet = Packet {
             buffer,
+            buffers: 1,
             bytes: Bytes(64),
             arrival: Picos::ZERO,
             sequence: number,

@@ -28,7 +28,7 @@ impl<S: PacketSource> RxPort<S> {
             return seen;
         }
         if fits {
-            self.keep_or_drop(index, arrival);
+            self.keep_or_drop(&pairs[index].rx, index, arrival);
         }
         None
     }
@@ -50,7 +50,7 @@ impl<S: PacketSource> RxPort<S> {
             }
             self.next = self.source.next_arrival();
             if self.count_arrival(&pairs[index].rx, index, &arrival) {
-                self.keep_or_drop(index, arrival);
+                self.keep_or_drop(&pairs[index].rx, index, arrival);
             }
             last = Some(arrival.time);
         }
@@ -76,10 +76,11 @@ impl<S: PacketSource> RxPort<S> {
     }
 
     /// Keeps an undelivered packet in the internal buffer, or drops it.
-    fn keep_or_drop(&mut self, index: usize, arrival: Arrival) {
-        if self.is_coming(index) && self.has_room_to_wait(arrival.bytes.0) {
-            let retry = self.queues[index].try_again(arrival.time);
-            self.buffer.keep(self.line(index), arrival, retry);
+    fn keep_or_drop(&mut self, ring: &RxRing, index: usize, arrival: Arrival) {
+        let descriptors = ring.buffers_for(arrival.bytes);
+        if self.are_coming(index, descriptors) && self.has_room_to_wait(arrival.bytes.0) {
+            let retry = self.queues[index].try_again(descriptors, arrival.time);
+            self.buffer.keep(self.line(index), (arrival, descriptors), retry);
         } else {
             self.counters.dropped_no_descriptor += 1;
             self.count_ring_full();
@@ -91,10 +92,11 @@ impl<S: PacketSource> RxPort<S> {
         self.counters.ring_full += std::mem::take(&mut self.since_last);
     }
 
-    /// Whether another packet without a descriptor will get one: always with flow control, otherwise if
-    /// the card knows of more than packets wait for.
-    fn is_coming(&self, queue: usize) -> bool {
-        self.pause.is_some() || (self.buffer.waiting_in(queue) as u64) < self.queues[queue].coming()
+    /// Whether another packet without its descriptors will get them: always with flow control, otherwise
+    /// if the card knows of as many more than packets wait for.
+    fn are_coming(&self, queue: usize, descriptors: u32) -> bool {
+        let wanted = || self.buffer.wanted_in(queue) + u64::from(descriptors);
+        self.pause.is_some() || wanted() <= self.queues[queue].coming()
     }
 
     /// Whether the internal buffer has space for another packet that waits for a descriptor.
