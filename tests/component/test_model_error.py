@@ -138,6 +138,7 @@ PREDICTION: dict[str, Any] = {
     [
         ({"low": 5.5}, "low <= predicted <= high"),
         ({"measured": 5.0}, "measured and source go together"),
+        ({"modelled": 5.0}, "modelled and modelled_on go together"),
         ({"bounds": ""}, "at least 1 character"),
     ],
 )
@@ -153,6 +154,11 @@ def test_a_measurement_decides(measured: float | None, outcome: str) -> None:
     source = None if measured is None else "somebody"
     known = {**PREDICTION, "measured": measured, "source": source}
     assert Prediction.model_validate(known).outcome == outcome
+
+
+def test_what_the_simulator_gave_first_decides_nothing() -> None:
+    known = {**PREDICTION, "modelled": 9.0, "modelled_on": date(2026, 12, 1)}
+    assert Prediction.model_validate(known).outcome == "open"
 
 
 def test_at_least_five_numbers_are_registered() -> None:

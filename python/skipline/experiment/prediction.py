@@ -12,7 +12,8 @@ class Prediction(Table):
     """A number of the results, what it was when registered, and 90 % bounds of a measurement.
 
     `bounds` says where these come from. Who measures it adds `measured` and its `source`, and
-    changes nothing else.
+    changes nothing else. `modelled` is added where the numbers were judged before the simulator
+    could give them: what its first version that could gave, on that day.
     """
 
     text: str
@@ -22,6 +23,8 @@ class Prediction(Table):
     high: FiniteFloat
     unit: str = ""
     bounds: str = Field(min_length=1)
+    modelled: FiniteFloat | None = None
+    modelled_on: date | None = None
     measured: FiniteFloat | None = None
     source: str | None = None
 
@@ -31,6 +34,8 @@ class Prediction(Table):
             raise ValueError(f"prediction '{self.text}': low <= predicted <= high")
         if (self.measured is None) != (self.source is None):
             raise ValueError(f"prediction '{self.text}': measured and source go together")
+        if (self.modelled is None) != (self.modelled_on is None):
+            raise ValueError(f"prediction '{self.text}': modelled and modelled_on go together")
         return self
 
     @property

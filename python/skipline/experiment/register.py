@@ -67,7 +67,7 @@ def introduced(path: str, now: Experiment) -> Commit | None:
     return Commit(short_hash, day, is_unchanged=then == said)
 
 
-# What a commit pins: everything but a measurement that is added, and words about the bounds.
+# What a commit pins: everything but what is added later, and words about the bounds.
 _NUMBERS = {"text", "value", "predicted", "low", "high", "unit"}
 
 
@@ -93,6 +93,7 @@ def table(found: list[Line]) -> TextTable:
         *(Column(name, name) for name in ("experiment", "prediction")),
         *(Column(name, name, form=",.4g", right=True) for name in ("says", "low", "high")),
         *(Column(name, name) for name in ("unit", "registered", "commit")),
+        Column("modelled", "modelled", form=",.4g", absent="–", right=True),
         Column("measured", "measured", form=",.4g", absent="–", right=True),
         Column("outcome", "outcome"),
     )
@@ -102,7 +103,7 @@ def table(found: list[Line]) -> TextTable:
         commit = "not known here" if line.commit is None else line.commit.text
         said = (one.text, one.predicted, one.low, one.high, one.unit)
         day = line.registered.on.isoformat()
-        rows.add(line.identifier, *said, day, commit, one.measured, one.outcome)
+        rows.add(line.identifier, *said, day, commit, one.modelled, one.measured, one.outcome)
     return rows
 
 
