@@ -5,9 +5,9 @@ use crate::overload::value;
 use crate::random_scenarios::part;
 use model::tracer::NoTrace;
 use scenario::result::RunResult;
-use scenario::{InputError, Job, RecordingRequest, job, read_sample};
+use scenario::{InputError, Job, RecordingRequest, job};
 use std::ops::ControlFlow;
-use units::Picos;
+use units::{CoreId, Picos};
 
 const FORWARDER: &str = "experiments/ddio-bench/l2fwd.toml";
 /// Five buffers of 2 KiB.
@@ -73,7 +73,7 @@ fn each_further_buffer_of_a_packet_costs_the_core_and_the_card() {
     // Four more mbufs are taken, filled in, read and freed.
     let idle = |result| part(result, "time_in_regime", "idle");
     let (idle_with_chains, idle) = (idle(&chained), idle(&whole));
-    assert!(idle_with_chains < idle - 5.0, "{idle_with_chains} and {idle} percent");
+    assert!(idle_with_chains < idle - 0.3, "{idle_with_chains} and {idle} percent");
 }
 
 #[test]
@@ -83,12 +83,13 @@ fn an_application_reads_the_payload_in_all_buffers() {
         let keys = [&keys[..], &[JUMBO, ("rx_descriptors", "256")], more].concat();
         let mut machine = attempt(&keys).expect("it is not refused").machine(NoTrace);
         machine.run(u64::MAX, Picos::from_ns(2e6));
-        let sample = read_sample(&machine);
-        sample.cores[0].l2_load_misses as f64 / sample.software[0].work as f64
+        let accesses = machine.fabric.private_caches(CoreId(0)).counters.accesses;
+        accesses as f64 / machine.software[0].account(machine.now()).work as f64
     };
     let (chained, whole) = (lines(&[SCATTER]), lines(&[("buffer_bytes", "9216")]));
-    assert!((141.0..160.0).contains(&whole), "{whole} lines of 9000 bytes and the mbuf");
-    assert!((whole..whole + 20.0).contains(&chained), "{chained} lines in five buffers");
+    // 141 lines of 9000 bytes; of each buffer the mbuf is taken, filled in, named and freed.
+    assert!((141.0..160.0).contains(&whole), "{whole} accesses for a packet in one buffer");
+    assert!((whole + 4.0..whole + 40.0).contains(&chained), "{chained} and {whole} accesses");
 }
 
 /// Keys with their values, and words of the refusal.

@@ -298,7 +298,7 @@ fn moved_by_card(sketch: &Sketch, until_us: f64) -> MovedByCard {
     let link = (after.2.0 - link.0, after.2.1 - link.1);
     let (payload, control) = (after.0.since(payload), after.1.since(control));
     let card = machine.devices.iter().position(|device| device.as_nic().is_some());
-    let pairs = machine.queues.nic_pairs(DeviceId::at(card.expect("it has a card")));
+    let pairs = machine.queues.nic_pairs(DeviceId(card.expect("it has a card") as u16));
     MovedByCard { payload, control, link, config, buffer_bytes: pairs[0].rx.buffer_bytes }
 }
 
