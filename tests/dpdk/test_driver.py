@@ -18,7 +18,8 @@ SKIPPED = 77
     "program",
     [
         *("exhaustion", "home_pools", "movable", "nodes", "placement", "plain", "plain_names"),
-        *("refusals", "secondary", "sharing", "stash", "without_huge_pages", "without_permission"),
+        *("refusals", "secondary", "sets", "sharing", "stash"),
+        *("without_huge_pages", "without_permission"),
     ],
 )
 def test_driver(program: str) -> None:

@@ -16,12 +16,6 @@ struct slot {
 	uint8_t behind; /* lines behind the object that its buffer may move into */
 };
 
-static size_t
-object_bytes(const struct rte_mempool *pool)
-{
-	return (size_t)pool->header_size + pool->elt_size + pool->trailer_size;
-}
-
 void
 placement_start(struct placement *placement, const struct plan *plan, uint32_t objects)
 {

@@ -56,4 +56,24 @@ int placement_fill_plain(struct placement *placement, const struct plan *plan,
 ssize_t placement_bytes(const struct plan *plan, const struct rte_mempool *pool, uint32_t objects,
 	size_t page_bytes, size_t *least_bytes);
 
+/*
+ * Bytes for `objects` that are chosen by set, in one piece: four times as many places. For
+ * ops.calc_mem_size.
+ */
+ssize_t placement_sets_bytes(const struct plan *plan, const struct rte_mempool *pool,
+	uint32_t objects, size_t *least_bytes);
+
+/*
+ * Chooses places for all objects of the pool by the slices and sets of their packet data; otherwise
+ * as placement_fill(). -ENOSPC if the chunk has too few places, or they are too alike.
+ */
+int placement_fill_sets(struct placement *placement, const struct plan *plan,
+	struct rte_mempool *pool, struct homes *homes, const struct chunk *chunk, uint64_t *uncovered);
+
+static inline size_t
+object_bytes(const struct rte_mempool *pool)
+{
+	return (size_t)pool->header_size + pool->elt_size + pool->trailer_size;
+}
+
 #endif

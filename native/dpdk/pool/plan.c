@@ -218,6 +218,32 @@ open_latencies(const struct settings *settings, const struct plan *plan,
 	return -EINVAL;
 }
 
+/* Objects of one home whose packet data are aligned to their size, a power of two. */
+static int
+plan_sets(const struct settings *settings, const struct rte_mempool *pool, struct plan *plan,
+	char *why, size_t why_bytes)
+{
+	const struct rte_pktmbuf_pool_private *packets = as_packet_pool(pool);
+	size_t way_bytes = (size_t)settings->sets * RTE_CACHE_LINE_SIZE;
+
+	if (packets == NULL) {
+		snprintf(why, why_bytes, "SKIPLINE_SLICE_PLACING=sets, but the pool's objects are no "
+			"packets, which have data that a device writes");
+		return -EINVAL;
+	}
+	plan->sets = settings->sets;
+	plan->buffer_bytes = rte_align64pow2(RTE_MAX(pool->elt_size - plan->placed_byte,
+		(size_t)RTE_CACHE_LINE_SIZE));
+	if (plan->buffer_bytes > way_bytes) {
+		snprintf(why, why_bytes, "SKIPLINE_SLICE_PLACING=sets, but packet data of %zu bytes are "
+			"in all sets of a slice: %zu at most", plan->buffer_bytes, way_bytes);
+		return -EINVAL;
+	}
+	plan->homes = 1;
+	plan->home[0].lcore = LCORE_ID_ANY;
+	return 0;
+}
+
 int
 plan_make(const struct settings *settings, const struct rte_mempool *pool, struct plan *plan,
 	char *why, size_t why_bytes)
@@ -243,12 +269,19 @@ plan_make(const struct settings *settings, const struct rte_mempool *pool, struc
 			UINT16_MAX - MOVABLE_MOST_LINES * RTE_CACHE_LINE_SIZE);
 		return -EINVAL;
 	}
+	if (settings->sets > 0) {
+		ret = plan_sets(settings, pool, plan, why, why_bytes);
+		if (ret < 0)
+			return ret;
+	}
 	if (!rte_eal_has_hugepages()) {
 		snprintf(why, why_bytes, "EAL runs without huge pages; the kernel may move small ones "
 			"at any time, and with them every line");
 		return -ENOTSUP;
 	}
 	ret = skl_slice_map_open(settings->table, &plan->map, why, why_bytes);
+	if (plan->sets > 0)
+		return ret;
 	if (ret == 0)
 		ret = open_latencies(settings, plan, &latencies, why, why_bytes);
 	if (ret == 0)

@@ -17,6 +17,8 @@ struct plan {
 	skl_slice_map *map;    /* NULL: objects lie anywhere */
 	size_t placed_byte;    /* byte of an object whose line is placed */
 	bool moves;            /* whether buffers move inside objects, which are for all cores */
+	unsigned int sets;     /* sets of a slice, if objects are chosen by set; else 0 */
+	size_t buffer_bytes;   /* then: the size to which packet data are aligned */
 	unsigned int homes;
 	struct home home[RTE_MAX_LCORE];
 };

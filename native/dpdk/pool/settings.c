@@ -13,6 +13,9 @@
 
 #define VARIABLE(name) "SKIPLINE_SLICE_" name
 
+/* More than slices have. */
+#define MOST_SETS 65536
+
 /* Reads one number of `text` up to `end`; NULL if it has no number below `limit`. */
 static const char *
 read_number(const char *text, const char *end, unsigned long limit, unsigned long *number)
@@ -129,15 +132,16 @@ variable(const char *name)
 }
 
 static int
-number_variable(const char *name, unsigned int *value, char *why, size_t why_bytes)
+number_variable(const char *name, unsigned long limit, unsigned int *value, char *why,
+	size_t why_bytes)
 {
 	const char *text = variable(name);
 	unsigned long number;
 
 	if (text == NULL)
 		return 0;
-	if (read_number(text, text + strlen(text), 1024, &number) != text + strlen(text)) {
-		snprintf(why, why_bytes, "%s=%s; allowed: 0 to 1023", name, text);
+	if (read_number(text, text + strlen(text), limit, &number) != text + strlen(text)) {
+		snprintf(why, why_bytes, "%s=%s; allowed: 0 to %lu", name, text, limit - 1);
 		return -EINVAL;
 	}
 	*value = number;
@@ -176,12 +180,13 @@ read_environment(struct skl_mempool_config *config, char *why, size_t why_bytes)
 		.slices = variable(VARIABLE("SLICES")),
 		.pollers = variable(VARIABLE("POLLERS")),
 	};
-	if (number_variable(VARIABLE("NEAREST"), &config->nearest, why, why_bytes) < 0 ||
-	    number_variable(VARIABLE("LINE"), &config->line, why, why_bytes) < 0 ||
+	if (number_variable(VARIABLE("NEAREST"), 1024, &config->nearest, why, why_bytes) < 0 ||
+	    number_variable(VARIABLE("LINE"), 1024, &config->line, why, why_bytes) < 0 ||
+	    number_variable(VARIABLE("SETS"), MOST_SETS + 1, &config->sets, why, why_bytes) < 0 ||
 	    choice_variable(VARIABLE("UNPLACED"), "plain", NULL, &unplaced, why, why_bytes) < 0 ||
 	    choice_variable(VARIABLE("EXHAUSTED"), "borrow", NULL, &exhausted, why, why_bytes) < 0 ||
 	    choice_variable(VARIABLE("CACHE"), "mixed", "one-pool", &cache, why, why_bytes) < 0 ||
-	    choice_variable(VARIABLE("PLACING"), "packets", NULL, &placing, why, why_bytes) < 0)
+	    choice_variable(VARIABLE("PLACING"), "packets", "sets", &placing, why, why_bytes) < 0)
 		return -EINVAL;
 	config->unplaced = unplaced;
 	config->exhausted = exhausted;
@@ -212,6 +217,33 @@ read_cores(const struct skl_mempool_config *config, const char *pool_name,
 	return ret < 0 ? -EINVAL : 0;
 }
 
+/* Objects chosen by set are for all cores: what chooses slices for cores has no effect on them. */
+static int
+check_sets(const struct skl_mempool_config *config, char *why, size_t why_bytes)
+{
+	bool by_set = config->placing == SKL_MEMPOOL_PLACE_SETS;
+
+	if (!by_set && config->sets != 0) {
+		snprintf(why, why_bytes, VARIABLE("SETS") "=%u has no effect without "
+			VARIABLE("PLACING") "=sets", config->sets);
+		return -EINVAL;
+	}
+	if (!by_set)
+		return 0;
+	if (config->sets == 0 || config->sets > MOST_SETS || (config->sets & (config->sets - 1)) != 0) {
+		snprintf(why, why_bytes, VARIABLE("PLACING") "=sets needs " VARIABLE("SETS") ", the sets "
+			"of a slice: a power of two up to %d (`skipline-host slices sets` tells), not %u",
+			MOST_SETS, config->sets);
+		return -EINVAL;
+	}
+	if (config->latencies != NULL || config->slices != NULL || config->line != 0) {
+		snprintf(why, why_bytes, VARIABLE("PLACING") "=sets places packet data for all cores; unset "
+			VARIABLE("LATENCIES") ", " VARIABLE("SLICES") " and " VARIABLE("LINE"));
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int
 settings_read(const struct skl_mempool_config *config, const char *pool_name,
 	struct settings *settings, char *why, size_t why_bytes)
@@ -230,7 +262,9 @@ settings_read(const struct skl_mempool_config *config, const char *pool_name,
 		snprintf(why, why_bytes, "no slice table; set " VARIABLE("TABLE") " to its file");
 		return -EINVAL;
 	}
-	if ((config->latencies == NULL) == (config->slices == NULL)) {
+	if (check_sets(config, why, why_bytes) < 0)
+		return -EINVAL;
+	if (config->sets == 0 && (config->latencies == NULL) == (config->slices == NULL)) {
 		snprintf(why, why_bytes, "set one of " VARIABLE("LATENCIES") " (a file, the nearest "
 			"slices are taken) and " VARIABLE("SLICES") " (such as 1=0,2;2=4)");
 		return -EINVAL;
@@ -250,6 +284,7 @@ settings_read(const struct skl_mempool_config *config, const char *pool_name,
 		.exhausted = config->exhausted,
 		.cache = config->cache,
 		.placing = config->placing,
+		.sets = config->sets,
 	};
 	return read_cores(config, pool_name, settings, why, why_bytes);
 }

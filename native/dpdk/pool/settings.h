@@ -19,7 +19,7 @@ struct lcore_set {
 
 struct settings {
 	const char *table;     /* never NULL */
-	const char *latencies; /* NULL: `slices` has them */
+	const char *latencies; /* NULL: `slices` has them, or objects are chosen by set */
 	const char *slices;    /* NULL: the nearest by `latencies` */
 	unsigned int nearest;
 	unsigned int line;
@@ -28,6 +28,7 @@ struct settings {
 	enum skl_mempool_exhausted exhausted;
 	enum skl_mempool_cache cache;
 	enum skl_mempool_placing placing;
+	unsigned int sets; /* 0: objects are not chosen by set */
 };
 
 /*

@@ -62,6 +62,11 @@ enum skl_mempool_placing {
 	SKL_MEMPOOL_PLACE_OBJECTS,
 	/* any object is for any core: buffers move inside it at each get */
 	SKL_MEMPOOL_PLACE_PACKETS,
+	/*
+	 * Any object is for any core. Objects are chosen by the slices and sets of their packet data:
+	 * no set of a slice gets many more lines than others.
+	 */
+	SKL_MEMPOOL_PLACE_SETS,
 };
 
 /*
@@ -81,6 +86,7 @@ struct skl_mempool_config {
 	enum skl_mempool_exhausted exhausted;
 	enum skl_mempool_cache cache;
 	enum skl_mempool_placing placing;
+	unsigned int sets;       /* sets of a slice; needed if objects are chosen by set */
 };
 
 /* Statistics of a pool. Counts of the data path are sums over cores, read without locks. */

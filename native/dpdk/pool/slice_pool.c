@@ -30,6 +30,9 @@ log_unplaced(const struct rte_mempool *pool, int level, int reason, uint64_t phy
 	else if (reason == -ENOTSUP)
 		why = "plain placement in memory that the application brought: it is not made of huge "
 			"pages, and the kernel may move it";
+	else if (reason == -ENOSPC)
+		why = "no choice of its objects by set was found: the memory comes in several pieces, or its "
+			"places are too alike; make the pool in one piece, with other pages";
 	if (reason == -ERANGE)
 		rte_log(level, skl_mempool_logtype, "SKIPLINE: pool %s: %s (%#" PRIx64 ")\n",
 			pool->name, why, physical);
@@ -169,6 +172,8 @@ slice_pool_calc_mem_size(const struct rte_mempool *mempool, uint32_t objects, ui
 		return rte_mempool_op_calc_mem_size_default(mempool, objects, page_shift, least_bytes,
 			align);
 	*align = RTE_CACHE_LINE_SIZE;
+	if (pool->plan.sets > 0)
+		return placement_sets_bytes(&pool->plan, mempool, objects, least_bytes);
 	return placement_bytes(&pool->plan, mempool, objects,
 		page_shift == 0 ? 0 : (size_t)1 << page_shift, least_bytes);
 }
@@ -198,8 +203,10 @@ slice_pool_populate(struct rte_mempool *mempool, unsigned int most_objects, void
 	}
 	if (pool->plan.map == NULL)
 		return fill_plain(mempool, pool, &chunk);
-	ret = placement_fill(placement, &pool->plan, mempool, &pool->homes, &pool->movable, &chunk,
-		&uncovered);
+	ret = pool->plan.sets > 0 ?
+		placement_fill_sets(placement, &pool->plan, mempool, &pool->homes, &chunk, &uncovered) :
+		placement_fill(placement, &pool->plan, mempool, &pool->homes, &pool->movable, &chunk,
+			&uncovered);
 	/* Small pages are the application's own: EAL's are huge, or there would be no plan. */
 	if (ret == -ENOTSUP || (ret < 0 && ret != -ENOMEM && pool->unplaced == SKL_MEMPOOL_PLAIN)) {
 		/* Once: such memory may come page by page. */

@@ -111,6 +111,12 @@ emulated_slice(const void *address)
 	return physical == RTE_BAD_IOVA ? -1 : (int)slice_of(physical);
 }
 
+int
+emulated_slice_of(uint64_t physical)
+{
+	return slice_of(physical);
+}
+
 const void *
 emulated_header(const struct rte_mempool *pool, const void *mbuf, unsigned int line)
 {

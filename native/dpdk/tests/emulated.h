@@ -22,6 +22,9 @@ const char *emulated_table(unsigned int covered_bits);
 /* Slice of the line at an address, out of the masks and the kernel's page map. */
 int emulated_slice(const void *address);
 
+/* Slice of the line at a physical address, out of the masks. */
+int emulated_slice_of(uint64_t physical);
+
 /* Address of header line `line` of an mbuf as a driver would receive into it. */
 const void *emulated_header(const struct rte_mempool *pool, const void *mbuf, unsigned int line);
 

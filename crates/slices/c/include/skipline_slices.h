@@ -87,6 +87,17 @@ typedef struct skl_memory_statistics {
     uint64_t list_bytes;
 } skl_memory_statistics;
 
+// A pool of buffers that are chosen by slice and set.
+typedef struct skl_spread_request {
+    // Number of buffers.
+    size_t buffers;
+    // Bytes of a buffer: a power of two, from a line to those of the sets of a slice. Buffers are
+    // aligned to their size in physical memory.
+    size_t buffer_bytes;
+    // Sets of a slice: a power of two, as `skipline-host slices sets` tells.
+    uint32_t sets_per_slice;
+} skl_spread_request;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -349,6 +360,23 @@ int skl_slices_of(const struct skl_slice_map *map,
                   const uint64_t *physical_addresses,
                   uint16_t *slices,
                   size_t count);
+
+// Chooses buffers among `count` ones, given their physical addresses, so that no set of a slice gets
+// more lines of them than the mean, rounded up, and one more. The set is bits 6 and up of the
+// address. Four times as many as are wanted suffice for nearly all memory. Writes the numbers of the
+// chosen ones in `physical_addresses` to `chosen`, request->buffers of them, so that those of every
+// stretch are spread as well; the same addresses give the same choice. Returns the lines of the set
+// that has most.
+//
+// -EINVAL if the request is not valid or an address not aligned, -ENOSPC if there are fewer buffers
+// or they are too alike, -ERANGE if the table does not cover an address.
+int skl_spread_buffers(const struct skl_slice_map *map,
+                       const struct skl_spread_request *request,
+                       const uint64_t *physical_addresses,
+                       size_t count,
+                       size_t *chosen,
+                       char *error,
+                       size_t error_bytes);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -16,3 +16,4 @@ mod objects;
 mod owners;
 mod physical_address;
 mod slice_map;
+mod spread;

@@ -9,7 +9,7 @@ pub const LIBRARY: CLibrary = CLibrary {
     directory: env!("CARGO_MANIFEST_DIR"),
     prefix: "skl_",
     // They print whether slices are known, or why they are not.
-    programs: &["interface.c", "allocator.c", "threads.c", "containers.cpp"],
+    programs: &["interface.c", "allocator.c", "threads.c", "containers.cpp", "spread.c"],
 };
 
 pub const TABLE: &str = "part = 'p'\nsource = 's'\nslices = 8\nvalid_bits = [6, 37]\n\

@@ -47,7 +47,8 @@ impl SpreadRequest {
         fit(usize_from((self.buffers as u64 * self.lines()).div_ceil(sets)) + 1)
     }
 
-    fn check(&self, pages: &[MappedPage]) -> Result<(), SpreadError> {
+    /// Checks the shape of a pool whose memory holds `found` buffers.
+    fn check(&self, found: usize) -> Result<(), SpreadError> {
         let (bytes, sets) = (self.buffer_bytes, self.sets_per_slice);
         let way_bytes = u64::from(sets) * LINE_BYTES;
         if !bytes.is_power_of_two() || !(LINE_BYTES..=way_bytes).contains(&bytes) {
@@ -56,12 +57,16 @@ impl SpreadRequest {
         if !sets.is_power_of_two() {
             return Err(SpreadError::Sets(sets));
         }
-        let lines: u64 = pages.iter().map(|page| u64::from(page.virtual_page().lines())).sum();
-        let found = usize_from(lines / self.lines());
         if found < self.buffers {
             return Err(SpreadError::Pages { wanted: self.buffers, found });
         }
         Ok(())
+    }
+
+    /// The buffers that pages hold, if they could be divided by the size of one.
+    fn held_by(&self, pages: &[MappedPage]) -> usize {
+        let lines: u64 = pages.iter().map(|page| u64::from(page.virtual_page().lines())).sum();
+        usize_from(lines / self.lines().max(1))
     }
 }
 
@@ -79,6 +84,14 @@ pub enum SpreadError {
     /// The number of sets is not a power of two.
     #[error("{0} sets of a slice: a power of two is allowed")]
     Sets(u32),
+    /// A buffer does not begin at a multiple of its size.
+    #[error("the buffer at physical address {address:#x} is not aligned to its {bytes} bytes")]
+    Unaligned {
+        /// Physical address of the buffer.
+        address: u64,
+        /// Size of a buffer.
+        bytes: u64,
+    },
     /// The pages hold fewer buffers.
     #[error("the pages hold {found} buffers, and {wanted} are wanted; map more pages")]
     Pages {
@@ -142,9 +155,49 @@ impl SpreadPool {
         pages: &[MappedPage],
         request: SpreadRequest,
     ) -> Result<Self, SpreadError> {
-        request.check(pages)?;
+        request.check(request.held_by(pages))?;
+        let bytes_of = |page: &MappedPage| u64::from(page.virtual_page().lines()) * LINE_BYTES;
+        let buffers = pages.iter().flat_map(|page| {
+            let offsets = (0..bytes_of(page)).step_by(usize_from(request.buffer_bytes));
+            offsets.map(|offset| (page.virtual_start + offset, page.page.start + offset))
+        });
+        Self::choose_of(slices, slice_of, buffers, request)
+    }
+
+    /// As [`Self::choose`] among single buffers, given their physical addresses: the pool consists of
+    /// their numbers in this list. For buffers with something between them.
+    ///
+    /// # Errors
+    /// As [`Self::choose`], and if an address is not aligned to the size of a buffer.
+    pub fn choose_among(
+        map: &SliceMap,
+        physical_addresses: &[u64],
+        request: SpreadRequest,
+    ) -> Result<Self, SpreadError> {
+        request.check(physical_addresses.len())?;
+        let aligned = |address: &&u64| !address.is_multiple_of(request.buffer_bytes);
+        if let Some(&address) = physical_addresses.iter().find(aligned) {
+            return Err(SpreadError::Unaligned { address, bytes: request.buffer_bytes });
+        }
+        let buffers = (0..).zip(physical_addresses.iter().copied());
+        let slice_of = |physical| map.slice_of(physical);
+        let pool = Self::choose_of(map.slices(), slice_of, buffers, request)?;
+        let (found, most) = (pool.most_lines, request.most_lines(map.slices()));
+        if found > most {
+            return Err(SpreadError::Alike { found, most });
+        }
+        Ok(pool)
+    }
+
+    /// Chooses among buffers with these names and physical addresses.
+    fn choose_of(
+        slices: u32,
+        slice_of: impl Fn(u64) -> Result<SliceId, NotCovered>,
+        buffers: impl Iterator<Item = (u64, u64)>,
+        request: SpreadRequest,
+    ) -> Result<Self, SpreadError> {
         let most = request.most_lines(slices);
-        let mut colours = candidates(slices, slice_of, pages, request)?;
+        let mut colours = candidates(slices, slice_of, buffers, request)?;
         // A fixed seed: the numbers only break ties.
         let mut numbers = Xoshiro256PlusPlus::seed_from_u64(0);
         let quotas = quotas(&colours, request.buffers);
@@ -155,7 +208,7 @@ impl SpreadPool {
         Ok(Self { buffers: in_turn(&colours), most_lines })
     }
 
-    /// Virtual addresses of the buffers, colour after colour in turn, so that those of every stretch are
+    /// Virtual addresses or numbers of the buffers, colour after colour in turn, so that those of every stretch are
     /// spread as well.
     #[must_use]
     pub fn buffers(&self) -> &[u64] {
@@ -169,27 +222,23 @@ impl SpreadPool {
     }
 }
 
-/// All buffers of the pages, colour by colour.
+/// All buffers, colour by colour.
 fn candidates(
     slices: u32,
     slice_of: impl Fn(u64) -> Result<SliceId, NotCovered>,
-    pages: &[MappedPage],
+    buffers: impl Iterator<Item = (u64, u64)>,
     request: SpreadRequest,
 ) -> Result<Vec<Colour>, NotCovered> {
     let lines = usize_from(request.lines());
     let colour = || Colour::new(usize_from(u64::from(slices)), lines);
     let mut colours: Vec<Colour> = (0..request.colours()).map(|_| colour()).collect();
     let mut of_buffer = vec![0; lines];
-    for page in pages {
-        let bytes = u64::from(page.virtual_page().lines()) * LINE_BYTES;
-        for offset in (0..bytes).step_by(usize_from(request.buffer_bytes)) {
-            let physical = page.page.start + offset;
-            for (slice, line) in of_buffer.iter_mut().zip(0..) {
-                *slice = slice_of(physical + line * LINE_BYTES)?.0;
-            }
-            let colour = usize_from(physical / request.buffer_bytes % request.colours());
-            colours[colour].add(page.virtual_start + offset, &of_buffer);
+    for (name, physical) in buffers {
+        for (slice, line) in of_buffer.iter_mut().zip(0..) {
+            *slice = slice_of(physical + line * LINE_BYTES)?.0;
         }
+        let colour = usize_from(physical / request.buffer_bytes % request.colours());
+        colours[colour].add(name, &of_buffer);
     }
     Ok(colours)
 }

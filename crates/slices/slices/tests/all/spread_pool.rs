@@ -104,6 +104,34 @@ fn buffers_are_distinct_aligned_in_the_pages_and_even_in_every_stretch() {
     assert_eq!(SpreadPool::choose(&map, &pages, POOL), Ok(pool), "the same pages, the same pool");
 }
 
+/// Buffers with their mbufs before them: every second place of 2 KiB, other ones in each other 128 KiB.
+#[test]
+fn buffers_apart_from_each_other_are_chosen_by_their_numbers() {
+    let map = map("skx-18");
+    let pages = mapped(2 * PAGES, 5);
+    let physical: Vec<u64> = (0..2 * PAGES as u64 * 512)
+        .map(|slot| {
+            let (page, offset) = (&pages[(slot / 512) as usize], slot % 512 * 4096);
+            page.page.start + offset + (offset >> 17 & 1) * 2048
+        })
+        .collect();
+    let pool = SpreadPool::choose_among(&map, &physical, POOL).expect("there is a choice");
+    let mut counts = vec![0; map.slices() as usize * SETS as usize];
+    let distinct: BTreeSet<u64> = pool.buffers().iter().copied().collect();
+    assert_eq!(distinct.len(), 4096);
+    for number in distinct {
+        for line in 0..LINES {
+            let address = physical[number as usize] + line * 64;
+            let slice = usize::from(map.slice_of(address).expect("is covered").0);
+            counts[slice * SETS as usize + (address >> 6) as usize % SETS as usize] += 1;
+        }
+    }
+    let most = counts.into_iter().max().expect("there are sets");
+    assert!(most <= limit(&map) && most == pool.most_lines_of_a_set(), "{most}");
+    let refused = SpreadPool::choose_among(&map, &[64], SpreadRequest { buffers: 1, ..POOL });
+    assert_eq!(refused, Err(SpreadError::Unaligned { address: 64, bytes: 2048 }));
+}
+
 #[test]
 fn what_cannot_be_spread_is_refused_with_what_is_allowed() {
     let map = map("skx-18");
