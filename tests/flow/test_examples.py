@@ -100,6 +100,12 @@ CLAIMS: dict[str, Callable[..., bool]] = {
     "iommu": lambda base, huge, off: (
         base(RATE) < 0.7 * off(RATE) and abs(huge(RATE) - off(RATE)) < 0.5
     ),
+    "jumbo-chained": lambda chained, whole, large: (
+        min(chained(RATE), whole(RATE), large(RATE)) > 99
+        and chained(IDLE) < whole(IDLE) < chained(IDLE) + 5
+        and abs(chained(WRITES) - whole(WRITES)) < 10
+        and large(WRITES) < 50
+    ),
     "jumbo-frames": lambda jumbo, few, full: (
         jumbo(RATE) > full(RATE) + 5
         and jumbo(WRITES) < 50
