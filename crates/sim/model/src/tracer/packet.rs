@@ -41,7 +41,8 @@ impl Tracer for WatchPacket {
 
     fn packet_arrives(&mut self, sequence: u64, first: LineAddr, lines: u64) {
         if sequence == self.sequence {
-            self.lines = vec![first.0..first.0 + lines];
+            self.lines.clear();
+            self.lines.push(first.0..first.0 + lines);
             self.present = true;
         }
     }
