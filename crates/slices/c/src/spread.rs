@@ -5,6 +5,7 @@ use crate::boundary::{CallFailure, ErrorText, array, count_of, guarded, required
 use crate::slice_map::SliceMapHandle;
 use libc::{c_char, c_int};
 use slices::memory::{SpreadError, SpreadPool, SpreadRequest};
+use units::narrow::usize_from;
 
 /// A pool of buffers that are chosen by slice and set.
 #[repr(C)]
@@ -58,7 +59,7 @@ pub unsafe extern "C" fn skl_spread_buffers(
             .map_err(|error| CallFailure::from_error(errno(&error), &error))?;
         for (place, &number) in pool.buffers().iter().enumerate() {
             // SAFETY: the caller's array has an element for each buffer of the request.
-            unsafe { chosen.add(place).write(number as usize) };
+            unsafe { chosen.add(place).write(usize_from(number)) };
         }
         count_of(pool.most_lines_of_a_set() as usize)
     })

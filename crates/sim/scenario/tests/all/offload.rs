@@ -65,7 +65,7 @@ const OPERATIONS: [(&str, f64, f64); 15] = [
 
 #[test]
 fn engines_of_many_small_members_are_busy_all_the_time_and_no_longer() {
-    let keys = "offload.transfer_bytes = 64\noffload.depth = 8\noffload.batch = 16\ncores = 2";
+    let keys = "offload.transfer_bytes = 64\noffload.depth = 8\noffload.batch = 16\ncores = 2\ndsa.queues = 2";
     let result = run(keys);
     let busy: Vec<f64> = result
         .limits
