@@ -72,9 +72,9 @@ GROUPS = {
         programs="redis-benchmark redis-server",
     ),
     "packaging": Group(
-        packages="man-db rpm systemd",
-        purpose="tests of packages and manual pages",
-        programs="man rpmbuild systemd-analyze",
+        packages="man-db rpm systemd prometheus",
+        purpose="tests of packages, manual pages and alerts",
+        programs="man rpmbuild systemd-analyze prometheus promtool",
     ),
     "cachegrind": Group(
         packages="valgrind libc6-dbg",

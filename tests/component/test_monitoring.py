@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,15 @@ def test_the_alerts_fire_on_a_leak_and_on_nothing_else(tmp_path: Path) -> None:
         [FOLDER / "check.sh"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.soak
+def test_prometheus_answers_the_panels_of_the_picture(tmp_path: Path) -> None:
+    if shutil.which("prometheus") is None:
+        pytest.skip("prometheus (Debian: prometheus) is not here")
+    drawn = tmp_path / "grafana.svg"
+    done = subprocess.run(
+        [sys.executable, FOLDER / "draw.py", drawn], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert drawn.read_text() == (REPOSITORY / "docs/how-to/grafana.svg").read_text()
