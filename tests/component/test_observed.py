@@ -18,6 +18,11 @@ core_way_mask = 0x1f  # read: resctrl: schemata of group web
 page_size = "2M"  # stated: --set
 # traffic is left to the platform  # assumed: no counter tells it
 
+[[tenant]]
+name = "ssds"  # measured: SSD nvme0n1 read 1.00 GB/s
+cores = 1  # assumed: a job, and a core, for each SSD
+# block_io.order is that of the main tenant  # assumed: no counter tells it
+
 # Asked (--set KEY=VALUE); until then what stands above, or the simulator's default:
 #   rx_descriptors: how many receive descriptors has a queue?
 #   nic: which known card is most like 1af4:1041?
@@ -45,6 +50,9 @@ def test_each_value_has_its_kind_and_source(seen: observed.Observed) -> None:
         "core_way_mask": ("0x1f", "read"),
         "page_size": ('"2M"', "stated"),
         "traffic": (None, "assumed"),
+        "tenant.0.name": ('"ssds"', "measured"),
+        "tenant.0.cores": ("1", "assumed"),
+        "tenant.0.block_io.order": (None, "assumed"),
     }
     assert seen.values[0].source == "the nearest known platform: Skylake-SP"
     assert seen.asked[1] == "nic: which known card is most like 1af4:1041?"
@@ -52,8 +60,11 @@ def test_each_value_has_its_kind_and_source(seen: observed.Observed) -> None:
 
 
 def test_what_is_stated_later_is_neither_assumed_nor_asked(seen: observed.Observed) -> None:
-    left = seen.without({"rx_descriptors", "platform"})
-    assert [value.key for value in left.of_origin("assumed")] == ["traffic"]
+    left = seen.without({"rx_descriptors", "platform", "tenant.0.cores"})
+    assert [value.key for value in left.of_origin("assumed")] == [
+        "traffic",
+        "tenant.0.block_io.order",
+    ]
     assert [text.partition(":")[0] for text in left.asked] == ["nic"]
 
 

@@ -9,16 +9,21 @@ from skipline import resources
 
 WINDOWS = ".windows.jsonl"
 _VALUE = re.compile(
-    r"^(?:# )?(?P<key>[a-z0-9_.]+) (?:= (?P<value>.*?)|is left to the platform)  "
+    r"^(?:# )?(?P<key>[a-z0-9_.]+) "
+    r"(?:= (?P<value>.*?)|is left to the platform|is that of the main tenant)  "
     r"# (?P<origin>read|measured|assumed|stated): (?P<source>.*)$"
 )
 _ITEM = re.compile(r"^#   (?P<text>.+)$")
+_TENANT = "[[tenant]]"
 _ASKED = "# Asked"
 _UNREAD = "# Not read"
 
 
 class Value(NamedTuple):
-    """A value of an observed scenario; `value` is None where it is left to the platform."""
+    """A value of an observed scenario; `value` is None where it is not stated.
+
+    The key of a tenant beside the main one begins with its number, like `tenant.0.cores`.
+    """
 
     key: str
     value: str | None
@@ -51,9 +56,15 @@ def read(path: str) -> Observed:
     values: list[Value] = []
     lists: dict[str, list[str]] = {_ASKED: [], _UNREAD: []}
     current: list[str] | None = None
+    tenants = 0
+    prefix = ""
     for line in resources.read_keys(path).splitlines():
-        if found := _VALUE.match(line):
-            values.append(Value(found["key"], found["value"], found["origin"], found["source"]))
+        if line == _TENANT:
+            prefix = f"tenant.{tenants}."
+            tenants += 1
+        elif found := _VALUE.match(line):
+            key = prefix + found["key"]
+            values.append(Value(key, found["value"], found["origin"], found["source"]))
         elif (item := _ITEM.match(line)) and current is not None:
             current.append(item["text"])
         else:

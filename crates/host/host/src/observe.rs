@@ -5,9 +5,12 @@ mod activity;
 mod cards;
 mod cores;
 mod devices;
+mod engines;
 mod load;
+mod neighbours;
 mod network;
 mod scenario_text;
+mod storage;
 mod values;
 
 use std::time::Duration;
@@ -74,13 +77,23 @@ pub enum ObserveError {
         /// Names of the ports.
         known: String,
     },
+    /// an answer is about a tenant that was not found
+    #[error(
+        "--set {key}: the scenario has {tenants} tenants beside the main one, from tenant.0 on"
+    )]
+    UnknownTenant {
+        /// The key of the answer.
+        key: String,
+        /// Number of tenants.
+        tenants: usize,
+    },
 }
 
 /// Observes a machine for some seconds. `progress` is told how many have passed, and returns whether to go
 /// on: what was counted until then is used.
 ///
 /// # Errors
-/// If the port that was asked for is not there.
+/// If the port that was asked for is not there, or a tenant that an answer is about.
 pub fn observe(
     host: &Host,
     state: &str,
@@ -107,21 +120,29 @@ pub fn observe(
     let mut ports = network::ports(&status, &activity, &windows);
     put_first(&mut ports, request.port.as_deref());
     let answers = request.answers.as_slice();
-    let seen =
-        ObservedMachine { host, status: &status, activity: &activity, windows: &windows, answers };
-    platform(&seen, request, &mut findings);
-    match ports.split_first() {
-        Some((main, others)) => {
-            load::main_port(&seen, main, &mut findings);
-            load::other_ports(main, others, &mut findings);
+    let polled_ports =
+        ports.iter().filter(|port| port.is_bypassed() && port.weight() > 0.0).count();
+    let seen = ObservedMachine {
+        host,
+        status: &status,
+        activity: &activity,
+        windows: &windows,
+        answers,
+        polled_ports,
+    };
+    let room = platform(&seen, request, &mut findings);
+    let home = match ports.first() {
+        Some(main) => load::main_port(&seen, main, &mut findings),
+        None => {
+            findings.ask("offered_gbps", "this machine has no network card: what arrives?");
+            None
         }
-        None => findings.ask("offered_gbps", "this machine has no network card: what arrives?"),
-    }
-    devices::storage(&seen, &mut findings);
-    devices::engines(&seen, &mut findings);
+    };
+    neighbours::add(&seen, &ports, home, room, &mut findings);
     cores::programs(&seen, &mut findings);
+    check_tenants(answers, findings.tenants)?;
     findings.answer(answers);
-    let Findings { values, questions, left_out, notes } = findings;
+    let Findings { values, questions, left_out, notes, .. } = findings;
     Ok(Observation {
         title: title(&status, ports.first()),
         window_s: seconds,
@@ -140,6 +161,17 @@ struct ObservedMachine<'a> {
     activity: &'a WindowActivity<'a>,
     windows: &'a [MonitorSample],
     answers: &'a [(String, toml::Value)],
+    /// Busy ports that programs poll.
+    polled_ports: usize,
+}
+
+/// What the platform of the scenario has room for.
+#[derive(Clone, Copy)]
+struct PlatformRoom {
+    /// Cores of a socket.
+    cores: usize,
+    /// Whether it has copy engines.
+    has_engines: bool,
 }
 
 impl ObservedValue {
@@ -178,6 +210,21 @@ fn check_port(status: &HostStatus, request: &ObserveRequest) -> Result<(), Obser
 fn is_address_of_port(status: &HostStatus, asked: &str) -> bool {
     let mut devices = status.ports().flat_map(|port| &port.devices);
     asked.parse().is_ok_and(|bdf: crate::pci_address::Bdf| devices.any(|it| it.bdf == bdf))
+}
+
+/// Refuses answers about tenants that were not found.
+fn check_tenants(answers: &[(String, toml::Value)], tenants: usize) -> Result<(), ObserveError> {
+    let is_known = |key: &str| {
+        let Some((number, _)) = key.strip_prefix("tenant.").and_then(|it| it.split_once('.'))
+        else {
+            return !key.starts_with("tenant.");
+        };
+        number.parse::<usize>().is_ok_and(|number| number < tenants)
+    };
+    match answers.iter().find(|(key, _)| !is_known(key)) {
+        Some((key, _)) => Err(ObserveError::UnknownTenant { key: key.clone(), tenants }),
+        None => Ok(()),
+    }
 }
 
 /// Moves the port that was asked for to the front.
@@ -239,16 +286,23 @@ fn title(status: &HostStatus, port: Option<&ObservedPort<'_>>) -> String {
 }
 
 /// The platform: the one that the user names, or the nearest known one of the same vendor.
-fn platform(seen: &ObservedMachine<'_>, request: &ObserveRequest, findings: &mut Findings) {
+fn platform(
+    seen: &ObservedMachine<'_>,
+    request: &ObserveRequest,
+    findings: &mut Findings,
+) -> PlatformRoom {
+    let own_cores = seen.status.sockets.iter().map(|socket| socket.cores).min();
+    // Of a platform that is not known here: what this machine has.
+    let of_machine = PlatformRoom { cores: own_cores.unwrap_or(1), has_engines: true };
     if let Some(named) = &request.platform {
         findings.add("platform", named.as_str(), ValueOrigin::Stated, "--platform");
-        return;
+        return of_machine;
     }
     let measure = "skipline-host calibrate --out this-host.toml` measures one; then `observe --platform \
                    this-host.toml";
     let Some(cpu) = &seen.status.cpu else {
         findings.ask("platform", format!("the CPU's model cannot be read; `{measure}`"));
-        return;
+        return of_machine;
     };
     let processor = Processor {
         vendor: cpu.vendor.clone(),
@@ -269,7 +323,7 @@ fn platform(seen: &ObservedMachine<'_>, request: &ObserveRequest, findings: &mut
                 cpu.name
             ),
         );
-        return;
+        return of_machine;
     }
     let facts = donor.facts();
     let because = format!("the nearest known platform: {}", donor.because);
@@ -296,6 +350,9 @@ fn platform(seen: &ObservedMachine<'_>, request: &ObserveRequest, findings: &mut
         (None, _) => because,
     };
     findings.add("platform", donor.platform.as_str(), ValueOrigin::Assumed, source);
+    let cores = facts.get("cpu").and_then(|cpu| cpu.get("cores")?.get("value")?.as_integer());
+    let cores = cores.and_then(|cores| usize::try_from(cores).ok());
+    PlatformRoom { cores: cores.unwrap_or(1), has_engines: facts.contains_key("dsa") }
 }
 
 /// Size in bytes and ways of a platform's LLC.

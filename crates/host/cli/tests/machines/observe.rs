@@ -143,16 +143,84 @@ fn values_of_a_server_behind_the_stack_are_those_of_their_sources() {
     seen.assert("flow_control", true, "read", "pause");
     seen.assert("iommu", "4K", "assumed", "DMA-FQ");
     seen.assert("hardware.nic.line_rate_gbps", 25.0, "read", "speed");
+    // 2 GiB read and written of each 128 KiB, 80 s of waiting in ten: eight at a time.
+    seen.assert("tenant.0.name", "ssds", "measured", "SSD nvme2n1");
+    seen.assert("tenant.0.block_io.block_bytes", 128 << 10, "measured", "131072 bytes");
+    seen.assert("tenant.0.block_io.read_percent", 50, "measured", "share of the requests");
+    seen.assert("tenant.0.block_io.depth", 8, "measured", "8.0 at a time");
     let seen_besides = seen.texts("left_out");
-    assert!(
-        seen_besides.contains("SSD nvme2n1 read 1.31 GB/s and wrote 1.31 GB/s"),
-        "{seen_besides}"
-    );
-    assert!(seen_besides.contains("requests of 128 KiB, 8.0 at a time"), "{seen_besides}");
     assert!(seen_besides.contains("work queue wq0.0: dedicated, 32 entries"), "{seen_besides}");
     assert!(seen_besides.contains("ens1f0 dropped 5 packets in a second"), "{seen_besides}");
     assert!(seen_besides.contains("program storage (v2)"), "{seen_besides}");
-    assert!(seen.asked().contains(&"ssd"), "{:?}", seen.asked());
+    assert!(seen.asked().contains(&"tenant.0.ssd"), "{:?}", seen.asked());
+}
+
+#[test]
+fn further_ports_ssds_and_copy_engines_are_tenants() {
+    let seen = Observed::new("sapphire-rapids", &["forwarding", "busy-neighbours"], &[]);
+    seen.assert("cores", 4, "measured", "CPUs 2-5");
+    // The second port: 70,000 frames of 1,000 bytes in a second, taken by CPU 1.
+    seen.assert("tenant.0.name", "eno1", "measured", "moves 0.6 Gbit/s");
+    seen.assert("tenant.0.cores", 1, "measured", "CPUs 1 received");
+    seen.assert("tenant.0.packet_bytes", 1000, "measured", "counters of eno1");
+    let gbps: f64 = 70_000.0 * (1000.0 + 24.0) * 8.0 / 1e9;
+    seen.assert("tenant.0.offered_gbps", (gbps * 1000.0).round() / 1000.0, "measured", "eno1");
+    seen.assert("tenant.0.application", "packet-sink", "assumed", "70000 frames received");
+    seen.assert("tenant.0.rx_descriptors", 256, "read", "ethtool rings of eno1");
+    seen.assert("tenant.0.nic_socket", 0, "read", "socket 0");
+    // Two SSDs of the other socket: 25.6 GB in ten seconds, in 400,000 requests that took 120 s.
+    seen.assert("tenant.1.name", "ssds-of-other-socket", "measured", "SSD nvme1n1");
+    seen.assert("tenant.1.block_io.ssds", 2, "measured", "moved data");
+    seen.assert("tenant.1.block_io.block_bytes", 128 << 10, "measured", "131072 bytes");
+    seen.assert("tenant.1.block_io.read_percent", 50, "measured", "requests");
+    seen.assert("tenant.1.block_io.depth", 6, "measured", "6.0 at a time");
+    seen.assert("tenant.1.socket", 1, "assumed", "socket 1");
+    seen.assert("tenant.1.ssd", "xg5", "assumed", "stands in for 144d:a808");
+    seen.assert("tenant.1.core_way_mask", 0x7fff, "assumed", "all ways");
+    assert!(seen.asked().contains(&"tenant.1.ssd"), "{:?}", seen.asked());
+    // The copy engine, as its counters and its driver's files have it.
+    let windows = fs::read_to_string(&seen.windows).expect("windows");
+    let window: Value = serde_json::from_str(windows.lines().next().expect("one")).expect("JSON");
+    let number = |name: &str| window["engines"][0][name].as_f64().expect("a number");
+    let (read, written) = (number("inbound_bytes_per_s"), number("outbound_bytes_per_s"));
+    let requests = number("shared_requests_per_s") + number("dedicated_requests_per_s");
+    let is_shared = number("shared_requests_per_s") > number("dedicated_requests_per_s");
+    let (mode, entries) = if is_shared { ("shared", 64) } else { ("dedicated", 32) };
+    seen.assert("tenant.2.name", "engines", "measured", "copy engine dsa0");
+    seen.assert("tenant.2.dsa.instances", 1, "measured", "moved data");
+    seen.assert("tenant.2.dsa.engines", 2, "read", "in a group");
+    seen.assert("tenant.2.dsa.queue_mode", mode, "measured", "dsa0");
+    seen.assert("tenant.2.dsa.queue_entries", entries, "read", "size of wq0.");
+    seen.assert("tenant.2.offload.operation", "copy", "assumed", "operations are not counted");
+    let bytes = (read.max(written) / requests).round().to_string();
+    let (found, ..) = seen.value("tenant.2.offload.transfer_bytes");
+    assert_eq!(found.to_string(), bytes);
+    assert!(seen.asked().contains(&"tenant.2.offload.depth"), "{:?}", seen.asked());
+    let scenario: toml::Table = seen.scenario.parse().expect("keys of TOML");
+    let tenants = scenario["tenant"].as_array().expect("tenants");
+    assert_eq!(tenants.len(), 3);
+    assert_eq!(tenants[1]["block_io"]["ssds"].as_integer(), Some(2));
+    let both = Observed::new(
+        "sapphire-rapids",
+        &["forwarding", "busy-neighbours"],
+        &["--set", "tenant.1.ssd=p4800x"],
+    );
+    both.assert("tenant.1.ssd", "p4800x", "stated", "--set");
+    assert!(!both.asked().contains(&"tenant.1.ssd"), "{:?}", both.asked());
+}
+
+#[test]
+fn ports_that_programs_poll_share_the_cores_that_poll() {
+    let seen = Observed::new("skylake", &["forwarding", "second-port"], &[]);
+    seen.assert("cores", 2, "assumed", "CPUs 2-5 were busy all the time");
+    seen.assert("tenant.0.name", "ens1f1", "measured", "shares the card of the main port");
+    seen.assert("tenant.0.cores", 2, "assumed", "divided evenly among 2 ports");
+    seen.assert("tenant.0.packet_bytes", 512, "measured", "MAC counters of ens1f1");
+    // What the main port says would be inherited.
+    seen.assert("tenant.0.core_way_mask", 0x1f, "read", "group web");
+    for key in ["cores", "tenant.0.cores", "tenant.0.rx_descriptors"] {
+        assert!(seen.asked().contains(&key), "{key}: {:?}", seen.asked());
+    }
 }
 
 #[test]
@@ -245,6 +313,7 @@ fn bad_input_is_told_with_what_is_allowed() {
             "--port eth9: no such network port; this machine has ens1f0, ens1f1, eno1",
         ),
         (["--set", "cores"], "KEY=VALUE"),
+        (["--set", "tenant.3.cores=1"], "the scenario has 0 tenants beside the main one"),
         (["--seconds", "0"], "allowed: a whole number from 1 to 3600"),
         (["--out", &directory], "--out"),
     ] {

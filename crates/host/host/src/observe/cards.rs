@@ -1,4 +1,4 @@
-//! Network cards that the simulator knows, by vendor and device ID.
+//! Network cards and SSDs that the simulator knows, by vendor and device ID.
 //!
 //! Source: the PCI ID repository (pci.ids), recalled; a card that is not listed is asked for.
 
@@ -23,4 +23,11 @@ const CARDS: [(&str, &str); 15] = [
 /// The simulator's name of a card; `None` if it knows none like it.
 pub(super) fn card(id: &str) -> Option<&'static str> {
     CARDS.iter().find(|(known, _)| *known == id).map(|(_, name)| *name)
+}
+
+const SSDS: [(&str, &str); 2] = [("1179:0116", "xg5"), ("8086:2701", "p4800x")];
+
+/// The simulator's name of an SSD; `None` if it knows none like it.
+pub(super) fn ssd(id: &str) -> Option<&'static str> {
+    SSDS.iter().find(|(known, _)| *known == id).map(|(_, name)| *name)
 }

@@ -12,33 +12,83 @@ const POLLING: f64 = 0.95;
 /// Most cores that a scenario can have.
 const MOST_CORES: usize = 63;
 
-/// Adds the number of cores of a port, and what follows from which they are.
+/// Adds the number of cores of a port, and what follows from which they are. `home` is the socket of the main
+/// tenant's cores if the port is another one's. Returns the socket of the cores, or else of the card.
 pub(super) fn of_port(
     seen: &ObservedMachine<'_>,
     port: &ObservedPort<'_>,
+    home: Option<PackageId>,
     findings: &mut Findings,
-) {
+) -> Option<PackageId> {
     let (cpus, source) = if port.is_bypassed() {
         polling_cpus(seen)
     } else {
         receiving_cpus(seen.host, port.device.bdf, seen.activity)
     };
+    let socket = if cpus.is_empty() { None } else { socket_of(seen, &cpus) };
+    sockets(socket, port, home, findings);
     if cpus.is_empty() {
-        return without_cpus(seen, port, findings);
+        without_cpus(seen, port, findings);
+        if findings.is_of_tenant() {
+            all_ways(seen, findings);
+        }
+        return port.socket;
     }
-    let cores = first_of_each_core(seen, &cpus);
-    findings.add("cores", clamp(cores), ValueOrigin::Measured, source);
-    let socket = socket_of(seen, &cpus);
-    if let (Some(of_cores), Some(of_port)) = (socket, port.socket)
-        && of_cores != of_port
-    {
-        let source = format!("sysfs: the cores are in socket {of_cores}, the card in {of_port}");
-        findings.add("nic_socket", 1, ValueOrigin::Read, source);
+    count(seen, port, &cpus, source, findings);
+    if !findings.is_of_tenant() {
+        clock(seen, &cpus, findings);
     }
-    clock(seen, &cpus, findings);
-    let socket = socket.and_then(|id| seen.status.sockets.iter().find(|it| it.id == id));
-    if let (Some(socket), Some(caches)) = (socket, &seen.status.caches) {
+    let known = socket.and_then(|id| seen.status.sockets.iter().find(|it| it.id == id));
+    if let (Some(socket), Some(caches)) = (known, &seen.status.caches) {
         ways(caches, socket, &cpus, findings);
+    }
+    socket.or(port.socket)
+}
+
+/// The number of cores. Ports that programs poll share the CPUs that poll: nothing shows which has which.
+fn count(
+    seen: &ObservedMachine<'_>,
+    port: &ObservedPort<'_>,
+    cpus: &[CpuId],
+    source: String,
+    findings: &mut Findings,
+) {
+    let (cores, polled) = (first_of_each_core(seen, cpus), seen.polled_ports);
+    if !port.is_bypassed() || polled < 2 {
+        return findings.add("cores", clamp(cores), ValueOrigin::Measured, source);
+    }
+    let source =
+        format!("{source}; divided evenly among {polled} ports, as nothing shows who has which");
+    findings.add("cores", clamp(cores / polled), ValueOrigin::Assumed, source);
+    findings
+        .ask("cores", format!("how many of the {cores} cores that poll serve {}?", port.name()));
+}
+
+/// The sockets of cores and card, of which the simulator has two: the first is that of the main cores.
+fn sockets(
+    cores: Option<PackageId>,
+    port: &ObservedPort<'_>,
+    home: Option<PackageId>,
+    findings: &mut Findings,
+) {
+    let Some(home) = home else {
+        if let (Some(of_cores), Some(of_port)) = (cores, port.socket)
+            && of_cores != of_port
+        {
+            let source =
+                format!("sysfs: the cores are in socket {of_cores}, the card in {of_port}");
+            findings.add("nic_socket", 1, ValueOrigin::Read, source);
+        }
+        return;
+    };
+    let number = |socket: PackageId| i64::from(socket != home);
+    if let Some(cores) = cores.filter(|cores| *cores != home) {
+        let source = format!("sysfs: its cores are in socket {cores}");
+        findings.add("socket", number(cores), ValueOrigin::Read, source);
+    }
+    if let Some(card) = port.socket {
+        let source = format!("sysfs: the card is in socket {card}");
+        findings.add("nic_socket", number(card), ValueOrigin::Read, source);
     }
 }
 
@@ -122,12 +172,27 @@ fn ways(caches: &CacheStatus, socket: &SocketStatus, cpus: &[CpuId], findings: &
         return;
     };
     let mask = group.masks.first().and_then(|line| line.mask(cache.id));
-    let Some(mask) = mask.filter(|mask| *mask != 0 && *mask != resource.all_ways) else { return };
+    // A tenant that has all ways says so, if the main one has a mask to inherit.
+    let is_told = |mask: u64| {
+        mask != resource.all_ways
+            || (findings.is_of_tenant() && findings.is_inherited("core_way_mask"))
+    };
+    let Some(mask) = mask.filter(|mask| *mask != 0 && is_told(*mask)) else { return };
     let Ok(value) = u32::try_from(mask) else { return };
     let name = if group.name.is_empty() { "default" } else { &group.name };
     let source =
         format!("resctrl: schemata of group {name}, {mask:#x} of {:#x}", resource.all_ways);
     findings.add("core_way_mask", i64::from(value), ValueOrigin::Read, source);
+}
+
+/// States that unknown cores have all ways, where a mask of the main tenant would be inherited.
+pub(super) fn all_ways(seen: &ObservedMachine<'_>, findings: &mut Findings) {
+    let resource = seen.status.caches.as_ref().and_then(|caches| caches.resources.first());
+    let all = resource.and_then(|resource| i64::try_from(resource.all_ways).ok());
+    if let Some(all) = all.filter(|_| findings.is_inherited("core_way_mask")) {
+        let source = "which its cores are is not known: all ways";
+        findings.add("core_way_mask", all, ValueOrigin::Assumed, source);
+    }
 }
 
 /// Lists the programs that used most of the CPUs.

@@ -1,11 +1,12 @@
 //! The load of a network port: card, link, rings, packets, ways of I/O, pages.
 
+use crate::cpu::PackageId;
 use crate::pci::LinkStatus;
+use crate::pci_address::Bdf;
 use crate::status::{DdioState, HostStatus, PortStatus, SocketStatus};
-use crate::unavailable::Unavailable;
 
 use super::activity::FrameRates;
-use super::network::{ObservedPort, PortTraffic, is_handed_over};
+use super::network::{ObservedPort, PortTraffic};
 use super::values::{Findings, ValueOrigin};
 use super::{ObservedMachine, cards, cores, devices};
 
@@ -24,22 +25,22 @@ const FEW: f64 = 0.1;
 /// Share by which received and sent frames of a forwarder may differ.
 const ALIKE: f64 = 0.1;
 
-/// Adds all values of the port that the scenario is about.
+/// Adds all values of the port that the scenario is about. Returns the socket that is the simulator's first.
 pub(super) fn main_port(
     seen: &ObservedMachine<'_>,
     port: &ObservedPort<'_>,
     findings: &mut Findings,
-) {
+) -> Option<PackageId> {
     card(port, findings);
-    cores::of_port(seen, port, findings);
+    let home = cores::of_port(seen, port, None, findings);
     packets(seen, port, findings);
-    let application = stated_application(seen).or_else(|| findings.text("application"));
-    rings(port, application.as_deref(), findings);
+    software(seen, port, findings);
     link(port, findings);
     if let Some(interface) = port.interface {
-        interface_settings(seen, port, interface, findings);
+        line_rate(seen, port, interface, findings);
     }
-    io_ways(seen.status, port, findings);
+    flow_control(seen, port, findings);
+    io_ways(seen.status, Some(port.device.bdf), port.socket, findings);
     pages(seen, port, findings);
     iommu(seen, port, findings);
     uncore_clock(seen.status, port, findings);
@@ -47,36 +48,38 @@ pub(super) fn main_port(
         "traffic",
         "no counter tells the number and order of flows; the simulator's default",
     );
+    note_dropped(port, findings);
+    home
+}
+
+/// Adds the values of a further port as a tenant's: what holds for the machine is stated already.
+pub(super) fn further_port(
+    seen: &ObservedMachine<'_>,
+    port: &ObservedPort<'_>,
+    home: Option<PackageId>,
+    findings: &mut Findings,
+) {
+    card(port, findings);
+    cores::of_port(seen, port, home, findings);
+    packets(seen, port, findings);
+    software(seen, port, findings);
+    flow_control(seen, port, findings);
+    io_ways(seen.status, Some(port.device.bdf), port.socket, findings);
+    pages(seen, port, findings);
+    iommu(seen, port, findings);
+    note_dropped(port, findings);
+}
+
+fn software(seen: &ObservedMachine<'_>, port: &ObservedPort<'_>, findings: &mut Findings) {
+    let stated = stated_text(seen, &findings.key("application"));
+    let application = stated.or_else(|| findings.text("application"));
+    rings(port, application.as_deref(), findings);
+}
+
+fn note_dropped(port: &ObservedPort<'_>, findings: &mut Findings) {
     if let Some(dropped) = port.dropped_per_s.filter(|rate| *rate > 0.0) {
         let name = port.name();
         findings.left_out.push(format!("{name} dropped {dropped:.0} packets in a second"));
-    }
-}
-
-/// Tells of the other ports that are busy: the scenario is about one.
-pub(super) fn other_ports(
-    main: &ObservedPort<'_>,
-    others: &[ObservedPort<'_>],
-    findings: &mut Findings,
-) {
-    for port in others.iter().filter(|port| port.weight() > 0.0) {
-        let device = |port: &ObservedPort<'_>| {
-            (port.device.bdf.domain, port.device.bdf.bus, port.device.bdf.device)
-        };
-        let shares = if device(port) == device(main) { ", which shares its card" } else { "" };
-        findings.left_out.push(format!(
-            "{} moves {:.1} Gbit/s{shares}: `observe --port {}` writes its scenario, to be added as a \
-             [[tenant]]",
-            port.name(),
-            port.weight() * 8.0 / 1e9,
-            port.name()
-        ));
-    }
-    for port in others.iter().filter(|port| is_handed_over(port.device)) {
-        if let PortTraffic::Unknown(why) = &port.traffic {
-            let what = format!("traffic of {}", port.name());
-            findings.note(Unavailable::without_remedy(what, why.clone()));
-        }
     }
 }
 
@@ -96,9 +99,9 @@ fn card(port: &ObservedPort<'_>, findings: &mut Findings) {
     }
 }
 
-/// The application that the user states.
-fn stated_application(seen: &ObservedMachine<'_>) -> Option<String> {
-    let stated = seen.answers.iter().rev().find(|(key, _)| key == "application");
+/// The text that the user states for a key.
+fn stated_text(seen: &ObservedMachine<'_>, key: &str) -> Option<String> {
+    let stated = seen.answers.iter().rev().find(|(own, _)| own == key);
     stated.and_then(|(_, value)| value.as_str()).map(str::to_owned)
 }
 
@@ -262,7 +265,7 @@ fn link(port: &ObservedPort<'_>, findings: &mut Findings) {
     add("max_read_request_bytes", i64::from(mrrs_bytes).into(), "maximum read request size");
 }
 
-fn interface_settings(
+fn line_rate(
     seen: &ObservedMachine<'_>,
     port: &ObservedPort<'_>,
     interface: &str,
@@ -276,6 +279,10 @@ fn interface_settings(
         let source = format!("/{folder}/speed");
         findings.add("hardware.nic.line_rate_gbps", gbps, ValueOrigin::Read, source);
     }
+}
+
+fn flow_control(seen: &ObservedMachine<'_>, port: &ObservedPort<'_>, findings: &mut Findings) {
+    let Some(interface) = port.interface else { return };
     if findings.text("application").as_deref() == Some("packet-source") {
         return;
     }
@@ -290,19 +297,21 @@ fn socket_of<'a>(status: &'a HostStatus, port: &ObservedPort<'_>) -> Option<&'a 
     status.sockets.iter().find(|socket| Some(socket.id) == port.socket)
 }
 
-fn root_port_of<'a>(status: &'a HostStatus, port: &ObservedPort<'_>) -> Option<&'a PortStatus> {
-    let has = |of: &&PortStatus| of.devices.iter().any(|device| device.bdf == port.device.bdf);
-    status.ports().find(has)
-}
-
-/// The ways of I/O: none if the port's switch is off, else those of the socket's register.
-fn io_ways(status: &HostStatus, port: &ObservedPort<'_>, findings: &mut Findings) {
-    let root_port = root_port_of(status, port);
+/// The ways of I/O of a device: none if its port's switch is off, else those of the socket's register.
+pub(super) fn io_ways(
+    status: &HostStatus,
+    device: Option<Bdf>,
+    socket: Option<PackageId>,
+    findings: &mut Findings,
+) {
+    let has = |of: &&PortStatus| of.devices.iter().any(|own| Some(own.bdf) == device);
+    let root_port = status.ports().find(has);
     if let Some((of, DdioState::Off)) = root_port.and_then(|it| Some((it.port?, it.ddio?))) {
         let source = format!("perfctrlsts_0 of root port {of}: DDIO is off");
         return findings.add("ddio_ways", 0, ValueOrigin::Read, source);
     }
-    match socket_of(status, port).and_then(|socket| Some((socket.id, socket.io_ways.as_ref()?))) {
+    let socket = status.sockets.iter().find(|it| Some(it.id) == socket);
+    match socket.and_then(|socket| Some((socket.id, socket.io_ways.as_ref()?))) {
         Some((socket, ways)) => {
             let count = i64::from(ways.mask.count_ones());
             let source = format!(

@@ -7,7 +7,8 @@ use inputs::foreign::in_line;
 use super::{Observation, ObservedValue};
 
 /// Keys that begin a scenario, in their order; the others follow as they were found.
-const FIRST: [&str; 8] = [
+const FIRST: [&str; 9] = [
+    "name",
     "platform",
     "nic",
     "application",
@@ -28,13 +29,20 @@ pub(super) fn scenario(observed: &Observation) -> String {
         observed.window_s,
         quoted(&observed.title)
     );
-    let rank = |value: &&ObservedValue| {
-        FIRST.iter().position(|key| *key == value.key).unwrap_or(FIRST.len())
-    };
-    let mut values: Vec<&ObservedValue> = observed.values.iter().collect();
-    values.sort_by_key(rank);
-    for value in values {
-        text += &line(value);
+    let (main, tenants): (Vec<_>, Vec<_>) = observed
+        .values
+        .iter()
+        .map(|value| (of_tenant(&value.key), value))
+        .partition(|it| it.0.is_none());
+    text += &in_order(main.into_iter().map(|(_, value)| (value.key.as_str(), value))).concat();
+    let count =
+        tenants.iter().filter_map(|(of, _)| of.map(|(number, _)| number + 1)).max().unwrap_or(0);
+    for tenant in 0..count {
+        let own = tenants.iter().filter_map(|(of, value)| {
+            of.filter(|(number, _)| *number == tenant).map(|(_, key)| (key, *value))
+        });
+        text += "\n[[tenant]]\n";
+        text += &in_order(own).concat();
     }
     // Writing to a String cannot fail.
     let _ = section(
@@ -55,11 +63,27 @@ pub(super) fn scenario(observed: &Observation) -> String {
     text
 }
 
-fn line(value: &ObservedValue) -> String {
+/// Number of the tenant and the rest of a key like `tenant.0.cores`; `None`: a key of the main one.
+fn of_tenant(key: &str) -> Option<(usize, &str)> {
+    let (number, rest) = key.strip_prefix("tenant.")?.split_once('.')?;
+    Some((number.parse().ok()?, rest))
+}
+
+/// The lines of values by key, those of [`FIRST`] first.
+fn in_order<'a>(values: impl Iterator<Item = (&'a str, &'a ObservedValue)>) -> Vec<String> {
+    let rank = |key: &str| FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len());
+    let mut values: Vec<_> = values.collect();
+    values.sort_by_key(|(key, _)| rank(key));
+    values.into_iter().map(|(key, value)| line(key, value)).collect()
+}
+
+fn line(key: &str, value: &ObservedValue) -> String {
     let source = format!("{}: {}", value.origin.word(), in_line(&value.source));
     match &value.value {
-        Some(known) => format!("{} = {}  # {source}\n", value.key, shown(&value.key, known)),
-        None => format!("# {} is left to the platform  # {source}\n", value.key),
+        Some(known) => format!("{key} = {}  # {source}\n", shown(key, known)),
+        // A tenant inherits what it does not state.
+        None if value.key != key => format!("# {key} is that of the main tenant  # {source}\n"),
+        None => format!("# {key} is left to the platform  # {source}\n"),
     }
 }
 

@@ -273,3 +273,7 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "request_fuzz.rs"]
+mod fuzz;
