@@ -3,7 +3,7 @@
 import json
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -15,6 +15,7 @@ from skipline.text import terminal
 
 if TYPE_CHECKING:
     from skipline.advice.advice import Advice
+    from skipline.host.dry_runs import DryRun
     from skipline.host.explanation import Explanation
 
 _REPEATS = 3
@@ -116,7 +117,15 @@ def explain_host(  # noqa: PLR0913, PLR0917 - one argument for each option
             range(seed or 1, (seed or 1) + repeats),
             with_advice,
             output,
+            # Only the machine that was observed just now says what a change of it would be.
+            _Asked(root) if file is None else None,
         )
+
+
+class _Asked(NamedTuple):
+    """The machine that dry runs are asked for; `root`: the tree that stands in for it."""
+
+    root: Path | None
 
 
 def _check(
@@ -163,6 +172,7 @@ def _explain(
     seeds: range,
     with_advice: bool,
     output: Format,
+    asked: _Asked | None,
 ) -> None:
     from skipline.host import explanation, explanation_view
     from skipline.scenarios.settings import parse_settings
@@ -182,9 +192,11 @@ def _explain(
     advice = None
     if with_advice and before is None and not explained.is_well:
         advice = _advise(explained, tuple(pairs), seeds.start)
+    dry_runs = _dry_runs(advice, asked)
     match output:
         case Format.JSON:
-            terminal.emit_json(json.dumps(_as_json(explained, earlier, advice), indent=1))
+            told = _as_json(explained, earlier, advice, dry_runs)
+            terminal.emit_json(json.dumps(told, indent=1))
         case Format.CSV:
             terminal.emit(explanation_view.numbers(explained).as_csv())
         case Format.TABLE:
@@ -196,6 +208,15 @@ def _explain(
                 from skipline.advice import view
 
                 terminal.show("", "What would help, as dry runs", *view.overview(advice))
+            for one in dry_runs:
+                terminal.show("", f"$ {one.command}", one.text)
+
+
+def _dry_runs(advice: "Advice | None", asked: _Asked | None) -> "list[DryRun]":
+    """Ask the observed machine what the advice would change; nothing is applied."""
+    from skipline.host import dry_runs
+
+    return dry_runs.of_advice(advice, asked.root) if advice and asked else []
 
 
 def _advise(
@@ -221,11 +242,15 @@ def _advise(
 
 
 def _as_json(
-    explained: "Explanation", earlier: "Explanation | None", advice: "Advice | None"
+    explained: "Explanation",
+    earlier: "Explanation | None",
+    advice: "Advice | None",
+    dry_runs: "list[DryRun]",
 ) -> dict[str, object]:
     from skipline.advice import view
 
     told: dict[str, object] = {**explained.as_json(), "advice": None}
+    told["dry_runs"] = [one._asdict() for one in dry_runs]
     if advice is not None:
         told["advice"] = view.as_json(advice)
     if earlier is not None:

@@ -80,10 +80,10 @@ def _difference(before: Mapping[int, Figure], now: Mapping[int, Figure], factor:
         return _unpaired(
             [f.value for f in before.values()], [f.value for f in now.values()], factor
         )
-    return _of_one(_summary(before), _summary(now), factor)
+    return _of_one(summary(before), summary(now), factor)
 
 
-def _summary(runs: Mapping[int, Figure]) -> Figure:
+def summary(runs: Mapping[int, Figure]) -> Figure:
     """Return the mean of some runs with its interval; a single one has that within it."""
     if len(runs) == 1:
         return next(iter(runs.values()))

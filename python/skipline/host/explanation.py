@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from skipline import _core
 from skipline._core import InputError
-from skipline.diff import comparison, recording, sides
+from skipline.diff import change, comparison, recording, sides
 from skipline.diff.comparison import Found
-from skipline.diff.side import Side
+from skipline.diff.side import SINGLE, Figure, Side
 from skipline.host import observed
 from skipline.host.observed import Observed
 from skipline.runs import result
@@ -45,10 +45,8 @@ class Disagreement(NamedTuple):
     @property
     def text(self) -> str:
         """The disagreement in a clause."""
-        change = self.found.change
-        model, window = (
-            quantity.text(value, None, self.found.unit) for value in (change.before, change.now)
-        )
+        both = (self.found.change.before, self.found.change.now)
+        model, window = (quantity.text(value, None, self.found.unit) for value in both)
         return f"{_NAMES.get(self.name, self.name)}: model {joined(model)}, window {joined(window)}"
 
 
@@ -94,23 +92,33 @@ class Explanation(NamedTuple):
     @property
     def leak(self) -> str:
         """What leaks, by the window where it counts and else by the model."""
-        counted = self._of_window(WRITE_HITS)
+        counted = self._counted(WRITE_HITS)
         who = "The model" if counted is None else "The window"
-        hits = _number(self.result, WRITE_HITS) if counted is None else counted
+        hits = _figure(self.result, WRITE_HITS) if counted is None else counted
         if hits is None:
             return "No device writes, so that nothing leaks."
-        if hits >= LEAST_HITS:
-            return f"{who} shows no leak: {hits:.1f} % of the lines that devices write hit."
-        return f"{who} shows a leak: {100 - hits:.1f} % of the lines that devices write miss."
+        half = "" if hits.ci95 is None else f" ± {hits.ci95:.1f}"
+        if hits.value >= LEAST_HITS:
+            return (
+                f"{who} shows no leak: {hits.value:.1f}{half} % of the lines that devices write "
+                "hit."
+            )
+        missed = 100 - hits.value
+        return f"{who} shows a leak: {missed:.1f}{half} % of the lines that devices write miss."
 
-    def _of_window(self, name: str) -> float | None:
-        found = self.compared.found if self.compared else []
-        return next((one.change.now for one in found if one.change.name == name), None)
+    def _counted(self, name: str) -> Figure | None:
+        """Return what the windows count, with the scatter of the windows."""
+        if self.compared is None:
+            return None
+        windows = self.compared.now.runs.get(SINGLE, {})
+        own = {number: run[name] for number, run in windows.items() if name in run}
+        return change.summary(own) if own else None
 
     @property
     def is_well(self) -> bool:
         """Whether nothing leaks and nothing is dropped: then there is nothing to advise."""
-        return "no leak" in self.leak and not _number(self.result, "rx_dropped")
+        dropped = _figure(self.result, "rx_dropped")
+        return "no leak" in self.leak and not (dropped and dropped.value)
 
     def as_json(self) -> dict[str, Any]:
         """Return everything for programs."""
@@ -132,9 +140,11 @@ class Explanation(NamedTuple):
         }
 
 
-def _number(found: Result, name: str) -> float | None:
+def _figure(found: Result, name: str) -> Figure | None:
     metric = found.metrics.get(name)
-    return metric.value if metric and not isinstance(metric.value, dict) else None
+    if metric is None or metric.value is None or isinstance(metric.value, dict):
+        return None
+    return Figure(metric.value, None if isinstance(metric.ci95, dict) else metric.ci95)
 
 
 def joined(text: quantity.Text) -> str:
@@ -144,16 +154,14 @@ def joined(text: quantity.Text) -> str:
 
 def differs(found: Found) -> bool:
     """Return whether model and window differ by more than is taken for agreement."""
-    change, name = found.change, found.change.name
-    difference = abs(change.difference)
+    name, model, window = found.change.name, found.change.before, found.change.now
+    difference = abs(found.change.difference)
     if name.endswith("hit_rate"):
         return difference > _MOST_POINTS
-    if name.startswith("dram"):
+    if name.startswith("dram") and difference <= _MOST_DRAM_GBYTES_PER_S and window > model:
         # Other programs move bytes that the model does not know.
-        hidden = change.now > change.before
-        if difference <= _MOST_DRAM_GBYTES_PER_S and hidden:
-            return False
-    return difference > _MOST_SHARE * max(abs(change.before), abs(change.now))
+        return False
+    return difference > _MOST_SHARE * max(abs(model), abs(window))
 
 
 def explain(
