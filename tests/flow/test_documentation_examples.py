@@ -61,17 +61,24 @@ def test_commands_print_what_the_documentation_shows(page: str, tmp_path: Path) 
 
 
 @pytest.mark.soak
-def test_the_circle_from_calibration_to_checking_closes(binaries: Path, tmp_path: Path) -> None:
-    text = (REPOSITORY / "docs/tutorials/predict-tune-check.md").read_text()
+@pytest.mark.parametrize(
+    ("page", "loads", "simulations"),
+    [("predict-tune-check", [], 4), ("observe-change-observe", ["forwarding", "leaking"], 3)],
+)
+def test_the_circle_from_a_server_to_its_check_closes(
+    page: str, loads: list[str], simulations: int, binaries: Path, tmp_path: Path
+) -> None:
+    text = (REPOSITORY / f"docs/tutorials/{page}.md").read_text()
     for name, content in documentation_examples.files(text).items():
         (tmp_path / name).write_text(content)
-    subprocess.run([binaries / "fake-machines", "skylake", tmp_path / "server"], check=True)
+    machine = [binaries / "fake-machines", "skylake", tmp_path / "server", *loads]
+    subprocess.run(machine, check=True)
     programs = {
         "skipline": [sys.executable, "-m", "skipline"],
         "skipline-host": [str(binaries / "skipline-host")],
     }
     examples = list(documentation_examples.examples(text, *programs))
-    assert [example.program for example in examples].count("skipline") == 4
+    assert [example.program for example in examples].count("skipline") == simulations
     for example in examples:
         done = subprocess.run(
             [*programs[example.program], *example.arguments],
