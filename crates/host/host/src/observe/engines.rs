@@ -1,6 +1,6 @@
 //! Copy engines (DSA) that move data in the window, as tenants that offload to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cpu::{PackageId, cpu_list};
 use crate::monitor::EngineSample;
@@ -209,11 +209,11 @@ fn operation(engines: &[BusyEngine], findings: &mut Findings) {
 /// Tells of enabled queues of devices that moved nothing, or of which nothing counts.
 fn idle_queues(seen: &ObservedMachine<'_>, busy: &[String], findings: &mut Findings) {
     let names = seen.host.root.list(DEVICES).unwrap_or_default();
-    let devices = names.iter().filter(|name| {
-        name.strip_prefix("dsa").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
-    });
+    let number = |name: &String| name.strip_prefix("wq")?.split_once('.')?.0.parse::<u32>().ok();
+    let numbers: BTreeSet<u32> = names.iter().filter_map(number).collect();
+    let devices = numbers.into_iter().map(|number| format!("dsa{number}"));
     for device in devices.filter(|device| !busy.contains(device)) {
-        for (queue, mode, size) in Configuration::read(&seen.host.root, device).queues {
+        for (queue, mode, size) in Configuration::read(&seen.host.root, &device).queues {
             findings.left_out.push(format!("work queue {queue}: {mode}, {size} entries, enabled"));
         }
     }
