@@ -41,7 +41,12 @@ pub fn run(arguments: &StatsArguments) -> Result<(), CommandFailure> {
                     continue;
                 }
                 let name = format!("wq{number}.{queue}");
-                let text = if arguments.json { json(run, &name, own) } else { lines(&name, own) };
+                let in_flight = run.registers.in_flight(number, queue);
+                let text = if arguments.json {
+                    json(run, &name, own)
+                } else {
+                    lines(&name, own, in_flight)
+                };
                 out.write_all(text.as_bytes())?;
             }
         }
@@ -60,7 +65,7 @@ fn counted(counters: &[AtomicU64]) -> impl Iterator<Item = (u8, u64)> {
         .filter(|(_, count)| *count > 0)
 }
 
-fn lines(name: &str, queue: &QueueRegisters) -> String {
+fn lines(name: &str, queue: &QueueRegisters, in_flight: u32) -> String {
     let counts = &queue.counts;
     let mut text = format!(
         "{name}  accepted {}, retried {}, lost {}, held {}, with engines {}\n",
@@ -68,7 +73,7 @@ fn lines(name: &str, queue: &QueueRegisters) -> String {
         get(&counts.retried),
         get(&counts.lost),
         queue.occupancy(),
-        queue.in_flight().saturating_sub(queue.occupancy()),
+        in_flight.saturating_sub(queue.occupancy()),
     );
     for (code, count) in counted(&counts.ended) {
         text += &format!("  {count} ended with {code:#04x}, {}\n", status::describe(code));

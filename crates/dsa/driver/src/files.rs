@@ -1,6 +1,7 @@
 //! Files of `/dev/dsa` that programs have open [K cdev.c].
 
 use crate::{Driver, Errno, HardwareAccess, WorkQueueMode};
+use std::collections::BTreeSet;
 
 /// Major number of the files in `/dev/dsa`. The kernel assigns the next dynamic one, from 254 down; this
 /// number is made up.
@@ -57,9 +58,13 @@ pub(crate) struct OpenFile {
 }
 
 /// The least number from `first` on that is not `taken`.
-fn least_free<T: PartialEq + Copy>(first: T, next: fn(T) -> T, taken: impl Fn(T) -> bool) -> T {
+fn least_free<T: Ord + Copy>(first: T, next: fn(T) -> T, taken: impl IntoIterator<Item = T>) -> T {
+    let taken: BTreeSet<T> = taken.into_iter().collect();
     let mut number = first;
-    while taken(number) {
+    for own in taken.range(first..) {
+        if *own != number {
+            break;
+        }
         number = next(number);
     }
     number
@@ -85,10 +90,11 @@ impl Driver {
         if mode == WorkQueueMode::Dedicated && self.clients(device, queue) > 0 {
             return Err(Errno::EBUSY);
         }
-        let file = least_free(0, |it| it + 1, |it| self.files.iter().any(|f| f.client.file == it));
-        let same = self.files.iter().find(|file| file.client.pid == pid);
-        let taken = |pasid| self.files.iter().any(|file| file.client.pasid == pasid);
-        let pasid = same.map_or_else(|| least_free(1, |it| it + 1, taken), |it| it.client.pasid);
+        let clients = || self.files.iter().map(|file| &file.client);
+        let file = least_free(0, |it| it + 1, clients().map(|it| it.file));
+        let same = clients().find(|it| it.pid == pid);
+        let new_pasid = || least_free(1, |it| it + 1, clients().map(|it| it.pasid));
+        let pasid = same.map_or_else(new_pasid, |it| it.pasid);
         let client = Client { device, queue, pid, pasid, file };
         self.files.push(OpenFile {
             client: client.clone(),
@@ -172,8 +178,7 @@ impl Driver {
 
     /// The least free minor number for a new file in `/dev/dsa`.
     pub(crate) fn free_minor(&self) -> u32 {
-        let mut queues = self.devices.iter().flat_map(|device| &device.queues);
-        let taken: Vec<u32> = queues.by_ref().filter_map(|queue| queue.cdev_minor).collect();
-        least_free(0, |it| it + 1, |it| taken.contains(&it))
+        let queues = self.devices.iter().flat_map(|device| &device.queues);
+        least_free(0, |it| it + 1, queues.filter_map(|queue| queue.cdev_minor))
     }
 }

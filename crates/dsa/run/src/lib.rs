@@ -45,7 +45,7 @@ pub struct Identity {
     pub queue: u32,
     /// Number of the process as a client of this queue, from 1 on. It marks entries of the queue.
     pub client: u32,
-    /// Index of the client in [`registers::QueueRegisters::in_flight`].
+    /// Index of the client in [`registers::RunRegisters::clients`].
     pub slot: u32,
     /// PASID of the process at the device.
     pub pasid: u32,

@@ -26,10 +26,11 @@ pub const MOST_QUEUES: usize = 8;
 pub const MOST_GROUPS: usize = 4;
 /// Most entries of a queue.
 pub const MOST_ENTRIES: usize = 256;
-/// Most processes that have a queue open at a time.
-pub const MOST_CLIENTS: usize = 4096;
+/// Most clients of a run at a time: pairs of a process and a queue that it has open. Far more processes than a
+/// kernel starts by default (`pid_max` is 32,768), as the queues share these places.
+pub const MOST_CLIENTS: usize = 1 << 18;
 /// Mark of the file, with the version of this layout.
-const MAGIC: u64 = u64::from_le_bytes(*b"skdsa\0\0\x03");
+const MAGIC: u64 = u64::from_le_bytes(*b"skdsa\0\0\x04");
 
 /// Values of [`DeviceRegisters::state`] and [`QueueRegisters::state`].
 pub mod state {
@@ -64,8 +65,32 @@ pub struct RunRegisters {
     /// Inode number of the supervisor's PID namespace. PIDs in another namespace do not compare with
     /// those here.
     pub process_namespace: AtomicU64,
+    /// Number of places in `clients` of which any was ever taken: those behind are free.
+    pub places: AtomicU32,
+    unused: AtomicU32,
     /// Registers of each device.
     pub device: [DeviceRegisters; MOST_DEVICES],
+    /// The clients of all queues.
+    pub clients: [ClientRegisters; MOST_CLIENTS],
+}
+
+/// Registers of a client: of a process that has a queue open.
+#[repr(C)]
+pub struct ClientRegisters {
+    /// PID of the process; 0: the place is free.
+    pub process: AtomicU32,
+    /// Number of the client, unique in the run.
+    pub number: AtomicU32,
+    /// Device and queue, as [`place_of`] has them.
+    pub queue: AtomicU32,
+    /// Number of descriptors of the client that the queue has accepted and that have not ended.
+    pub in_flight: AtomicU32,
+}
+
+/// Device and queue in one number, as clients have it.
+#[must_use]
+pub fn place_of(device: usize, queue: usize) -> u32 {
+    units::narrow::fit(device * MOST_QUEUES + queue)
 }
 
 /// Registers of a device.
@@ -120,12 +145,6 @@ pub struct QueueRegisters {
     pub operations: AtomicU64,
     /// Client whose descriptor is in each entry; 0: free.
     pub entries: [AtomicU32; MOST_ENTRIES],
-    /// Number of descriptors of each process that the queue has accepted and that have not ended.
-    pub in_flight: [AtomicU32; MOST_CLIENTS],
-    /// PID of the process of each element of `in_flight`; 0: none.
-    pub processes: [AtomicU32; MOST_CLIENTS],
-    /// Client number of each element of `in_flight`.
-    pub clients: [AtomicU32; MOST_CLIENTS],
     /// Counters of the queue since the start of the run.
     pub counts: QueueCounters,
 }
@@ -155,37 +174,52 @@ impl QueueRegisters {
         units::narrow::fit(held)
     }
 
-    /// Number of descriptors that the queue has accepted and that have not ended, including those that wait.
-    #[must_use]
-    pub fn in_flight(&self) -> u32 {
-        self.in_flight.iter().map(|count| count.load(Ordering::Acquire)).sum()
-    }
-
-    /// Frees the entries and the count of a client that has ended.
-    pub fn release(&self, client: u32, slot: usize) {
+    /// Frees the entries of a client that has ended.
+    fn release(&self, client: u32) {
         for owner in &self.entries {
             // An entry of another client stays as it is.
             let _ = owner.compare_exchange(client, 0, Ordering::AcqRel, Ordering::Relaxed);
         }
-        self.in_flight[slot].store(0, Ordering::Release);
+    }
+}
+
+impl RunRegisters {
+    /// The clients of which any may be taken.
+    pub fn taken_clients(&self) -> &[ClientRegisters] {
+        let places = units::narrow::usize_from(self.places.load(Ordering::Acquire).into());
+        &self.clients[..places.min(MOST_CLIENTS)]
+    }
+
+    /// Number of descriptors that a queue has accepted and that have not ended, including those that wait.
+    #[must_use]
+    pub fn in_flight(&self, device: usize, queue: usize) -> u32 {
+        let place = place_of(device, queue);
+        let clients = self.taken_clients().iter();
+        let own = clients.filter(|client| client.queue.load(Ordering::Acquire) == place);
+        own.map(|client| client.in_flight.load(Ordering::Acquire)).sum()
+    }
+
+    /// Frees what a client that has ended has in its queue and in the event log.
+    pub fn release(&self, client: &ClientRegisters) {
+        let place = units::narrow::usize_from(client.queue.load(Ordering::Acquire).into());
+        let number = client.number.load(Ordering::Acquire);
+        let device = &self.device[place / MOST_QUEUES];
+        device.queue[place % MOST_QUEUES].release(number);
+        client.in_flight.store(0, Ordering::Release);
+        device.events.release(number);
+    }
+
+    /// Frees everything that a process has in queues and in event logs. A process calls it for itself after
+    /// `exec`, as the engines of its former program have ended.
+    pub fn release_process(&self, process: u32) {
+        let clients = self.taken_clients().iter();
+        for client in clients.filter(|own| own.process.load(Ordering::Acquire) == process) {
+            self.release(client);
+        }
     }
 }
 
 impl DeviceRegisters {
-    /// Frees everything that a process has in queues and in the event log. A process calls it for itself
-    /// after `exec`, as the engines of its former program have ended.
-    pub fn release_process(&self, process: u32) {
-        for queue in &self.queue {
-            for (slot, (own, client)) in queue.processes.iter().zip(&queue.clients).enumerate() {
-                if own.load(Ordering::Acquire) == process {
-                    let client = client.load(Ordering::Acquire);
-                    queue.release(client, slot);
-                    self.events.release(client);
-                }
-            }
-        }
-    }
-
     /// Reads the capabilities of the device.
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {

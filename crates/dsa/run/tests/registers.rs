@@ -2,7 +2,7 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
-use dsa_run::registers::{RunRegisters, SharedRegisters};
+use dsa_run::registers::{RunRegisters, SharedRegisters, place_of};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -71,23 +71,32 @@ fn the_first_error_stays_and_a_further_one_is_an_overflow() {
 
 #[test]
 fn what_a_process_has_of_a_queue_is_released_and_nothing_else() {
-    let device = &registers().device[0];
+    let registers = registers();
+    let device = &registers.device[0];
     let queue = &device.queue[3];
     device.events.begin(64);
     let log =
         device.events.log_for(NonZeroU32::new(5).expect("is not 0"), 3, None).expect("it is on");
     log.writer.store(5, Ordering::Relaxed);
-    for (slot, (client, process)) in [(5, 100), (6, 200)].into_iter().enumerate() {
-        queue.clients[slot].store(client, Ordering::Relaxed);
-        queue.processes[slot].store(process, Ordering::Relaxed);
-        queue.in_flight[slot].store(3, Ordering::Relaxed);
-        queue.entries[slot].store(client, Ordering::Relaxed);
+    registers.places.store(3, Ordering::Relaxed);
+    // Two processes with the queue, the first with another one as well.
+    let clients = [(5, 100, (0, 3)), (6, 200, (0, 3)), (7, 100, (1, 3))];
+    for (slot, (number, process, (device, own))) in clients.into_iter().enumerate() {
+        let client = &registers.clients[slot];
+        client.number.store(number, Ordering::Relaxed);
+        client.process.store(process, Ordering::Relaxed);
+        client.queue.store(place_of(device, own), Ordering::Relaxed);
+        client.in_flight.store(3, Ordering::Relaxed);
+        registers.device[device].queue[own].entries[slot].store(number, Ordering::Relaxed);
     }
-    device.release_process(300);
-    assert_eq!((queue.in_flight(), queue.occupancy()), (6, 2));
+    let held = |device: usize| {
+        (registers.in_flight(device, 3), registers.device[device].queue[3].occupancy())
+    };
+    registers.release_process(300);
+    assert_eq!((held(0), held(1)), ((6, 2), (3, 1)));
     assert_eq!(log.writer.load(Ordering::Relaxed), 5);
-    device.release_process(100);
+    registers.release_process(100);
     assert_eq!(log.writer.load(Ordering::Relaxed), 0, "others write again");
-    assert_eq!((queue.in_flight(), queue.occupancy()), (3, 1));
+    assert_eq!((held(0), held(1)), ((3, 1), (0, 0)));
     assert_eq!(queue.entries[1].load(Ordering::Relaxed), 6);
 }

@@ -207,7 +207,7 @@ pub fn forget() {
 fn start(run: &'static CurrentRun, identity: &Identity) -> Result<QueueHandle, c_int> {
     let (registers, queue) = registers_of(run, identity).ok_or(libc::ENODEV)?;
     let generation = queue.generation.load(Ordering::Acquire);
-    let config = device_config(registers, queue, identity).ok_or(libc::ENODEV)?;
+    let config = device_config(run, (registers, queue), identity).ok_or(libc::ENODEV)?;
     let recorder = descriptor_log::start(run);
     let hooks = hooks::for_queue(run, identity, (registers, queue), recorder.clone());
     let injects = hooks.injector.is_some();
@@ -238,14 +238,16 @@ fn registers_of(
 }
 
 fn device_config(
-    registers: &'static registers::DeviceRegisters,
-    queue: &'static registers::QueueRegisters,
+    run: &'static CurrentRun,
+    (registers, queue): (&'static registers::DeviceRegisters, &'static registers::QueueRegisters),
     identity: &Identity,
 ) -> Option<DeviceConfig> {
     let group = units::narrow::usize_from(queue.group.load(Ordering::Relaxed).into());
     let engines = units::narrow::fit(registers.engines.get(group)?.load(Ordering::Relaxed));
     let capabilities = registers.capabilities();
-    let queues = vec![config_of(queue, identity, &capabilities)?];
+    let slot = units::narrow::usize_from(identity.slot.into());
+    let in_flight = run.registers.clients.get(slot).map(|client| &client.in_flight);
+    let queues = vec![QueueConfig { in_flight, ..config_of(queue, identity, &capabilities)? }];
     Some(DeviceConfig { capabilities, groups: vec![EngineGroupConfig { engines, queues }] })
 }
 
@@ -286,6 +288,6 @@ fn config_of(
         limits,
         entries: EntryCounting::Shared(slots),
         enabled: Some(&queue.state),
-        in_flight: queue.in_flight.get(units::narrow::usize_from(identity.slot.into())),
+        in_flight: None,
     })
 }

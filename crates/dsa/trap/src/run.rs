@@ -91,8 +91,5 @@ fn release_previous_program(registers: &RunRegisters) {
     if registers.process_namespace.load(Ordering::Acquire) != process_namespace() {
         return;
     }
-    let devices = units::narrow::usize_from(registers.devices.load(Ordering::Acquire).into());
-    for device in registers.device.iter().take(devices) {
-        device.release_process(std::process::id());
-    }
+    registers.release_process(std::process::id());
 }

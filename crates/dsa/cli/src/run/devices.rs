@@ -87,8 +87,8 @@ impl RunDevices {
         let Some(user) = self.board.enter(device, queue, process) else {
             self.driver().close(&client, &self.board);
             eprintln!(
-                "skipline-dsa: process {process} may not open wq{device}.{queue}: {MOST_CLIENTS} processes have it \
-                 open, the most that a queue of a run has"
+                "skipline-dsa: process {process} may not open wq{device}.{queue}: processes have queues open \
+                 {MOST_CLIENTS} times, the most that a run has room for"
             );
             return Err(Errno(libc::ENOSPC));
         };
@@ -106,7 +106,7 @@ impl RunDevices {
 
     /// Closes an open file. A dedicated queue first completes the descriptors that it has taken.
     pub fn close(&self, client: &Client) {
-        self.board.release_ended();
+        self.board.release_if_ended(client.pid());
         let drained = self.drained_by_close(client).into_iter().collect();
         let _draining = self.board.drain(drained);
         self.driver().close(client, &self.board);
@@ -116,7 +116,7 @@ impl RunDevices {
     /// Whether the close of a file would have to wait for descriptors.
     pub fn is_busy(&self, client: &Client) -> bool {
         let drained = self.drained_by_close(client);
-        drained.is_some_and(|(device, queue)| self.board.queue(device, queue).in_flight() > 0)
+        drained.is_some_and(|(device, queue)| self.board.registers.in_flight(device, queue) > 0)
     }
 
     fn drained_by_close(&self, client: &Client) -> Option<(usize, usize)> {

@@ -124,6 +124,26 @@ vacuum; pragma integrity_check; select a, length(b), substr(b, 5990, 20) from t;
     offloads(&place, command, soak::amount(&["poll"], &["poll", "umwait", "yield", "sleep"]));
 }
 
+#[test]
+fn a_server_with_such_a_library_has_the_same_values() {
+    if std::process::Command::new("redis-server").arg("--version").output().is_err() {
+        return eprintln!("skipped: there is no redis-server");
+    }
+    let place = with_offloader();
+    let value: Vec<u8> = (0..400_000_u32).map(|at| b'a' + (at % 23) as u8).collect();
+    std::fs::write(place.path().join("value"), value).expect("is written");
+    // Server and clients have the library.
+    let command = "rm -f socket
+         redis-server --port 0 --unixsocket $PWD/socket --save \"\" --loglevel warning >/dev/null &
+         until redis-cli -s socket ping >/dev/null 2>&1; do sleep 0.05; done
+         for n in 1 2 3 4 5 6; do redis-cli -s socket -x set v$n <value; done
+         redis-cli -s socket copy v1 w; redis-cli -s socket setrange w 70000 zz
+         redis-cli -s socket append w $(head -c 90000 value)
+         for n in v1 v6 w; do redis-cli -s socket --raw get $n | cksum; done
+         redis-cli -s socket shutdown nosave; wait";
+    offloads(&place, command, soak::amount(&["poll"], &["poll", "umwait", "yield", "sleep"]));
+}
+
 /// Compiles the library of which each function ends the program.
 fn with_hostile() -> Place {
     let place = Place::new();

@@ -79,20 +79,14 @@ fn more_processes_than_entries_use_a_queue() {
 }
 
 #[test]
-fn a_process_beyond_the_most_of_a_queue_is_refused_with_a_sentence() {
+fn thousands_of_processes_have_a_queue_at_a_time() {
     let place = Place::new();
     place.compile(&["-O1", OPENERS, "-o", "openers"]);
-    let (count, expected) = soak::amount(
-        ("300", "300 open, others: none\n"),
-        ("4100", "4096 open, others: No space left on device\n"),
-    );
+    let count = soak::amount("300", "5000");
     // The whole is thousands of processes.
     for options in &WAYS[..soak::amount(2, 1)] {
         let ended = place.run(options, &["./openers", "/dev/dsa/wq0.1", count]);
-        let refusals =
-            ended.errors.lines().filter(|line| line.contains("the most that a queue of a run has"));
-        assert_eq!(refusals.count(), soak::amount(0, 4), "{}", ended.errors);
-        assert_eq!(ended.with(0), expected, "{options:?}");
+        assert_eq!(ended.with(0), format!("{count} open, others: none\n"), "{options:?}");
     }
 }
 

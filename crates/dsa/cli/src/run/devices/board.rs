@@ -2,10 +2,10 @@
 
 use super::drains::{DrainGuard, QueueDrains};
 use dsa::hardware::capabilities::{Capabilities, wqcap};
-use dsa_run::registers::{self, MOST_CLIENTS, RunRegisters, state};
+use dsa_run::registers::{self, ClientRegisters, RunRegisters, place_of, state};
 use idxd::{DeviceState, HardwareAccess, WorkQueueMode};
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use units::narrow::usize_from;
 
@@ -13,85 +13,121 @@ use units::narrow::usize_from;
 pub struct RegisterBoard {
     /// The registers in shared memory.
     pub registers: &'static RunRegisters,
-    /// The processes that have a queue open, by device and queue.
-    users: Mutex<HashMap<(usize, usize), Vec<User>>>,
-    clients: AtomicU32,
+    users: Mutex<Users>,
     drains: QueueDrains,
+}
+
+/// The processes that have a queue open.
+#[derive(Default)]
+struct Users {
+    /// By process, device and queue.
+    all: BTreeMap<(u32, usize, usize), User>,
+    /// Free places among the clients below the first that was never taken.
+    free: BTreeSet<u32>,
+    /// Number of clients until now.
+    clients: u32,
+    /// The process that [`RegisterBoard::release_ended`] has asked last of those that do nothing.
+    asked: u32,
 }
 
 /// A process that has a queue's file open.
 #[derive(Clone, Copy)]
 pub struct User {
-    process: u32,
     /// The client's number, unique in the run.
     pub client: u32,
-    /// Index among the clients of the queue.
+    /// Index among the clients of the run.
     pub slot: u32,
     files: u32,
 }
 
+/// Most processes without descriptors under way of which one round finds out if they have ended: of thousands
+/// it would take longer than the time to the next.
+const ASKED_AT_ONCE: usize = 64;
+
 impl RegisterBoard {
     /// Creates a board of the registers, without clients.
     pub fn new(registers: &'static RunRegisters) -> Self {
-        Self {
-            registers,
-            users: Mutex::new(HashMap::new()),
-            clients: AtomicU32::new(1),
-            drains: QueueDrains::default(),
-        }
+        Self { registers, users: Mutex::default(), drains: QueueDrains::default() }
     }
 
-    fn users(&self) -> MutexGuard<'_, HashMap<(usize, usize), Vec<User>>> {
+    fn users(&self) -> MutexGuard<'_, Users> {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts that a process opens a queue; `None`: too many processes have it open.
+    fn client(&self, user: &User) -> &'static ClientRegisters {
+        &self.registers.clients[usize_from(user.slot.into())]
+    }
+
+    /// Counts that a process opens a queue; `None`: the run has no place for a further client.
     pub fn enter(&self, device: usize, queue: usize, process: u32) -> Option<User> {
-        let mut users = self.users();
-        let own = users.entry((device, queue)).or_default();
-        if let Some(user) = own.iter_mut().find(|user| user.process == process) {
+        let users = &mut *self.users();
+        if let Some(user) = users.all.get_mut(&(process, device, queue)) {
             user.files += 1;
             return Some(*user);
         }
-        let mut is_free = vec![true; MOST_CLIENTS];
-        own.iter().for_each(|user| is_free[usize_from(user.slot.into())] = false);
-        let slot = units::narrow::fit(is_free.iter().position(|is_free| *is_free)?);
-        let client = self.clients.fetch_add(1, Ordering::Relaxed);
-        let user = User { process, client, slot, files: 1 };
-        own.push(user);
-        let (register, slot) = (self.queue(device, queue), usize_from(slot.into()));
-        register.clients[slot].store(client, Ordering::Release);
-        register.processes[slot].store(process, Ordering::Release);
+        let places = self.registers.places.load(Ordering::Relaxed);
+        // The lowest ones, so that few are looked through.
+        let slot = users.free.pop_first().unwrap_or(places);
+        users.clients += 1;
+        let user = User { client: users.clients, slot, files: 1 };
+        let client = self.registers.clients.get(usize_from(slot.into()))?;
+        client.number.store(user.client, Ordering::Release);
+        client.queue.store(place_of(device, queue), Ordering::Release);
+        client.process.store(process, Ordering::Release);
+        self.registers.places.store(places.max(slot + 1), Ordering::Release);
+        users.all.insert((process, device, queue), user);
         Some(user)
     }
 
     /// Counts that a process closes a queue. It keeps its number, as its engines may have work: its entries
     /// are released when it ends ([`Self::release_ended`]).
     pub fn leave(&self, device: usize, queue: usize, process: u32) {
-        let mut users = self.users();
-        let own = users.get_mut(&(device, queue)).into_iter().flatten();
-        for user in own.filter(|user| user.process == process) {
+        if let Some(user) = self.users().all.get_mut(&(process, device, queue)) {
             user.files = user.files.saturating_sub(1);
         }
+        self.release_if_ended(process);
     }
 
     /// Releases the entries of queues and event logs of processes that have ended, since their engines ended
-    /// with them. A child may keep a file of an ended process open.
+    /// with them. A child may keep a file of an ended process open. Those that have descriptors under way are
+    /// asked in each call, the others in turn.
     pub fn release_ended(&self) {
-        for ((device, queue), users) in &mut *self.users() {
-            let own = self.queue(*device, *queue);
-            let ended = users.iter().filter(|user| is_ending(user.process));
-            for user in ended {
-                own.release(user.client, usize_from(user.slot.into()));
-                self.registers.device[*device].events.release(user.client);
+        let users = &mut *self.users();
+        let is_busy = |user: &User| self.client(user).in_flight.load(Ordering::Acquire) > 0;
+        let busy = users.all.iter().filter(|(_, user)| is_busy(user)).map(|(key, _)| key.0);
+        let mut asked: BTreeSet<u32> = busy.collect();
+        for _ in 0..ASKED_AT_ONCE {
+            let mut behind = users.all.range((users.asked.saturating_add(1), 0, 0)..);
+            let Some((&(process, ..), _)) = behind.next() else {
+                users.asked = 0;
+                break;
+            };
+            users.asked = process;
+            asked.insert(process);
+        }
+        for process in asked {
+            self.release_of(users, process);
+        }
+    }
+
+    /// Releases what a process has, if it has ended.
+    pub fn release_if_ended(&self, process: u32) {
+        self.release_of(&mut self.users(), process);
+    }
+
+    fn release_of(&self, users: &mut Users, process: u32) {
+        if !is_ending(process) {
+            return;
+        }
+        let own = users.all.range((process, 0, 0)..=(process, usize::MAX, usize::MAX));
+        let own: Vec<_> = own.map(|(key, user)| (*key, *user)).collect();
+        for (key, user) in own {
+            self.registers.release(self.client(&user));
+            if user.files == 0 {
+                self.client(&user).process.store(0, Ordering::Release);
+                users.all.remove(&key);
+                users.free.insert(user.slot);
             }
-            users.retain(|user| {
-                let stays = user.files > 0 || !is_ending(user.process);
-                if !stays {
-                    own.processes[usize_from(user.slot.into())].store(0, Ordering::Release);
-                }
-                stays
-            });
         }
     }
 
@@ -194,4 +230,75 @@ fn configure(
     let operations = if is_limited { queue.operations() } else { part.op_cap };
     register.operations.store(operations, Ordering::Relaxed);
     register.generation.fetch_add(1, Ordering::AcqRel);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dsa_run::registers::SharedRegisters;
+
+    /// Processes from here on have no numbers that a system gives: they have ended.
+    const ENDED: u32 = 1 << 31;
+
+    fn board() -> RegisterBoard {
+        let place = tempfile::tempdir().expect("can be created");
+        let shared = SharedRegisters::create(&place.path().join("registers"));
+        RegisterBoard::new(shared.expect("can be created").forever())
+    }
+
+    fn places(board: &RegisterBoard) -> u32 {
+        board.registers.places.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn a_process_keeps_its_place_until_it_ends() {
+        let (board, own) = (board(), std::process::id());
+        let first = board.enter(0, 1, own).expect("has room");
+        let again = board.enter(0, 1, own).expect("has room");
+        let other = board.enter(2, 1, own).expect("has room");
+        assert_eq!((first.slot, again.slot, other.slot), (0, 0, 1));
+        assert_ne!(first.client, other.client);
+        board.leave(0, 1, own);
+        board.leave(0, 1, own);
+        board.release_ended();
+        assert_eq!(board.enter(0, 1, own).expect("has room").client, first.client);
+        assert_eq!(places(&board), 2);
+    }
+
+    #[test]
+    fn places_of_ended_processes_are_used_again_the_lowest_first() {
+        let board = board();
+        for number in 0..5000 {
+            let user = board.enter(0, 0, ENDED + number).expect("has room");
+            assert_eq!(user.slot, number);
+        }
+        for number in [7, 3, 4000] {
+            board.leave(0, 0, ENDED + number);
+        }
+        let again = [1, 2, 3, 4].map(|number| board.enter(1, 1, number).expect("has room").slot);
+        assert_eq!(again, [3, 7, 4000, 5000]);
+        assert_eq!(places(&board), 5001);
+    }
+
+    #[test]
+    fn what_an_ended_process_has_is_released_though_a_child_keeps_its_file() {
+        let board = board();
+        let clients: Vec<User> =
+            (0..300).map(|number| board.enter(0, 0, ENDED + number).expect("has room")).collect();
+        let busy = board.client(&clients[299]);
+        busy.in_flight.store(3, Ordering::Relaxed);
+        let entries = &board.queue(0, 0).entries;
+        for (entry, user) in entries.iter().zip(&clients) {
+            entry.store(user.client, Ordering::Relaxed);
+        }
+        assert_eq!(board.registers.in_flight(0, 0), 3);
+        board.release_ended();
+        assert_eq!(board.registers.in_flight(0, 0), 0, "of busy ones at once");
+        // Of the others in turn, so many in a round.
+        for _ in 0..300_usize.div_ceil(ASKED_AT_ONCE) {
+            board.release_ended();
+        }
+        assert_eq!(board.queue(0, 0).occupancy(), 0);
+        assert_eq!(board.enter(0, 0, ENDED).expect("has room").client, clients[0].client);
+    }
 }

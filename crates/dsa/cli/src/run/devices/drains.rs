@@ -86,7 +86,8 @@ impl<'a> DrainGuard<'a> {
         }
         let start = Instant::now();
         for (device, queue) in &queues {
-            while board.queue(*device, *queue).in_flight() > 0 && start.elapsed() < LONGEST_DRAIN {
+            let is_busy = || board.registers.in_flight(*device, *queue) > 0;
+            while is_busy() && start.elapsed() < LONGEST_DRAIN {
                 board.release_ended();
                 std::thread::sleep(Duration::from_micros(200));
             }
