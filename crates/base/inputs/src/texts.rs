@@ -1,20 +1,16 @@
 //! Inputs that are kept in memory whole.
 
 use crate::pipes::{self, Interruptible};
+use crate::text_content::{text, too_long};
 use crate::{is_repeatable, of_process, streams};
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
-use std::string::FromUtf8Error;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Longest text that is read, in bytes.
-pub const LIMIT_BYTES: u64 = 256 << 20;
-/// Longest file of keys that is read, in bytes: TOML takes a hundred times its length while it is parsed.
-pub const KEYS_LIMIT_BYTES: u64 = 4 << 20;
-const BYTE_ORDER_MARK: char = '\u{feff}';
+pub use crate::text_content::{KEYS_LIMIT_BYTES, LIMIT_BYTES};
 
 /// The content of a pipe, which cannot be read again.
 struct PipeContent {
@@ -54,18 +50,6 @@ pub fn read_keys(path: &str) -> io::Result<String> {
 pub fn read_once(path: &Path, limit_bytes: u64) -> io::Result<String> {
     let file = pipes::open(path).map_err(|error| of_process(path, error))?;
     text(read_whole(file, limit_bytes)?)
-}
-
-fn text(bytes: Vec<u8>) -> io::Result<String> {
-    let text = String::from_utf8(bytes).map_err(|error| not_utf8(&error))?;
-    let text = match text.strip_prefix(BYTE_ORDER_MARK) {
-        Some(rest) => rest.to_string(),
-        None => text,
-    };
-    if text.trim().is_empty() {
-        return Err(io::Error::new(ErrorKind::InvalidData, "it is empty"));
-    }
-    Ok(text)
 }
 
 /// Reads what may be a text from a file or a pipe.
@@ -122,22 +106,6 @@ fn read_whole(file: File, limit_bytes: u64) -> io::Result<Vec<u8>> {
         return Err(too_long(limit_bytes));
     }
     Ok(bytes)
-}
-
-fn too_long(limit_bytes: u64) -> io::Error {
-    let message = format!("longer than {} MiB, which no text of this kind is", limit_bytes >> 20);
-    io::Error::new(ErrorKind::FileTooLarge, message)
-}
-
-/// The refusal of bytes that are not UTF-8, with the remedy if their beginning shows it.
-fn not_utf8(error: &FromUtf8Error) -> io::Error {
-    let at = error.utf8_error().valid_up_to();
-    let hint = match error.as_bytes() {
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => ": it is UTF-16; save it as UTF-8",
-        [0x1f, 0x8b, ..] => ": it is packed by gzip; unpack it first",
-        _ => "",
-    };
-    io::Error::new(ErrorKind::InvalidData, format!("not UTF-8 text (byte {at}){hint}"))
 }
 
 /// The contents of pipes that this process has read, by path.

@@ -4,13 +4,19 @@
 //! the host) is converted by `try_from`, with an error that the user can act on. Other values use one
 //! of these; none adds an instruction to a release build.
 
-const _: () = assert!(usize::BITS == 64, "numbers of lines and bytes are indices of arrays");
+const _: () = assert!(usize::BITS >= 32, "numbers of lines and sets are indices of arrays");
 
-/// A number of lines, bytes or entries as an index or length: all 64 bits.
+/// A number of lines, bytes or entries as an index or length.
+///
+/// # Panics
+/// Where `usize` has fewer than 64 bits, as in WebAssembly, if the number has more: nothing so large is in
+/// memory there.
 #[inline(always)]
 #[must_use]
-#[expect(clippy::cast_possible_truncation, reason = "usize has 64 bits, as asserted above")]
+#[expect(clippy::cast_possible_truncation, reason = "asserted where usize has fewer bits")]
 pub const fn usize_from(number: u64) -> usize {
+    #[cfg(not(target_pointer_width = "64"))]
+    assert!(number <= usize::MAX as u64, "more than this machine can address");
     number as usize
 }
 

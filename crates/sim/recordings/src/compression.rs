@@ -47,9 +47,11 @@ pub enum Compression {
 
 impl Compression {
     /// All compressions.
+    #[cfg(unix)]
     pub(crate) const ALL: [Self; 4] = [Self::Gzip, Self::Xz, Self::Zstd, Self::Bzip2];
 
     /// The file extension of this compression.
+    #[cfg(unix)]
     pub(crate) fn extension(self) -> &'static str {
         match self {
             Self::Gzip => "gz",

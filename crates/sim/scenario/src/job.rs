@@ -4,10 +4,12 @@ pub mod builtin;
 mod input_files;
 mod kernel_run;
 pub mod schema;
+#[cfg(unix)]
 mod trace_run;
 
 pub use input_files::input_files;
 pub use kernel_run::{KernelJob, KernelResults};
+#[cfg(unix)]
 pub use trace_run::{
     TraceJob, TraceProgress, TraceResult, TraceRunError, TraceWanted, standard_named,
 };

@@ -20,9 +20,10 @@ pub use contract::hardware::address_map;
 pub use contract::sample::Sample;
 pub use facts::named_devices::NamedDevices;
 pub use facts::platform;
+pub use job::{Job, KernelJob, KernelResults, builtin, input_files, job, schema};
+#[cfg(unix)]
 pub use job::{
-    Job, KernelJob, KernelResults, TraceJob, TraceProgress, TraceResult, TraceRunError,
-    TraceWanted, builtin, input_files, job, schema, standard_named,
+    TraceJob, TraceProgress, TraceResult, TraceRunError, TraceWanted, standard_named,
 };
 pub use run::assemble::ScenarioMachine;
 pub use run::{

@@ -67,6 +67,7 @@ pub enum InputError {
         known: String,
     },
     /// A trace that cannot be replayed.
+    #[cfg(unix)]
     #[error(transparent)]
     Trace(#[from] recordings::trace::TraceError),
     /// A capture that cannot be replayed.

@@ -3,8 +3,8 @@
 
 use super::address_space::{self, PageMapping};
 use super::fallible_list::try_collect;
-use super::page_location::VirtualPage;
 use super::pages_unavailable::PagesUnavailable;
+use crate::mapped_page::VirtualPage;
 use crate::recovery::HugePageSize;
 use std::collections::TryReserveError;
 use std::io;

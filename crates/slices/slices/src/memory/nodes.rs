@@ -1,8 +1,8 @@
 //! NUMA nodes of memory. A table numbers the slices of one socket, and only lines of that socket's own
 //! memory are in these slices.
 
-use super::page_location::VirtualPage;
 use super::pagemap::PhysicalAddresses;
+use crate::mapped_page::VirtualPage;
 use std::io;
 use std::path::Path;
 

@@ -5,8 +5,9 @@ use crate::contract::build::Builder;
 use model::tracer::Tracer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use slices::memory::{MappedPage, SpreadPool, SpreadRequest};
+use slices::MappedPage;
 use slices::recovery::{HugePage, HugePageSize};
+use slices::spread_pool::{SpreadPool, SpreadRequest};
 use std::fmt;
 use units::narrow::usize_from;
 use units::{Cycles, LINE_BYTES, LineAddr};
@@ -139,7 +140,7 @@ impl PoolPlan {
         (0..self.buffers()).map(area).collect()
     }
 
-    /// Chooses buffers as `slices::memory::SpreadPool` does for programs.
+    /// Chooses buffers as `slices::spread_pool::SpreadPool` does for programs.
     fn by_set<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> Vec<DataArea> {
         let machine = builder.machine;
         let map = &machine.fabric.socket.llc.map;

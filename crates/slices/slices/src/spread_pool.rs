@@ -11,7 +11,7 @@
 
 mod colour;
 
-use super::page_location::MappedPage;
+use crate::mapped_page::MappedPage;
 use crate::slice_map::{NotCovered, SliceMap};
 use colour::Colour;
 use rand_core::SeedableRng;
