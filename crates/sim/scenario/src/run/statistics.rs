@@ -5,7 +5,10 @@
 //! Source: Law, "Simulation Modeling and Analysis", chapter 9.
 //! Simplifies: correlated batches are merged with their neighbours until the correlation is low.
 
+mod t_quantiles;
+
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use t_quantiles::tabulated;
 
 /// Least number of batches for an interval.
 pub(crate) const LEAST_BATCHES: usize = 5;
@@ -46,9 +49,15 @@ pub(crate) fn half_width(series: &[f64], confidence: f64) -> Option<f64> {
     }
     let count = series.len() as f64;
     let variance = sum_of_squares(series) / (count - 1.0);
-    let quantile =
-        StudentsT::new(0.0, 1.0, count - 1.0).ok()?.inverse_cdf(f64::midpoint(1.0, confidence));
+    let degrees = series.len() - 1;
+    let quantile = tabulated(degrees, confidence).or_else(|| quantile(degrees, confidence))?;
     Some(quantile * (variance / count).sqrt())
+}
+
+/// The quantile of Student's t distribution of a two-sided interval.
+fn quantile(degrees: usize, confidence: f64) -> Option<f64> {
+    let distribution = StudentsT::new(0.0, 1.0, degrees as f64).ok()?;
+    Some(distribution.inverse_cdf(f64::midpoint(1.0, confidence)))
 }
 
 /// The mean; zero for no values.
@@ -72,6 +81,20 @@ fn correlation_of_neighbours(series: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tabulated_quantiles_are_those_of_the_distribution() {
+        for confidence in [0.95, 0.99] {
+            for degrees in t_quantiles::FIRST_DEGREES..t_quantiles::FIRST_DEGREES + 256 {
+                let tabulated = tabulated(degrees, confidence).expect("is in the table");
+                let computed = quantile(degrees, confidence).expect("is a distribution");
+                assert!((tabulated / computed - 1.0).abs() < 1e-14, "{degrees}, {confidence}");
+            }
+        }
+        assert_eq!(tabulated(3, 0.95), None);
+        assert_eq!(tabulated(260, 0.95), None);
+        assert_eq!(tabulated(10, 0.9), None);
+    }
 
     #[test]
     fn the_interval_of_five_values_is_the_textbook_one() {
