@@ -5,6 +5,7 @@
 mod arguments;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod dsa;
+mod explorer;
 mod input_files;
 mod slices;
 mod stores;
@@ -262,6 +263,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(input_files::keep_inputs, module)?)?;
     module.add_function(wrap_pyfunction!(input_files::kept_input, module)?)?;
     input_files::watch_signals();
+    module.add_function(wrap_pyfunction!(explorer::explorer_run, module)?)?;
+    module.add_function(wrap_pyfunction!(explorer::explorer_fact, module)?)?;
     module.add_function(wrap_pyfunction!(stores::store_checksum, module)?)?;
     module.add_function(wrap_pyfunction!(half_width_95, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;

@@ -1,5 +1,6 @@
 //! The entry points: what is read, checked and run as a whole.
 
+mod active;
 pub mod builtin;
 mod input_files;
 mod kernel_run;
@@ -7,6 +8,7 @@ pub mod schema;
 #[cfg(unix)]
 mod trace_run;
 
+pub use active::ActiveJob;
 pub use input_files::input_files;
 pub use kernel_run::{KernelJob, KernelResults};
 #[cfg(unix)]

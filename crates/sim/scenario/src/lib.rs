@@ -15,19 +15,17 @@ mod run;
 mod scenario;
 mod text;
 
-pub use self::scenario::{Scenario, Testbed};
+pub use self::scenario::{Scenario, Testbed, changed_text};
 pub use contract::hardware::address_map;
 pub use contract::sample::Sample;
 pub use facts::named_devices::NamedDevices;
 pub use facts::platform;
-pub use job::{Job, KernelJob, KernelResults, builtin, input_files, job, schema};
+pub use job::{ActiveJob, Job, KernelJob, KernelResults, builtin, input_files, job, schema};
 #[cfg(unix)]
-pub use job::{
-    TraceJob, TraceProgress, TraceResult, TraceRunError, TraceWanted, standard_named,
-};
+pub use job::{TraceJob, TraceProgress, TraceResult, TraceRunError, TraceWanted, standard_named};
 pub use run::assemble::ScenarioMachine;
 pub use run::{
-    RecordingRequest, RunFailure, RunProgress, Stopped, WindowRequest, half_width_95, metrics,
-    packet_trace, read_sample, result, run_batch,
+    LlcContent, RecordingRequest, RunFailure, RunProgress, Stopped, WindowRequest, half_width_95,
+    metrics, packet_trace, read_sample, result, run_batch,
 };
 pub use text::error::InputError;

@@ -1,5 +1,6 @@
 //! Runs a scenario: warm-up, batches, intervals, and the end of the run.
 
+mod active;
 mod advance;
 mod answer;
 pub(crate) mod assemble;
@@ -15,6 +16,8 @@ mod statistics;
 mod story;
 mod summary;
 
+pub use active::LlcContent;
+pub(crate) use active::SimulationRun;
 pub use advance::run_batch;
 pub use model::tracer::WindowRequest;
 pub use sample::read_sample;
@@ -29,11 +32,16 @@ use batches::RunBatch;
 use model::fabric::{Fabric, Resource};
 use model::root_complex::ddio::Ddio;
 use model::tracer::{
-    NoTrace, Tracer, Watch, WatchDescriptor, WatchLine, WatchMisses, WatchPacket, WatchWindow,
+    Tracer, Watch, WatchDescriptor, WatchLine, WatchMisses, WatchPacket, WatchWindow,
 };
 use result::{PerfettoTrace, RunResult, StoppedBy};
 use std::ops::ControlFlow;
+#[cfg(not(target_family = "wasm"))]
+use std::time::Instant;
 use units::{LINE_BYTES, LineAddr, Picos};
+// A browser has no clock of its own in the standard library.
+#[cfg(target_family = "wasm")]
+use web_time::Instant;
 
 /// A simulation: a resolved scenario, its platform and seed.
 #[derive(Clone, Debug)]
@@ -107,10 +115,10 @@ pub enum RunFailure {
     },
 }
 
-/// A run that has ended.
-struct EndedRun {
+/// A run that has ended, or whose batches so far are looked at.
+struct EndedRun<'b> {
     /// All batches of the run, the warm-up included.
-    batches: Vec<RunBatch>,
+    batches: &'b [RunBatch],
     stopped_by: StoppedBy,
     /// Wall-clock time of the run in seconds.
     wall_s: f64,
@@ -126,19 +134,36 @@ impl Simulation {
         wanted: RecordingRequest,
         watch: Watcher<'_>,
     ) -> Result<RunResult, RunFailure> {
-        if wanted == RecordingRequest::default() {
-            return Ok(self.measure(self.machine(NoTrace), watch)?.0);
-        }
+        let mut run = self.start(wanted);
+        let started = Instant::now();
+        let stopped_by = loop {
+            if let Some(stopped_by) = self.advance(&mut run, watch)? {
+                break stopped_by;
+            }
+        };
+        Ok(self.result(&run, stopped_by, started.elapsed().as_secs_f64()))
+    }
+
+    /// The records of a run that are requested.
+    fn tracer(&self, wanted: RecordingRequest) -> Watch {
         let llc = &self.platform.llc;
         let lines = llc.slices.value * llc.sets_per_slice.value * llc.ways.value;
-        let tracer = Watch {
+        Watch {
             packet: wanted.packet.map(WatchPacket::new),
             descriptor: wanted.descriptor.map(WatchDescriptor::new),
             line: wanted.line.map(WatchLine::new),
             misses: wanted.miss_kinds.then(|| WatchMisses::new(lines, self.device_lines())),
             window: wanted.window.map(WatchWindow::new),
-        };
-        let (mut result, machine) = self.measure(self.machine(tracer), watch)?;
+        }
+    }
+
+    /// Adds the records of a run to its result.
+    fn add_records(
+        &self,
+        result: &mut RunResult,
+        machine: &ScenarioMachine<Watch>,
+        wanted: RecordingRequest,
+    ) {
         let watched = &machine.fabric.tracer;
         result.trace =
             watched.packet.as_ref().map(|packet| story::packet_trace(packet, &self.plan.layout));
@@ -151,7 +176,6 @@ impl Simulation {
         result.line_trace =
             watched.line.as_ref().map(|line| story::line_trace(line, &self.plan.layout));
         result.perfetto = self.perfetto_trace(&machine.fabric);
-        Ok(result)
     }
 
     /// Lines of the LLC in whose ways devices may allocate packets and blocks.
@@ -191,16 +215,5 @@ impl Simulation {
     /// Builds the machine at time zero, for tests that inspect it.
     pub(crate) fn machine<T: Tracer>(&self, tracer: T) -> ScenarioMachine<T> {
         assemble::machine(&self.plan, tracer)
-    }
-
-    fn measure<T: Tracer>(
-        &self,
-        mut machine: ScenarioMachine<T>,
-        watch: Watcher<'_>,
-    ) -> Result<(RunResult, ScenarioMachine<T>), RunFailure> {
-        let started = std::time::Instant::now();
-        let (batches, stopped_by) = self.run_batches(&mut machine, watch)?;
-        let ended = EndedRun { batches, stopped_by, wall_s: started.elapsed().as_secs_f64() };
-        Ok((self.summarize(&machine, &ended), machine))
     }
 }

@@ -250,6 +250,25 @@ impl Scenario {
     }
 }
 
+/// The text of a scenario file with `overrides` in it, without comments if there are any; `file` is its name
+/// in messages.
+///
+/// # Errors
+/// If the text is not TOML, or an override passes through a value that is not a table.
+pub fn changed_text(
+    file: &str,
+    text: &str,
+    overrides: &[(String, String)],
+) -> Result<String, InputError> {
+    if overrides.is_empty() {
+        return Ok(text.into());
+    }
+    let mut table = document::parse(file, text)?;
+    document::apply_overrides(&mut table, overrides)?;
+    toml::to_string(&table)
+        .map_err(|error| InputError::Syntax { file: file.into(), reason: error.to_string() })
+}
+
 /// Keys of the file that have no effect beside `overrides`, and would have in the file `alone`, if that is
 /// a scenario without them.
 fn overridden(

@@ -48,6 +48,11 @@ impl<T: Tracer> Fabric<T> {
         &self.sockets[socket].iio
     }
 
+    /// The sockets of the machine.
+    pub fn socket_ids(&self) -> impl Iterator<Item = SocketId> + use<T> {
+        self.sockets.ids()
+    }
+
     /// The shared cache of a socket.
     #[must_use]
     pub fn llc(&self, socket: SocketId) -> &Llc {
@@ -93,5 +98,18 @@ impl<T: Tracer> Fabric<T> {
             }
         }
         bytes
+    }
+
+    /// Lines in each way of a socket's LLC, by the agent that wrote them: first those that no agent has used
+    /// since, then the others.
+    #[must_use]
+    pub fn lines_of_ways(&self, socket: SocketId) -> Vec<Vec<[u64; 2]>> {
+        let owner = &self.sockets[socket];
+        let mut lines = vec![vec![[0; 2]; self.agents()]; owner.llc.ways() as usize];
+        for (way, info) in owner.llc.contents() {
+            let agent = usize::from(self.agent_of(owner, info.owner).0);
+            lines[way as usize][agent][usize::from(info.consumed)] += 1;
+        }
+        lines
     }
 }

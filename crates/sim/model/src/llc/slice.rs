@@ -329,6 +329,27 @@ impl Llc {
         ways.filter_map(move |way| Some((self.tags.line_at(set, way)?, self.info(set, way))))
     }
 
+    /// Number of sets over all slices.
+    #[must_use]
+    pub fn sets(&self) -> u64 {
+        u64::from(self.map.total_sets())
+    }
+
+    /// Number of ways of a set.
+    #[must_use]
+    pub fn ways(&self) -> u32 {
+        self.tags.ways()
+    }
+
+    /// State of every line held, with its way, in no particular order.
+    pub fn contents(&self) -> impl Iterator<Item = (u32, LineInfo)> + '_ {
+        let sets = (0..self.map.total_sets()).map(SetIndex);
+        sets.flat_map(move |set| {
+            let held = (0..self.ways()).filter(move |&way| self.tags.line_at(set, way).is_some());
+            held.map(move |way| (way, self.info(set, way)))
+        })
+    }
+
     /// All lines held, in no particular order.
     pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         self.tags.lines()

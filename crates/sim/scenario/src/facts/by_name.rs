@@ -67,7 +67,7 @@ pub fn nic(scenario_file: &str, wanted: &str) -> Result<NicDevice, InputError> {
 ///
 /// # Errors
 /// As [`nic`], or if a replaced fact is unknown or out of range.
-pub fn nic_with(
+pub(crate) fn nic_with(
     scenario_file: &str,
     wanted: &str,
     replaced: &ReplacedFacts,

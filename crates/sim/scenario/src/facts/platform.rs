@@ -28,7 +28,7 @@ pub use nic_device::NicDevice;
 pub use slice_function_name::SliceFunctionName;
 pub use ssd::{SsdDevice, SsdFacts, StorageSoftwareFacts};
 pub use topology::{MeshFacts, RingFacts};
-pub use what_if::ReplacedFacts;
+pub(crate) use what_if::ReplacedFacts;
 
 pub(crate) use caches::{GHZ, MOST_CORES, MOST_LLC_SETS, MOST_LLC_WAYS, MOST_SLICES};
 pub(crate) use cbdma::{MOST_CHANNELS, MOST_RING_ENTRIES};
@@ -169,18 +169,11 @@ fn refuse_other_kinds(file: &str, document: &toml::Table) -> Result<(), InputErr
 }
 
 impl Platform {
-    /// Reads a platform from TOML; `file` is its name in messages.
+    /// Reads a platform from TOML with some facts replaced; `file` is its name in messages.
     ///
     /// # Errors
-    /// If the text is invalid, a key is unknown or missing, or a value is out of range.
-    pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
-        Self::read_with(file, text, &ReplacedFacts::new())
-    }
-
-    /// As [`Self::read`], with some facts replaced.
-    ///
-    /// # Errors
-    /// As [`Self::read`]; the platform must know a replaced key.
+    /// If the text is invalid, a key is unknown or missing, a value is out of range, or the platform does not know
+    /// a replaced key.
     pub fn read_with(file: &str, text: &str, replaced: &ReplacedFacts) -> Result<Self, InputError> {
         let read = what_if::read_with(Kind::Platform, file, text, replaced, |document| {
             refuse_other_kinds(file, &document)?;
@@ -203,7 +196,7 @@ impl Platform {
     ///
     /// # Errors
     /// If ring or mesh do not match cores and slices.
-    pub fn topology(&self, file: &str) -> Result<Topology, InputError> {
+    pub(crate) fn topology(&self, file: &str) -> Result<Topology, InputError> {
         let (ring, mesh) = (self.ring.as_ref(), self.mesh.as_ref());
         topology::topology(&Check { file }, &self.cpu, &self.llc, ring, mesh)
     }

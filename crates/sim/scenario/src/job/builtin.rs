@@ -2,7 +2,7 @@
 
 pub use crate::facts::by_name::{nic, platform, platform_with};
 pub use crate::scenario::named_testbed as testbed;
-pub use crate::text::files::{BY_COMMAND, beside, file, files, read, testbed_names};
+pub use crate::text::files::{BY_COMMAND, file, files, read, testbed_names};
 
 use crate::text::files::names;
 use facts::Kind;

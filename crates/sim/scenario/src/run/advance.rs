@@ -3,6 +3,7 @@
 use super::batches::{RunBatch, may_end};
 use super::statistics::LEAST_BATCHES;
 use super::{RunFailure, RunProgress, Simulation, Stopped, Watcher, sample};
+use crate::contract::sample::Sample;
 use crate::contract::traffic::LONGEST_BATCH;
 use crate::kinds;
 use crate::plan::layout::TenantLayout;
@@ -32,63 +33,96 @@ const LONGEST_BACKLOG: Picos = Picos(20_000_000_000);
 /// Largest number of batches of a whole replay: each keeps a histogram.
 const MOST_REPLAY_BATCHES: u64 = 512;
 
+/// A run on a machine: its batches so far, and the end of the one under way.
+pub(super) struct BatchRun<T: Tracer> {
+    pub(super) machine: ScenarioMachine<T>,
+    /// Batches that have ended, the warm-up included.
+    pub(super) batches: Vec<RunBatch>,
+    /// The reading at the start of the batch under way.
+    before: Sample,
+    /// Work that all batches of a whole replay do.
+    whole: Option<u64>,
+    batch_packets: u64,
+    longest_batch: Picos,
+    /// Progress and time at which the batch under way ends.
+    end: (u64, Picos),
+}
+
+impl<T: Tracer> BatchRun<T> {
+    fn set_end(&mut self) {
+        let goal = self.machine.progress() + self.batch_packets;
+        self.end = (goal, self.machine.now().saturating_add(self.longest_batch));
+    }
+}
+
 impl Simulation {
-    /// Runs batch after batch until the intervals are narrow, the cap is reached or no packets arrive.
-    pub(super) fn run_batches<T: Tracer>(
-        &self,
-        machine: &mut ScenarioMachine<T>,
-        watch: Watcher<'_>,
-    ) -> Result<(Vec<RunBatch>, StoppedBy), RunFailure> {
+    /// The run of a machine at time zero.
+    pub(super) fn begin<T: Tracer>(&self, machine: ScenarioMachine<T>) -> BatchRun<T> {
         let keys = &self.scenario.machine.run;
         // A replay with a number of loops runs completely, in a bounded number of batches.
         let whole = self.plan.packets_to_replay();
         let batch_packets = keys.batch_packets.max(whole.unwrap_or(0) / MOST_REPLAY_BATCHES);
         let longest_batch = if whole.is_some() { Picos::NEVER } else { LONGEST_BATCH };
-        let mut batches: Vec<RunBatch> = Vec::new();
-        let mut before = sample::read_sample(machine);
-        loop {
-            let goal = machine.progress() + batch_packets;
-            let until = machine.now().saturating_add(longest_batch);
-            let fraction = |machine: &ScenarioMachine<T>| match whole {
-                Some(all) => replay_progress(machine) as f64 / all as f64,
-                None => batches.len() as f64 / f64::from(keys.max_batches),
+        let before = sample::read_sample(&machine);
+        let (batches, end) = (Vec::new(), (0, Picos(0)));
+        let mut run =
+            BatchRun { machine, batches, before, whole, batch_packets, longest_batch, end };
+        run.set_end();
+        run
+    }
+
+    /// Runs to the end of the batch under way; returns why the run ends with it, if it does: intervals are
+    /// narrow, the cap is reached or no packets arrive. If `watch` stops the run, a further call goes on with
+    /// the same batch.
+    pub(super) fn next_batch<T: Tracer>(
+        &self,
+        run: &mut BatchRun<T>,
+        watch: Watcher<'_>,
+    ) -> Result<Option<StoppedBy>, RunFailure> {
+        let keys = &self.scenario.machine.run;
+        let BatchRun { machine, batches, before, whole, end: (goal, until), .. } = run;
+        let fraction = |machine: &ScenarioMachine<T>| match *whole {
+            Some(all) => replay_progress(machine) as f64 / all as f64,
+            None => batches.len() as f64 / f64::from(keys.max_batches),
+        };
+        let goes_on = run_batch(machine, *goal, *until, |machine| {
+            let progress = RunProgress {
+                packets: machine.progress(),
+                fraction: fraction(machine),
+                simulated_ns: machine.now().as_ns(),
             };
-            let goes_on = run_batch(machine, goal, until, |machine| {
-                let progress = RunProgress {
-                    packets: machine.progress(),
-                    fraction: fraction(machine),
-                    simulated_ns: machine.now().as_ns(),
-                };
-                watch(progress)
-            })?;
-            let reading = sample::read_sample(machine);
-            let sample = reading.since(&before);
-            let latency_ns = self.take_latencies(machine);
-            let phases_ns = self.take_phases(machine);
-            let one_way_ns = self.take_one_way_latencies(machine);
-            batches.push(RunBatch {
-                before: std::mem::replace(&mut before, reading),
-                sample,
-                latency_ns,
-                phases_ns,
-                one_way_ns,
-            });
-            if !goes_on {
-                return Ok((batches, StoppedBy::SourceEnded));
-            }
-            if whole.is_some() || batches.len() < keys.min_batches as usize {
-                continue;
-            }
-            if batches.iter().rev().take(LEAST_BATCHES).all(RunBatch::is_stalled) {
-                return Ok((batches, StoppedBy::Stalled));
-            }
-            if may_end(&batches, keys, &self.plan.layout.tenants) {
-                return Ok((batches, StoppedBy::Interval));
-            }
-            if batches.len() >= keys.max_batches as usize {
-                return Ok((batches, StoppedBy::Cap));
-            }
+            watch(progress)
+        })?;
+        let reading = sample::read_sample(machine);
+        let sample = reading.since(before);
+        let latency_ns = self.take_latencies(machine);
+        let phases_ns = self.take_phases(machine);
+        let one_way_ns = self.take_one_way_latencies(machine);
+        batches.push(RunBatch {
+            before: std::mem::replace(before, reading),
+            sample,
+            latency_ns,
+            phases_ns,
+            one_way_ns,
+        });
+        run.set_end();
+        let stopped_by = if goes_on { self.end_of(run) } else { Some(StoppedBy::SourceEnded) };
+        Ok(stopped_by)
+    }
+
+    /// Why a run whose packets still arrive ends with the batches that it has, if it does.
+    fn end_of<T: Tracer>(&self, run: &BatchRun<T>) -> Option<StoppedBy> {
+        let (keys, batches) = (&self.scenario.machine.run, &run.batches);
+        if run.whole.is_some() || batches.len() < keys.min_batches as usize {
+            return None;
         }
+        if batches.iter().rev().take(LEAST_BATCHES).all(RunBatch::is_stalled) {
+            return Some(StoppedBy::Stalled);
+        }
+        if may_end(batches, keys, &self.plan.layout.tenants) {
+            return Some(StoppedBy::Interval);
+        }
+        (batches.len() >= keys.max_batches as usize).then_some(StoppedBy::Cap)
     }
 
     /// Takes the latencies of each tenant since the last call, in ns: of its packets, or of its requests.

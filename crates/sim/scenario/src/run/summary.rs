@@ -20,11 +20,11 @@ use model::tracer::Tracer;
 use std::collections::BTreeMap;
 
 impl Simulation {
-    /// Computes the result of a run that has ended on `machine`.
+    /// Computes the result of a run on `machine` that has ended, or of its batches so far.
     pub(super) fn summarize<T: Tracer>(
         &self,
         machine: &ScenarioMachine<T>,
-        ended: &EndedRun,
+        ended: &EndedRun<'_>,
     ) -> RunResult {
         let EndedRun { stopped_by, wall_s, .. } = *ended;
         let keys = &self.scenario.machine.run;
@@ -54,7 +54,7 @@ impl Simulation {
             packets: machine.progress(),
             batches: measured_batches.len(),
             stopped_by,
-            settled: source_ended || has_settled(&ended.batches, keys),
+            settled: source_ended || has_settled(ended.batches, keys),
             wall_s,
             line_ops,
             line_ops_per_s: line_ops as f64 / wall_s,
@@ -67,7 +67,7 @@ impl Simulation {
             limits,
             metrics,
             replays: replays::replay_results(&self.plan, machine),
-            timeline: self.timeline(&ended.batches),
+            timeline: self.timeline(ended.batches),
             trace: None,
             trace_address: None,
             line_trace: None,
@@ -85,12 +85,12 @@ impl Simulation {
     }
 
     /// Batches of the warm-up, and those that count. A run that ended by itself counts whole.
-    fn split_warm_up<'a>(&self, ended: &'a EndedRun) -> (&'a [RunBatch], &'a [RunBatch]) {
+    fn split_warm_up<'a>(&self, ended: &EndedRun<'a>) -> (&'a [RunBatch], &'a [RunBatch]) {
         let skipped = match ended.stopped_by {
             StoppedBy::SourceEnded | StoppedBy::Stalled => 0,
             StoppedBy::Interval | StoppedBy::Cap => {
                 let keys = &self.scenario.machine.run;
-                warm_up_batches(&ended.batches, keys, &self.plan.layout.tenants)
+                warm_up_batches(ended.batches, keys, &self.plan.layout.tenants)
             }
         };
         ended.batches.split_at(skipped)

@@ -84,7 +84,7 @@ fn read_one_of(path: &str, known: impl Fn() -> Vec<String>) -> Result<String, In
 /// The path of a file that another one names: relative to its folder if it exists there, else to the
 /// current one.
 #[must_use]
-pub fn beside(file: &str, named: &str) -> String {
+pub(crate) fn beside(file: &str, named: &str) -> String {
     match Path::new(file).parent().map(|folder| folder.join(named)) {
         // A FIFO is a file for this purpose.
         Some(path) if path.exists() && !path.is_dir() => path.display().to_string(),

@@ -121,7 +121,16 @@ impl Reference {
             all.filter(|(_, _, placed)| placed.owner == AgentId(agent)).count() as u64 * 64
         };
         let held: Vec<u64> = (0..agents).map(held_by).collect();
-        same("LLC occupancy", &fabric.llc_occupancy_bytes(), &held)
+        same("LLC occupancy", &fabric.llc_occupancy_bytes(), &held)?;
+        for (socket, own) in fabric.socket_ids().zip(&self.sockets) {
+            let theirs = fabric.lines_of_ways(socket);
+            let mut ours = vec![vec![[0; 2]; usize::from(agents)]; theirs.len()];
+            for (way, _, placed) in own.llc.iter() {
+                ours[way][usize::from(placed.owner.0)][usize::from(placed.consumed)] += 1;
+            }
+            same("lines of ways", &theirs, &ours)?;
+        }
+        Ok(())
     }
 
     fn compare_core(&self, core: usize, fabric: &Fabric<Observer>) -> Result<(), String> {

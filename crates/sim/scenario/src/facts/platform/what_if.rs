@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// Facts that a scenario replaces: dotted key, and value.
-pub type ReplacedFacts = BTreeMap<String, serde_json::Value>;
+pub(crate) type ReplacedFacts = BTreeMap<String, serde_json::Value>;
 
 /// Source of a replaced fact.
 const SOURCE: &str = "the scenario's [hardware] table";
