@@ -30,6 +30,9 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONDONTWRITEBYTECODE
 # What the compiled module is made of; the files of facts, testbeds, experiments and examples are built into it.
 CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
   $(shell find crates tests/features platforms devices software testbeds experiments examples -type f -not -path '*/target/*' 2>/dev/null)
+# What the explorer's page is made of.
+WEB_SOURCES := $(CORE_SOURCES) docs/reference/glossary.md packaging/web_page.py \
+  $(shell find web -type f -not -path '*/node_modules/*' -not -path 'web/build/*' -not -path '*/generated/*' 2>/dev/null)
 WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
   $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
@@ -57,13 +60,18 @@ ifeq ($(strip $(SOAK_SEED)),)
 override SOAK_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 endif
 
-.PHONY: help run quick test claim-tests mutations soak soak-asan soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices bench-timeline host packages slices-install dsa test-dsa dpdk bench-dpdk bench-vhost setup wheel clean format peers release deny third-party docs docs-tables docs-tools rust-tools system-packages test-packages to-test soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
+.PHONY: help run quick web test claim-tests mutations soak soak-asan soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices bench-timeline host packages slices-install dsa test-dsa dpdk bench-dpdk bench-vhost setup wheel clean format peers release deny third-party docs docs-tables docs-tools rust-tools system-packages test-packages to-test soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(STAMPS)/module-to-run ## Simulate the published experiments beside the measured server; write HTML reports
 	@skipline experiment run $(EXPERIMENTS)
+	if [ -f python/skipline/explorer/page/index.html ]; then
+	  echo "move its sliders yourself: $(BIN)/skipline explore"
+	else
+	  echo "move its sliders yourself: make web && $(BIN)/skipline explore"
+	fi
 
 quick: setup ## In two minutes after `make setup`: one experiment, its page, one group of tests
 	@skipline experiment run ddio-tune
@@ -171,6 +179,13 @@ bench-timeline: setup ## Size and time of a timeline of a million operations
 
 bench-peers: setup peers system-packages ## Compare with simulators by others; write the table of docs/evidence/performance.md
 	@python docs/tables/write_tables.py --measure peers
+
+web: $(STAMPS)/web ## Build the explorer's page, which `skipline explore` serves, and its one file for a browser
+
+$(STAMPS)/web: $(WEB_SOURCES) | $(STAMPS)/venv
+	@$(need_compilers)
+	python packaging/web_page.py
+	touch $@
 
 # Without a musl target (no rustup, no network) or its C compiler, which a dependency needs, the C library
 # of this system is linked in instead.
@@ -280,7 +295,7 @@ docs-tables: setup ## Write the tables of results and the pages made of code; re
 	@$(if $(MEASURE),$(MAKE) --no-print-directory dsa && python docs/tables/write_tables.py --measure $(MEASURE))
 	python docs/tables/write_tables.py
 
-docs: setup docs-tools ## Build the documentation site below site/
+docs: setup docs-tools $(STAMPS)/web ## Build the documentation site below site/
 	@cargo build -p host-cli --locked --quiet
 	export SKIPLINE_HOST="$${CARGO_TARGET_DIR:-target}/debug/skipline-host"
 	python docs/site/build_site.py site
@@ -306,7 +321,7 @@ deny: $(STAMPS)/release-packages ## Licences, sources and, from a clone of RustS
 third-party: $(STAMPS)/release-packages ## Write THIRD-PARTY.txt, the licences of what the wheel has in it
 	@python packaging/third_party.py
 
-wheel: $(STAMPS)/packages ## Build a manylinux wheel into dist/
+wheel: $(STAMPS)/packages $(STAMPS)/web ## Build a manylinux wheel into dist/
 	@$(MAKE) --no-print-directory $(STAMPS)/wheel
 
 format: setup ## Format all code
@@ -317,7 +332,7 @@ format: setup ## Format all code
 clean: ## Remove everything that was built; reports stay
 	rm -rf $(VENV) dist target $(DPDK_BUILD) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
-	rm -rf python/skipline/_core*.so python/skipline/bin
+	rm -rf python/skipline/_core*.so python/skipline/bin python/skipline/explorer/page web/node_modules web/build web/src/engine/generated
 
 $(STAMPS)/venv:
 	@rm -rf $(VENV)

@@ -22,6 +22,8 @@ import notebook_page
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
+# The page that `make web` builds; `make docs` has it built before.
+EXPLORER = REPOSITORY / "python" / "skipline" / "explorer" / "page"
 _LINK = re.compile(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)")
 _FOLDERS = ("crates", "docs", "fuzz", "native")
 
@@ -80,6 +82,8 @@ def render(folder: Path) -> Path:
         site_dir=str(folder / "html"),
     )
     build.build(config)
+    if EXPLORER.is_dir():
+        shutil.copytree(EXPLORER, folder / "html" / "explorer", dirs_exist_ok=True)
     return folder / "html" / "index.html"
 
 

@@ -1,0 +1,119 @@
+// The simulator in this browser: a worker for each lane, all with one compiled module.
+import type { Engine, Lane, Listener, RunRequest } from "./protocol";
+import type { FromWorker, ToWorker } from "./worker";
+import EngineWorker from "./worker?worker&inline";
+
+/** The id of the element that has the module in a page of one file: gzip in base64. */
+const EMBEDDED = "skipline-wasm";
+const BESIDE = "skipline.wasm";
+
+class LaneWorker {
+  private readonly worker = new EngineWorker();
+  private listener: Listener | undefined;
+  private run = 0;
+  private calls = 0;
+  private readonly waiting = new Map<number, (text: string | null) => void>();
+
+  constructor(module: WebAssembly.Module) {
+    this.worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.receive(data);
+    this.post({ kind: "load", module });
+  }
+
+  private post(message: ToWorker): void {
+    this.worker.postMessage(message);
+  }
+
+  private receive(message: FromWorker): void {
+    if (message.kind === "answer") {
+      this.waiting.get(message.call)?.(message.text);
+      this.waiting.delete(message.call);
+      return;
+    }
+    // A run that was replaced may still have a message under way.
+    if (message.run !== this.run) return;
+    if (message.kind === "failed") {
+      const text = `the simulator failed, which is a bug: ${message.message}`;
+      this.listener?.({ kind: "step", step: { state: "refused", error: { message: text, key: null } } });
+    } else if (message.kind === "checked") {
+      this.listener?.({ kind: "checked", checked: JSON.parse(message.text) });
+    } else {
+      this.listener?.({ kind: "step", step: JSON.parse(message.text) });
+    }
+  }
+
+  start(request: RunRequest, listener: Listener): () => void {
+    const run = ++this.run;
+    this.listener = listener;
+    this.post({ kind: "start", run, request: JSON.stringify(request) });
+    return () => {
+      if (this.run !== run) return;
+      this.run++;
+      this.post({ kind: "stop" });
+    };
+  }
+
+  private call(message: (call: number) => ToWorker): Promise<string | null> {
+    const call = ++this.calls;
+    return new Promise((resolve) => {
+      this.waiting.set(call, resolve);
+      this.post(message(call));
+    });
+  }
+
+  fact(name: string, argument: string): Promise<string | null> {
+    return this.call((call) => ({ kind: "fact", call, name, argument }));
+  }
+
+  putFile(name: string, content: Uint8Array): Promise<unknown> {
+    return this.call((call) => ({ kind: "file", call, name, content }));
+  }
+}
+
+export class BrowserEngine implements Engine {
+  readonly kind = "browser";
+  private readonly lanes = new Map<Lane, LaneWorker>();
+  private readonly files = new Map<string, Uint8Array>();
+
+  private constructor(private readonly module: WebAssembly.Module) {
+    this.lane("a");
+  }
+
+  static async load(): Promise<BrowserEngine> {
+    return new BrowserEngine(await WebAssembly.compile(await moduleBytes()));
+  }
+
+  private lane(lane: Lane): LaneWorker {
+    let worker = this.lanes.get(lane);
+    if (!worker) {
+      worker = new LaneWorker(this.module);
+      for (const [name, content] of this.files) void worker.putFile(name, content);
+      this.lanes.set(lane, worker);
+    }
+    return worker;
+  }
+
+  run(lane: Lane, request: RunRequest, listener: Listener): () => void {
+    return this.lane(lane).start(request, listener);
+  }
+
+  fact(name: string, argument = ""): Promise<string | null> {
+    return this.lane("a").fact(name, argument);
+  }
+
+  async putFile(name: string, content: Uint8Array): Promise<void> {
+    this.files.set(name, content);
+    await Promise.all([...this.lanes.values()].map((worker) => worker.putFile(name, content)));
+  }
+}
+
+async function moduleBytes(): Promise<ArrayBuffer> {
+  const embedded = document.getElementById(EMBEDDED);
+  if (embedded) {
+    const packed = Uint8Array.from(atob((embedded.textContent ?? "").trim()), (letter) => letter.charCodeAt(0));
+    const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(unpacked).arrayBuffer();
+  }
+  const response = await fetch(BESIDE);
+  if (!response.ok) throw new Error(`${BESIDE} cannot be loaded: ${response.status} ${response.statusText}`);
+  return response.arrayBuffer();
+}

@@ -1,0 +1,92 @@
+// A worker: runs the simulator in slices, so that a new request is heard between two of them.
+import { Engine, fact, initSync, panic_message, put_file } from "./generated/skipline.js";
+
+export type ToWorker =
+  | { kind: "load"; module: WebAssembly.Module }
+  | { kind: "start"; run: number; request: string }
+  | { kind: "stop" }
+  | { kind: "fact"; call: number; name: string; argument: string }
+  | { kind: "file"; call: number; name: string; content: Uint8Array };
+
+export type FromWorker =
+  | { kind: "checked" | "step"; run: number; text: string }
+  | { kind: "failed"; run: number; message: string }
+  | { kind: "answer"; call: number; text: string | null };
+
+/** Time of a slice: shorter than a frame, so that the first numbers of a new request are not late. */
+const SLICE_MS = 12;
+
+const scope = self as unknown as DedicatedWorkerGlobalScope;
+let engine: Engine | undefined;
+let current = 0;
+// A message to oneself is the one wait that browsers do not stretch to milliseconds.
+const turn = new MessageChannel();
+let scheduled = false;
+turn.port1.onmessage = () => {
+  scheduled = false;
+  guarded(current, slice);
+};
+
+function schedule(): void {
+  if (scheduled) return;
+  scheduled = true;
+  turn.port2.postMessage(0);
+}
+
+function post(message: FromWorker): void {
+  scope.postMessage(message);
+}
+
+/** Calls the module; a trap is a bug of ours, of which the page tells, and ends the run. */
+function guarded(run: number, call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    current = 0;
+    let message = "";
+    try {
+      message = panic_message();
+    } catch {
+      // The module is beyond answering.
+    }
+    post({ kind: "failed", run, message: message || String(error) });
+  }
+}
+
+function slice(): void {
+  if (!engine || current === 0) return;
+  const text = engine.advance(SLICE_MS);
+  post({ kind: "step", run: current, text });
+  if (text.startsWith('{"state":"ended"') || text.startsWith('{"state":"refused"')) current = 0;
+  else schedule();
+}
+
+scope.onmessage = ({ data }: MessageEvent<ToWorker>) => {
+  switch (data.kind) {
+    case "load":
+      initSync({ module: data.module });
+      engine = new Engine();
+      return;
+    case "start":
+      guarded(data.run, () => {
+        const text = engine?.start(data.request) ?? "";
+        const refused = text.startsWith('{"state":"refused"');
+        post({ kind: refused ? "step" : "checked", run: data.run, text });
+        current = refused ? 0 : data.run;
+        if (!refused) schedule();
+      });
+      return;
+    case "stop":
+      current = 0;
+      engine?.stop();
+      return;
+    case "fact":
+      guarded(0, () => post({ kind: "answer", call: data.call, text: fact(data.name, data.argument) ?? null }));
+      return;
+    case "file":
+      guarded(0, () => {
+        put_file(data.name, data.content);
+        post({ kind: "answer", call: data.call, text: null });
+      });
+  }
+};

@@ -1,0 +1,30 @@
+// The page begins: finds the simulator, and draws.
+import { render } from "preact";
+import { BrowserEngine } from "./engine/browser";
+import { NativeEngine } from "./engine/native";
+import { commandLine } from "./model/config";
+import { configs, connect, failure, runs, set, timings } from "./store";
+import "./style.css";
+import { App } from "./view/app";
+
+timings.loaded = performance.now();
+
+declare global {
+  interface Window {
+    /** For tests, and for whoever looks under the hood. */
+    skipline: object;
+  }
+}
+
+window.skipline = { timings, configs, runs, set, commandLine };
+
+const place = document.getElementById("app");
+if (place) render(<App />, place);
+
+async function begin(): Promise<void> {
+  await connect(NativeEngine.find() ?? (await BrowserEngine.load()));
+}
+
+begin().catch((error: unknown) => {
+  failure.value = `The simulator cannot be loaded: ${error instanceof Error ? error.message : String(error)}.`;
+});
