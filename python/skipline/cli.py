@@ -21,6 +21,7 @@ COMMANDS = (
     "trace",
     "evidence",
     "demo",
+    "explore",
     "init",
     "budget",
     "calibrate",

@@ -23,7 +23,7 @@ ORDER = (
     ("experiment",),
     ("calibrate", "claims"),
     ("report",),
-    ("host",),
+    ("explorer", "host"),
     ("commands",),
     ("cli",),
     ("__init__", "__main__"),

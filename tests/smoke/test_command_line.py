@@ -10,6 +10,7 @@ from command_line import EXPERIMENTS, REPOSITORY, Skipline
 COMMANDS = (
     "run",
     "demo",
+    "explore",
     "init",
     "examples",
     "experiment",
