@@ -202,7 +202,7 @@ pub enum Numbers {
 impl Numbers {
     /// The number without a name, or the one with a given name.
     #[must_use]
-    pub(crate) fn number(&self, name: Option<&str>) -> Option<f64> {
+    pub fn number(&self, name: Option<&str>) -> Option<f64> {
         match (self, name) {
             (Self::One(number), None) => Some(*number),
             (Self::Parts(parts), Some(name)) => parts.get(name).copied(),
