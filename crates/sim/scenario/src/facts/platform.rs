@@ -196,7 +196,7 @@ impl Platform {
     ///
     /// # Errors
     /// If ring or mesh do not match cores and slices.
-    pub(crate) fn topology(&self, file: &str) -> Result<Topology, InputError> {
+    pub fn topology(&self, file: &str) -> Result<Topology, InputError> {
         let (ring, mesh) = (self.ring.as_ref(), self.mesh.as_ref());
         topology::topology(&Check { file }, &self.cpu, &self.llc, ring, mesh)
     }
