@@ -28,7 +28,7 @@ const optimised = join(web, "build/skipline.wasm");
 mkdirSync(dirname(optimised), { recursive: true });
 const features = ["simd", "bulk-memory", "sign-ext", "mutable-globals", "nontrapping-float-to-int", "reference-types", "multivalue"];
 execFileSync(join(web, "node_modules/.bin/wasm-opt"), [
-  join(generated, "skipline_bg.wasm"), "-O3", ...features.map((feature) => `--enable-${feature}`), "--strip-debug", "--strip-producers", "-o", optimised,
+  join(generated, "skipline_bg.wasm"), "-O2", ...features.map((feature) => `--enable-${feature}`), "--strip-debug", "--strip-producers", "-o", optimised,
 ], { stdio: "inherit" });
 
 process.chdir(web);

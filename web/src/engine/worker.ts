@@ -1,5 +1,5 @@
 // A worker: runs the simulator in slices, so that a new request is heard between two of them.
-import { Engine, fact, initSync, panic_message, put_file } from "./generated/skipline.js";
+import { BrowserEngine, fact, initSync, panic_message, put_file } from "./generated/skipline.js";
 
 export type ToWorker =
   | { kind: "load"; module: WebAssembly.Module }
@@ -17,7 +17,7 @@ export type FromWorker =
 const SLICE_MS = 12;
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
-let engine: Engine | undefined;
+let engine: BrowserEngine | undefined;
 let current = 0;
 // A message to oneself is the one wait that browsers do not stretch to milliseconds.
 const turn = new MessageChannel();
@@ -65,7 +65,7 @@ scope.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   switch (data.kind) {
     case "load":
       initSync({ module: data.module });
-      engine = new Engine();
+      engine = new BrowserEngine();
       return;
     case "start":
       guarded(data.run, () => {

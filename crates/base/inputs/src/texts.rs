@@ -137,7 +137,7 @@ pub fn keep(contents: BTreeMap<String, Vec<u8>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
+    use std::io::{ErrorKind, Write};
     use std::os::fd::AsRawFd;
 
     #[test]

@@ -1,7 +1,7 @@
 //! The engine of `skipline explore`: what a page in a browser asks, answered by this machine.
 
 use pyo3::prelude::*;
-use web::{Session, facts};
+use web::{ExplorerSession, facts};
 
 /// Time between two reports of a run's progress, in ms: after each of them the caller may end the run.
 const STEP_MS: f64 = 50.0;
@@ -14,7 +14,7 @@ pub(crate) fn explorer_run(py: Python<'_>, request: &str, report: Py<PyAny>) -> 
         let send = |line: String| {
             Python::attach(|py| report.call1(py, (line,)).and_then(|goes_on| goes_on.extract(py)))
         };
-        let mut session = Session::default();
+        let mut session = ExplorerSession::default();
         let mut goes_on: bool = send(session.start(request))?;
         while goes_on && session.is_under_way() {
             goes_on = send(session.advance(STEP_MS))?;

@@ -1,6 +1,6 @@
 //! The functions of this crate as JavaScript calls them, and files that a page gives to the simulator.
 
-use crate::{Session, facts};
+use crate::{ExplorerSession, facts};
 use inputs::memory_files;
 use std::cell::RefCell;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -24,12 +24,12 @@ pub fn panic_message() -> String {
 /// A place for one run at a time.
 #[wasm_bindgen]
 #[derive(Default)]
-pub struct Engine {
-    session: Session,
+pub struct BrowserEngine {
+    session: ExplorerSession,
 }
 
 #[wasm_bindgen]
-impl Engine {
+impl BrowserEngine {
     /// A place without a run.
     #[wasm_bindgen(constructor)]
     #[must_use]
@@ -37,17 +37,17 @@ impl Engine {
         Self::default()
     }
 
-    /// See [`Session::start`].
+    /// See [`ExplorerSession::start`].
     pub fn start(&mut self, request: &str) -> String {
         self.session.start(request)
     }
 
-    /// See [`Session::advance`].
+    /// See [`ExplorerSession::advance`].
     pub fn advance(&mut self, budget_ms: f64) -> String {
         self.session.advance(budget_ms)
     }
 
-    /// See [`Session::stop`].
+    /// See [`ExplorerSession::stop`].
     pub fn stop(&mut self) {
         self.session.stop();
     }

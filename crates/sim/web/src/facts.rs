@@ -1,7 +1,7 @@
 //! What a page shows beside a run: built-in files, keys with their ranges, metrics, exports.
 
 use crate::report::CheckedScenario;
-use crate::request::Request;
+use crate::request::PageRequest;
 use crate::session::refused;
 use scenario::{builtin, metrics, schema};
 use serde_json::json;
@@ -73,7 +73,7 @@ pub fn platform(name: &str) -> String {
 /// The scenario of a request with every default filled in, and its platform; or the refusal.
 #[must_use]
 pub fn checked(request: &str) -> String {
-    match Request::read(request).and_then(|request| request.job()) {
+    match PageRequest::read(request).and_then(|request| request.job()) {
         Ok(job) => serde_json::to_string(&CheckedScenario::new(&job)).unwrap_or_default(),
         Err(error) => refused(error),
     }
@@ -82,7 +82,7 @@ pub fn checked(request: &str) -> String {
 /// The scenario of a request with its settings in it, as TOML in `text`, or the refusal.
 #[must_use]
 pub fn changed_text(request: &str) -> String {
-    match Request::read(request).and_then(|request| request.changed_text()) {
+    match PageRequest::read(request).and_then(|request| request.changed_text()) {
         Ok(text) => json!({ "text": text }).to_string(),
         Err(error) => refused(error),
     }

@@ -1,6 +1,6 @@
 //! What a page receives: the checked scenario, and the batches of its run.
 
-use crate::request::Refusal;
+use crate::request::RequestRefusal;
 use scenario::result::RunResult;
 use scenario::{ActiveJob, Job, LlcContent, RunProgress};
 use serde::Serialize;
@@ -46,24 +46,24 @@ impl<'j> CheckedScenario<'j> {
 #[serde(rename_all = "snake_case", tag = "state")]
 pub(crate) enum StepReport {
     /// The run goes on; nothing new is to be drawn.
-    UnderWay { progress: Progress },
+    UnderWay { progress: ReportedProgress },
     /// Batches have ended, and others follow.
-    Batch { progress: Progress, result: Box<RawValue>, llc: LlcContent },
+    Batch { progress: ReportedProgress, result: Box<RawValue>, llc: LlcContent },
     /// The run has ended. `text` is the result as `skipline run --format json` has it.
-    Ended { progress: Progress, result: Box<RawValue>, text: String, llc: LlcContent },
+    Ended { progress: ReportedProgress, result: Box<RawValue>, text: String, llc: LlcContent },
     /// The run has failed, or was refused.
-    Refused { error: Refusal },
+    Refused { error: RequestRefusal },
 }
 
-/// Progress of a run.
+/// ReportedProgress of a run.
 #[derive(Clone, Copy, Default, Serialize)]
-pub(crate) struct Progress {
+pub(crate) struct ReportedProgress {
     packets: u64,
     fraction: f64,
     simulated_ns: f64,
 }
 
-impl From<RunProgress> for Progress {
+impl From<RunProgress> for ReportedProgress {
     fn from(now: RunProgress) -> Self {
         let RunProgress { packets, fraction, simulated_ns } = now;
         Self { packets, fraction, simulated_ns }
@@ -72,14 +72,22 @@ impl From<RunProgress> for Progress {
 
 impl StepReport {
     /// The report of a job's results so far; without any, its progress alone.
-    pub(crate) fn new(job: &ActiveJob, has_ended: bool, progress: Progress, wall_s: f64) -> Self {
+    pub(crate) fn new(
+        job: &ActiveJob,
+        has_ended: bool,
+        progress: ReportedProgress,
+        wall_s: f64,
+    ) -> Self {
         let Some((result, llc)) = job.result(wall_s) else {
             return Self::UnderWay { progress };
         };
         let text = as_json(&result);
         match RawValue::from_string(text.clone()) {
             Err(error) => Self::Refused {
-                error: Refusal { message: format!("the result is not JSON: {error}"), key: None },
+                error: RequestRefusal {
+                    message: format!("the result is not JSON: {error}"),
+                    key: None,
+                },
             },
             Ok(result) if has_ended => Self::Ended { progress, result, text, llc },
             Ok(result) => Self::Batch { progress, result, llc },

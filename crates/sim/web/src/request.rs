@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A run that a page asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct PageRequest {
     /// Path of the scenario; its name in messages if there is a text.
     pub file: String,
     /// The text of the scenario; absent if the file is read.
@@ -27,14 +27,14 @@ pub struct Request {
 
 /// The refusal of a request, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Refusal {
+pub struct RequestRefusal {
     /// The sentence for people.
     pub message: String,
     /// The key of the scenario that it is about, if it is about one.
     pub key: Option<String>,
 }
 
-impl From<InputError> for Refusal {
+impl From<InputError> for RequestRefusal {
     fn from(error: InputError) -> Self {
         Self { key: key_of(&error).map(String::from), message: error.to_string() }
     }
@@ -53,21 +53,23 @@ fn key_of(error: &InputError) -> Option<&str> {
     }
 }
 
-impl Request {
+impl PageRequest {
     /// Reads a request.
     ///
     /// # Errors
     /// If the text is not one.
-    pub fn read(text: &str) -> Result<Self, Refusal> {
-        serde_json::from_str(text)
-            .map_err(|error| Refusal { message: format!("not a request: {error}"), key: None })
+    pub fn read(text: &str) -> Result<Self, RequestRefusal> {
+        serde_json::from_str(text).map_err(|error| RequestRefusal {
+            message: format!("not a request: {error}"),
+            key: None,
+        })
     }
 
     /// Reads and checks scenario and platform.
     ///
     /// # Errors
     /// If any input is invalid.
-    pub(crate) fn job(&self) -> Result<Job, Refusal> {
+    pub(crate) fn job(&self) -> Result<Job, RequestRefusal> {
         let job = match &self.text {
             Some(text) => self.job_of_text(text)?,
             None => job(&self.file, &self.settings, self.seed)?,
@@ -96,7 +98,7 @@ impl Request {
     ///
     /// # Errors
     /// If the file cannot be read, is not TOML, or a setting cannot be placed in it.
-    pub fn changed_text(&self) -> Result<String, Refusal> {
+    pub fn changed_text(&self) -> Result<String, RequestRefusal> {
         let text = match &self.text {
             Some(text) => text.clone(),
             None => builtin::read(&self.file)?,

@@ -1,7 +1,7 @@
 //! A run step by step: what a worker of a page, or a request of `skipline explore`, has under way.
 
-use crate::report::{CheckedScenario, Progress, StepReport};
-use crate::request::{Refusal, Request};
+use crate::report::{CheckedScenario, ReportedProgress, StepReport};
+use crate::request::{PageRequest, RequestRefusal};
 use scenario::ActiveJob;
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -16,33 +16,33 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A place for one run at a time.
 #[derive(Default)]
-pub struct Session {
+pub struct ExplorerSession {
     active: Option<ActiveRun>,
 }
 
 /// A run under way.
 struct ActiveRun {
     job: ActiveJob,
-    progress: Progress,
+    progress: ReportedProgress,
     /// Time spent in steps.
     wall: Duration,
     /// `wall` at the last report of results.
     reported: Option<Duration>,
 }
 
-impl Session {
+impl ExplorerSession {
     /// Checks a request and builds its machine; a run under way is dropped. The answer is the scenario with
     /// every default filled in, or the refusal, which leaves no run under way.
     pub fn start(&mut self, request: &str) -> String {
         self.active = None;
-        let started = Request::read(request).and_then(|request| {
+        let started = PageRequest::read(request).and_then(|request| {
             let job = request.job()?;
             let answer = as_json(&CheckedScenario::new(&job));
-            Ok((job.start(request.recordings()), answer))
+            Ok((ActiveJob::from((job, request.recordings())), answer))
         });
         match started {
             Ok((job, answer)) => {
-                let (progress, wall) = (Progress::default(), Duration::ZERO);
+                let (progress, wall) = (ReportedProgress::default(), Duration::ZERO);
                 self.active = Some(ActiveRun { job, progress, wall, reported: None });
                 answer
             }
@@ -55,7 +55,7 @@ impl Session {
     pub fn advance(&mut self, budget_ms: f64) -> String {
         let Some(run) = &mut self.active else {
             let message = "no run is under way; start one first".into();
-            return refused(Refusal { message, key: None });
+            return refused(RequestRefusal { message, key: None });
         };
         let budget = Duration::try_from_secs_f64(budget_ms.max(0.0) / 1e3).unwrap_or_default();
         let report = run.advance(budget);
@@ -92,7 +92,7 @@ impl ActiveRun {
             let has_ended = match ended {
                 Ok(has_ended) => has_ended,
                 Err(failure) => {
-                    let error = Refusal { message: failure.to_string(), key: None };
+                    let error = RequestRefusal { message: failure.to_string(), key: None };
                     return StepReport::Refused { error };
                 }
             };
@@ -113,7 +113,7 @@ impl ActiveRun {
 }
 
 /// The answer to a request that is refused.
-pub(crate) fn refused(error: Refusal) -> String {
+pub(crate) fn refused(error: RequestRefusal) -> String {
     as_json(&StepReport::Refused { error })
 }
 

@@ -174,7 +174,11 @@ impl Platform {
     /// # Errors
     /// If the text is invalid, a key is unknown or missing, a value is out of range, or the platform does not know
     /// a replaced key.
-    pub fn read_with(file: &str, text: &str, replaced: &ReplacedFacts) -> Result<Self, InputError> {
+    pub(crate) fn read_with(
+        file: &str,
+        text: &str,
+        replaced: &ReplacedFacts,
+    ) -> Result<Self, InputError> {
         let read = what_if::read_with(Kind::Platform, file, text, replaced, |document| {
             refuse_other_kinds(file, &document)?;
             let mut platform: Self = document::interpret(file, document)?;

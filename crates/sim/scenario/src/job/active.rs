@@ -17,12 +17,11 @@ pub struct ActiveJob {
     by_cores: Option<(SimulationRun, Option<StoppedBy>)>,
 }
 
-impl Job {
-    /// The job at time zero, with its machine built.
-    #[must_use]
-    pub fn start(self, wanted: RecordingRequest) -> ActiveJob {
-        let run = self.simulation.start(wanted);
-        ActiveJob { job: self, run, ended: None, by_cores: None }
+/// A job at time zero, with its machine built, and what is recorded of its run.
+impl From<(Job, RecordingRequest)> for ActiveJob {
+    fn from((job, wanted): (Job, RecordingRequest)) -> Self {
+        let run = job.simulation.start(wanted);
+        Self { job, run, ended: None, by_cores: None }
     }
 }
 

@@ -3,7 +3,7 @@
 use scenario::{RecordingRequest, job};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
-use web::{Session, facts};
+use web::{ExplorerSession, facts};
 
 const L2FWD: &str = "experiments/ddio-bench/l2fwd.toml";
 const SHORT: [(&str, &str); 3] =
@@ -21,7 +21,7 @@ fn read(text: &str) -> Value {
 
 /// Runs a request in steps of `budget_ms`; returns the answer to it, and all reports.
 fn stepped(request: &Value, budget_ms: f64) -> (Value, Vec<Value>) {
-    let mut session = Session::default();
+    let mut session = ExplorerSession::default();
     let answer = read(&session.start(&request.to_string()));
     let mut reports = Vec::new();
     while session.is_under_way() {
@@ -95,14 +95,14 @@ fn a_refusal_names_its_key_and_leaves_nothing_under_way() {
         (vec![("coers", "1")], json!("coers"), "did you mean `cores`?"),
         (vec![("platform", "epyc")], json!("platform"), "not modelled yet"),
     ] {
-        let mut session = Session::default();
+        let mut session = ExplorerSession::default();
         let answer = read(&session.start(&request(L2FWD, &settings).to_string()));
         assert_eq!((&answer["state"], &answer["error"]["key"]), (&json!("refused"), &key));
         assert!(answer["error"]["message"].as_str().is_some_and(|text| text.contains(told)));
         assert!(!session.is_under_way());
         assert_eq!(read(&session.advance(1.0))["state"], "refused");
     }
-    assert_eq!(read(&Session::default().start("{}"))["state"], "refused");
+    assert_eq!(read(&ExplorerSession::default().start("{}"))["state"], "refused");
 }
 
 #[test]
