@@ -164,7 +164,7 @@ def test_random_settings_give_the_bytes_of_skipline_run(
     assert compare_drawn(browser, page, range(1, 7)) >= 3
 
 
-@pytest.mark.soak
+@pytest.mark.soak_long
 def test_fifty_random_settings_give_the_bytes_of_skipline_run(
     browser: webdriver.Chrome, page: Path
 ) -> None:
