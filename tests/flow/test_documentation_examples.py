@@ -71,7 +71,7 @@ def test_the_circle_from_a_server_to_its_check_closes(
     text = (REPOSITORY / f"docs/tutorials/{page}.md").read_text()
     for name, content in documentation_examples.files(text).items():
         (tmp_path / name).write_text(content)
-    machine = [binaries / "fake-machines", "skylake", tmp_path / "server", *loads]
+    machine = [str(binaries / "fake-machines"), "skylake", str(tmp_path / "server"), *loads]
     subprocess.run(machine, check=True)
     programs = {
         "skipline": [sys.executable, "-m", "skipline"],

@@ -163,9 +163,10 @@ def test_tenants_of_an_observed_server_are_simulated_as_they_are_written(
     machine: str, loads: list[str], tenants: list[str], binaries: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "observed.toml"
-    expanded = [binaries / "fake-machines", machine, tmp_path / "machine", *loads]
+    tree = str(tmp_path / "machine")
+    expanded = [str(binaries / "fake-machines"), machine, tree, *loads]
     subprocess.run(expanded, check=True)
-    command = [binaries / "skipline-host", "--root", tmp_path / "machine", "observe", "--out", out]
+    command = [str(binaries / "skipline-host"), "--root", tree, "observe", "--out", str(out)]
     subprocess.run(command, check=True, capture_output=True)
     resolved = json.loads(_core.check_scenario(str(out), []))
     names = [tenant["name"] for tenant in resolved["tenant"]]
