@@ -56,7 +56,7 @@ fn every_buffer_is_in_the_pool_a_ring_or_a_packet() {
         let account = machine.software[0].account(machine.now());
         let held = account.packets_in_work + account.packets_in_ring;
         let elsewhere = machine.levels().buffers_posted + machine.levels().packets_unseen;
-        assert_eq!(account.buffers_free + held + elsewhere, 2_048, "after {messages}");
+        assert_eq!(account.buffers_free + held + elsewhere, 1_024, "after {messages}");
     }
 }
 
