@@ -42,13 +42,14 @@ fn whole(file: &str, settings: &[(&str, &str)]) -> Value {
     let settings: Vec<_> = settings.iter().map(owned).collect();
     let job = job(file, &settings, 1).expect("is valid");
     let ran = job.run(RecordingRequest::default(), |_| ControlFlow::Continue(()));
-    serde_json::to_value(ran.expect("makes progress")).expect("is a table")
+    // As pages read it: numbers that go through a text are not read to the last digit.
+    read(&serde_json::to_string(&ran.expect("makes progress")).expect("is a table"))
 }
 
 #[test]
 fn steps_of_any_length_end_with_the_result_of_the_whole_run() {
     let expected = without_times(whole(L2FWD, &SHORT));
-    for budget_ms in [0.0, 3.0, 1e6] {
+    for budget_ms in [3.0, 40.0, 1e6] {
         let (answer, reports) = stepped(&request(L2FWD, &SHORT), budget_ms);
         assert_eq!(answer["platform"]["llc_ways"], 11);
         let last = reports.last().expect("has steps");
@@ -61,8 +62,11 @@ fn steps_of_any_length_end_with_the_result_of_the_whole_run() {
 
 #[test]
 fn the_first_batch_is_reported_with_what_the_cache_holds() {
-    let (_, reports) = stepped(&request(L2FWD, &SHORT), 0.0);
-    let first = reports.iter().find(|report| report["result"].is_object()).expect("is reported");
+    let mut session = ExplorerSession::default();
+    session.start(&request(L2FWD, &SHORT).to_string());
+    let steps = std::iter::from_fn(|| session.is_under_way().then(|| session.advance(3.0)));
+    let first = steps.map(|report| read(&report)).find(|report| report["result"].is_object());
+    let first = first.expect("is reported");
     assert_eq!(first["result"]["batches"], 1);
     let llc = &first["llc"];
     let ways = llc["sockets"][0].as_array().expect("is a list");
