@@ -1,10 +1,10 @@
 """The built page: a folder of static files, which `make web` writes and the wheel contains."""
 
-import html
 from pathlib import Path
 from urllib.parse import urlencode
 
 from skipline._core import InputError
+from skipline.text import foreign
 
 FOLDER = Path(__file__).parent / "page"
 _INDEX = "index.html"
@@ -32,7 +32,7 @@ def require() -> None:
 def with_token(token: str) -> bytes:
     """Return the page by which the native engine is reached."""
     text = (FOLDER / _INDEX).read_text(encoding="utf-8")
-    meta = f'<meta name="skipline-token" content="{html.escape(token)}">'
+    meta = f'<meta name="skipline-token" content="{foreign.in_html(token)}">'
     return text.replace(_TOKEN_PLACE, meta, 1).encode()
 
 

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from skipline import _core
+from skipline import _core, atomic
 from skipline.explorer import page
 
 HOST = "127.0.0.1"
@@ -123,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not name or Path(name).name != name:
             self._refuse(HTTPStatus.BAD_REQUEST, f"{name}: not the name of a file alone")
             return
-        (self.server.files / name).write_bytes(content)
+        atomic.write(self.server.files / name, content)
         self._send(b"", "text/plain; charset=utf-8")
 
     def _is_ours(self) -> bool:

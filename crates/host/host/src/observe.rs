@@ -165,7 +165,7 @@ struct ObservedMachine<'a> {
     polled_ports: usize,
 }
 
-/// What the platform of the scenario has room for.
+/// Room of the platform of the scenario.
 #[derive(Clone, Copy)]
 struct PlatformRoom {
     /// Cores of a socket.

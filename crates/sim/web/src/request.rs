@@ -85,7 +85,7 @@ impl PageRequest {
         Job::new(&self.file, scenario, platform, &name, self.seed)
     }
 
-    /// What is recorded besides metrics.
+    /// The recordings besides metrics.
     pub(crate) fn recordings(&self) -> RecordingRequest {
         RecordingRequest {
             packet: self.trace_packet,

@@ -8,11 +8,12 @@
 //! line per cycle, where hardware moves half a line to two lines.
 
 use crate::host_memory::HostMemory;
+use crate::shuffle::shuffle;
 use model::core::Core;
 use model::fabric::Fabric;
 use model::tracer::Tracer;
 use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
+use rand_core::SeedableRng;
 use units::narrow::usize_from;
 use units::{CoreId, LINE_BYTES, LineAddr, Picos};
 
@@ -62,13 +63,6 @@ impl ChaseShape {
             shuffle(&mut order[first..], rng);
         }
         order
-    }
-}
-
-pub(crate) fn shuffle(values: &mut [u64], rng: &mut ChaCha8Rng) {
-    for last in (1..values.len()).rev() {
-        let other = (u64::from(rng.next_u32()) * (last as u64 + 1)) >> 32;
-        values.swap(last, other as usize);
     }
 }
 

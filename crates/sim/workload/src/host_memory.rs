@@ -4,7 +4,7 @@
 //! Source: DPDK's memory model; Linux (huge pages reserved at boot come out of large free blocks).
 //! Simplifies: every page of the machine is equally likely to be free.
 
-use crate::host_kernel::shuffle;
+use crate::shuffle::shuffle;
 use model::fabric::Fabric;
 use model::tracer::Tracer;
 use rand_chacha::ChaCha8Rng;

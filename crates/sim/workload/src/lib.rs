@@ -9,6 +9,7 @@ pub mod descriptor_log;
 pub mod driver;
 pub mod host_kernel;
 pub mod host_memory;
+mod shuffle;
 pub mod slice_memory;
 pub mod trace;
 pub mod traffic;

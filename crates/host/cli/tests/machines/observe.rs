@@ -216,7 +216,7 @@ fn ports_that_programs_poll_share_the_cores_that_poll() {
     seen.assert("tenant.0.name", "ens1f1", "measured", "shares the card of the main port");
     seen.assert("tenant.0.cores", 2, "assumed", "divided evenly among 2 ports");
     seen.assert("tenant.0.packet_bytes", 512, "measured", "MAC counters of ens1f1");
-    // What the main port says would be inherited.
+    // Keys of the main port would be inherited.
     seen.assert("tenant.0.core_way_mask", 0x1f, "read", "group web");
     for key in ["cores", "tenant.0.cores", "tenant.0.rx_descriptors"] {
         assert!(seen.asked().contains(&key), "{key}: {:?}", seen.asked());

@@ -39,7 +39,7 @@ impl BusyDisk {
         self.counts.reads.saturating_add(self.counts.writes)
     }
 
-    /// What the disk did in the window, in words.
+    /// Work of the disk in the window, in words.
     fn describe(&self, seconds: f64) -> String {
         let DiskCounts { read_bytes, written_bytes, .. } = self.counts;
         format!(

@@ -65,7 +65,7 @@ pub(super) struct Findings {
     pub(super) notes: Notes,
     /// Number of tenants beside the main one.
     pub(super) tenants: usize,
-    /// What keys begin with: nothing, or the tenant whose values are being found.
+    /// The beginning of keys: nothing, or the tenant whose values are being found.
     prefix: String,
 }
 

@@ -131,7 +131,7 @@ fn members_take_turns_of_the_front_and_their_batch_takes_none() {
         bench.post(0, DsaWork::One(no_op(id)), first);
     }
     bench.run();
-    // What lies ahead of a reading has not passed.
+    // The time ahead of a reading has not passed.
     let busy = |at: Picos| bench.dsa.counters_at(at).front_busy;
     let (last, part) = (first + interval, Picos(interval.0 / 4));
     assert_eq!((busy(last), busy(last + part)), (interval, interval + part));

@@ -9,24 +9,26 @@ const AMD: [&str; 9] =
 const ARM: [&str; 7] = ["arm", "neoverse", "graviton", "ampere", "altra", "grace", "kunpeng"];
 
 /// A generation of Intel's servers: its name, as people write it, and the known platform next to it.
-struct Generation {
+struct ServerGeneration {
     name: &'static str,
     platform: &'static str,
 }
 
 /// Xeon Scalable processors by the second digit of their number, from 1 on: Gold 6140, 6230, 6338, ...
 /// Source: Intel's rule of processor numbers. Known platforms end with the fourth generation.
-const SCALABLE: [Generation; 5] = [
-    Generation { name: "Skylake", platform: "skylake-gold-6140" },
-    Generation { name: "Cascade Lake", platform: "cascade-lake-platinum-8260" },
-    Generation { name: "Ice Lake", platform: "ice-lake-40" },
-    Generation { name: "Sapphire Rapids", platform: "sapphire-rapids-56" },
-    Generation { name: "Emerald Rapids", platform: "sapphire-rapids-56" },
+const SCALABLE: [ServerGeneration; 5] = [
+    ServerGeneration { name: "Skylake", platform: "skylake-gold-6140" },
+    ServerGeneration { name: "Cascade Lake", platform: "cascade-lake-platinum-8260" },
+    ServerGeneration { name: "Ice Lake", platform: "ice-lake-40" },
+    ServerGeneration { name: "Sapphire Rapids", platform: "sapphire-rapids-56" },
+    ServerGeneration { name: "Emerald Rapids", platform: "sapphire-rapids-56" },
 ];
-const HASWELL: Generation = Generation { name: "Haswell", platform: "haswell-e5-2667v3" };
-const BROADWELL: Generation = Generation { name: "Broadwell", platform: "haswell-e5-2667v3" };
+const HASWELL: ServerGeneration =
+    ServerGeneration { name: "Haswell", platform: "haswell-e5-2667v3" };
+const BROADWELL: ServerGeneration =
+    ServerGeneration { name: "Broadwell", platform: "haswell-e5-2667v3" };
 
-/// What to say to a name of a processor, a generation or a maker in place of a platform's.
+/// The reply to a name of a processor, a generation or a maker in place of a platform's.
 pub(super) fn hint(wanted: &str) -> Option<String> {
     let name = wanted.to_ascii_lowercase();
     let words: Vec<&str> = name.split(|letter: char| !letter.is_ascii_alphanumeric()).collect();
@@ -57,7 +59,7 @@ fn not_modelled(words: &[&str]) -> Option<String> {
 /// The known platform of a processor's generation, or of the generation next to it.
 fn same_generation(name: &str, words: &[&str]) -> Option<String> {
     let generation = by_number(words).or_else(|| by_name(name))?;
-    let Generation { name, platform } = generation;
+    let ServerGeneration { name, platform } = generation;
     Some(format!(
         "{} {name} server; the known platform next to it is {platform}, whose cores and caches may \
          differ: take it, or write one of your own that `extends` it (`skipline platforms show \
@@ -67,7 +69,7 @@ fn same_generation(name: &str, words: &[&str]) -> Option<String> {
 }
 
 /// The generation that a processor's number tells: `6338`, `6338n`, or `e5` with `v3`.
-fn by_number(words: &[&str]) -> Option<&'static Generation> {
+fn by_number(words: &[&str]) -> Option<&'static ServerGeneration> {
     if words.iter().any(|word| *word == "e5" || word.starts_with("e526")) {
         return match words.iter().find_map(|word| word.rsplit_once('v'))? {
             (_, "3") => Some(&HASWELL),
@@ -95,7 +97,7 @@ fn scalable_number(word: &str) -> Option<usize> {
 }
 
 /// The generation whose name a text contains, with or without a space or hyphen in it.
-fn by_name(text: &str) -> Option<&'static Generation> {
+fn by_name(text: &str) -> Option<&'static ServerGeneration> {
     let letters = |text: &str| -> String {
         text.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect()
     };

@@ -273,7 +273,7 @@ fn tlps(bytes: u64, requests: u64, most: u64) -> (u64, u64) {
     (bytes.div_ceil(most).max(requests), bytes / most + requests)
 }
 
-/// What a card moved in a while: payload, all else, and bytes on its link (up, down), which is configured
+/// Bytes that a card moved in a while: payload, all else, and bytes on its link (up, down), which is configured
 /// so; bytes of a packet that a buffer holds.
 struct MovedByCard {
     payload: DmaCounts,
