@@ -1,4 +1,4 @@
-//! What a page shows beside a run: built-in files, keys with their ranges, metrics, exports.
+//! Facts of a page beside a run: built-in files, keys with their ranges, metrics, exports.
 
 use crate::report::CheckedScenario;
 use crate::request::PageRequest;

@@ -1,4 +1,4 @@
-//! What a page receives: the checked scenario, and the batches of its run.
+//! Reports to a page: the checked scenario, and the batches of its run.
 
 use crate::request::RequestRefusal;
 use scenario::result::RunResult;

@@ -1,4 +1,4 @@
-//! What else moves data on the server: further ports, SSDs and copy engines, as tenants of the scenario.
+//! Other traffic of the server: further ports, SSDs and copy engines, as tenants of the scenario.
 
 use crate::cpu::PackageId;
 use crate::unavailable::Unavailable;
