@@ -60,7 +60,7 @@ ifeq ($(strip $(SOAK_SEED)),)
 override SOAK_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 endif
 
-.PHONY: help run quick web test claim-tests mutations soak soak-asan soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices bench-timeline host packages slices-install dsa test-dsa dpdk bench-dpdk bench-vhost setup wheel clean format peers release deny third-party docs docs-tables docs-tools rust-tools system-packages test-packages to-test soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
+.PHONY: help run quick web test claim-tests mutations soak soak-asan soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-pool-calls bench-scaling bench-slices bench-timeline host packages slices-install dsa test-dsa dpdk bench-dpdk bench-vhost setup wheel clean format peers release deny third-party docs docs-tables docs-tools rust-tools system-packages test-packages to-test soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -259,6 +259,9 @@ bench-dpdk: setup dpdk ## Compare forwarding through the slice-aware pool with t
 	@PYTHONPATH=tests python -m dpdk.emulated_parts $(DPDK_BUILD)/haswell-8.toml
 	python native/dpdk/forward_pairs.py --build $(DPDK_BUILD) \
 	  --table $(DPDK_BUILD)/haswell-8.toml --slices '1=0' --least 0.95
+
+bench-pool-calls: ## DPDK's own test of pools on this processor, beside the prediction of it
+	@python native/dpdk/pool_calls.py
 
 # The trap library and the engines have the tests' profile, which is optimised and has checks in it. The
 # switch has the optimised libskipline_dsa: in the tests' one each burst costs twice as much.
