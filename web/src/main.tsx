@@ -7,8 +7,6 @@ import { configs, connect, failure, runs, set, timings } from "./store";
 import "./style.css";
 import { App } from "./view/app";
 
-timings.loaded = performance.now();
-
 declare global {
   interface Window {
     /** For tests, and for whoever looks under the hood. */

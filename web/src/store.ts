@@ -14,7 +14,7 @@ export interface TrailPoint {
   half?: number;
 }
 
-/** What is known of the run of one side. */
+/** The run of one side, as far as it is known. */
 export interface RunState {
   checked?: Checked;
   result?: Result;
@@ -44,8 +44,8 @@ export interface Catalogue {
   ssds: string[];
 }
 
-/** Times in ms, for people who wonder how fast it is, and for tests. */
-export const timings = { loaded: 0, first: 0, requested: 0, firstBatch: [] as number[], settled: [] as number[] };
+/** Times in ms, until what is meant is drawn: `first` from the navigation on, the others since the wish for it. */
+export const timings = { first: 0, requested: 0, firstBatch: [] as number[], settled: [] as number[] };
 
 export const engine = signal<Engine | undefined>(undefined);
 export const failure = signal<string | undefined>(undefined);
@@ -130,7 +130,7 @@ export const view = computed<View>(() => ({
 function follow(side: Side, config: Config): () => void {
   const run = runs[side];
   const before = run.peek();
-  timings.requested = performance.now();
+  if (side === "a") timings.requested = performance.now();
   run.value = { ...before, state: "running", trail: [] };
   let begun = false;
   const listener = (event: RunEvent) => {
@@ -146,7 +146,7 @@ function follow(side: Side, config: Config): () => void {
     } else if (step.state === "under_way") {
       run.value = { ...now, progress: step.progress };
     } else {
-      if (!begun) note(side, "first");
+      if (!begun) note(side, "firstBatch");
       begun = true;
       const ended = step.state === "ended";
       if (ended) note(side, "settled");
@@ -165,16 +165,18 @@ function follow(side: Side, config: Config): () => void {
   return () => stop?.();
 }
 
-function note(side: Side, what: "first" | "settled"): void {
+function note(side: Side, what: "firstBatch" | "settled"): void {
   if (side !== "a") return;
-  const now = performance.now();
-  if (what === "settled") {
-    timings.settled.push(now - timings.requested);
-    return;
-  }
-  if (timings.first === 0) timings.first = now - timings.loaded;
-  timings.firstBatch.push(now - timings.requested);
+  const { requested } = timings;
+  // Right before the frame that shows it is painted.
+  requestAnimationFrame(() => {
+    const now = performance.now();
+    timings.first ||= now;
+    timings[what].push(now - requested);
+  });
 }
+
+const LINK_PAUSE_MS = 150;
 
 /** Connects the engine: runs follow the configurations from now on. */
 export async function connect(connected: Engine): Promise<void> {
@@ -201,7 +203,12 @@ export async function connect(connected: Engine): Promise<void> {
     });
     return () => (current = false);
   });
-  effect(() => history.replaceState(null, "", writeLink(view.value)));
+  effect(() => {
+    const link = writeLink(view.value);
+    // Browsers refuse an address that changes with every move of a slider.
+    const later = setTimeout(() => history.replaceState(null, "", link), LINK_PAUSE_MS);
+    return () => clearTimeout(later);
+  });
   const [keys, names, metrics] = await Promise.all([
     connected.fact("schema", "scenario"),
     connected.fact("catalogue"),

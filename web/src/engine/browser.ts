@@ -8,15 +8,33 @@ const EMBEDDED = "skipline-wasm";
 const BESIDE = "skipline.wasm";
 
 class LaneWorker {
-  private readonly worker = new EngineWorker();
+  private worker = new EngineWorker();
   private listener: Listener | undefined;
   private run = 0;
+  private request: string | undefined;
   private calls = 0;
   private readonly waiting = new Map<number, (text: string | null) => void>();
 
-  constructor(module: WebAssembly.Module) {
+  constructor(
+    private readonly module: WebAssembly.Module,
+    private readonly files: Map<string, Uint8Array>,
+  ) {
+    this.load();
+  }
+
+  private load(): void {
     this.worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.receive(data);
-    this.post({ kind: "load", module });
+    this.post({ kind: "load", module: this.module });
+    for (const [name, content] of this.files) void this.putFile(name, content);
+  }
+
+  /** Begins anew with a module that has not failed. */
+  private replace(): void {
+    this.worker.terminate();
+    for (const resolve of this.waiting.values()) resolve(null);
+    this.waiting.clear();
+    this.worker = new EngineWorker();
+    this.load();
   }
 
   private post(message: ToWorker): void {
@@ -29,10 +47,14 @@ class LaneWorker {
       this.waiting.delete(message.call);
       return;
     }
+    if (message.kind === "failed") this.replace();
     // A run that was replaced may still have a message under way.
-    if (message.run !== this.run) return;
+    if (message.run !== this.run) {
+      if (message.kind === "failed" && this.request) this.post({ kind: "start", run: this.run, request: this.request });
+      return;
+    }
     if (message.kind === "failed") {
-      const text = `the simulator failed, which is a bug: ${message.message}`;
+      const text = `the simulator cannot go on: ${message.message}`;
       this.listener?.({ kind: "step", step: { state: "refused", error: { message: text, key: null } } });
     } else if (message.kind === "checked") {
       this.listener?.({ kind: "checked", checked: JSON.parse(message.text) });
@@ -44,10 +66,12 @@ class LaneWorker {
   start(request: RunRequest, listener: Listener): () => void {
     const run = ++this.run;
     this.listener = listener;
-    this.post({ kind: "start", run, request: JSON.stringify(request) });
+    this.request = JSON.stringify(request);
+    this.post({ kind: "start", run, request: this.request });
     return () => {
       if (this.run !== run) return;
       this.run++;
+      this.request = undefined;
       this.post({ kind: "stop" });
     };
   }
@@ -85,8 +109,7 @@ export class BrowserEngine implements Engine {
   private lane(lane: Lane): LaneWorker {
     let worker = this.lanes.get(lane);
     if (!worker) {
-      worker = new LaneWorker(this.module);
-      for (const [name, content] of this.files) void worker.putFile(name, content);
+      worker = new LaneWorker(this.module, this.files);
       this.lanes.set(lane, worker);
     }
     return worker;
@@ -97,7 +120,8 @@ export class BrowserEngine implements Engine {
   }
 
   fact(name: string, argument = ""): Promise<string | null> {
-    return this.lane("a").fact(name, argument);
+    // Beside the run that a page begins with, which these would delay.
+    return this.lane("curve").fact(name, argument);
   }
 
   async putFile(name: string, content: Uint8Array): Promise<void> {

@@ -1,4 +1,4 @@
-// What the page sends to an engine and receives from it; crates/sim/web writes and reads the same.
+// Messages between the page and an engine; crates/sim/web writes and reads the same.
 
 /** A run that the page asks for. */
 export interface RunRequest {
@@ -129,13 +129,13 @@ export type StepReport =
   | { state: "ended"; progress: Progress; result: Result; text: string; llc: LlcReport }
   | { state: "refused"; error: Refusal };
 
-/** What a run tells its page: first the checked scenario, then steps. */
+/** The events of a run: first the checked scenario, then steps. */
 export type RunEvent = { kind: "checked"; checked: Checked } | { kind: "step"; step: StepReport };
 
 export type Listener = (event: RunEvent) => void;
 
 /** Places for runs, each of which has one at a time; places run beside each other. */
-export type Lane = "a" | "b" | "curve" | "trace";
+export type Lane = "a" | "b" | "curve" | "trace-a" | "trace-b";
 
 /** The simulator: in this browser, or behind `skipline explore`. */
 export interface Engine {

@@ -19,12 +19,15 @@ const SLICE_MS = 12;
 const scope = self as unknown as DedicatedWorkerGlobalScope;
 let engine: BrowserEngine | undefined;
 let current = 0;
+/** The request that is to be started: while a slider moves, only the last of those that have come. */
+let pending: { run: number; request: string } | undefined;
 // A message to oneself is the one wait that browsers do not stretch to milliseconds.
 const turn = new MessageChannel();
 let scheduled = false;
 turn.port1.onmessage = () => {
   scheduled = false;
-  guarded(current, slice);
+  if (pending) begin(pending);
+  else guarded(current, slice);
 };
 
 function schedule(): void {
@@ -37,7 +40,7 @@ function post(message: FromWorker): void {
   scope.postMessage(message);
 }
 
-/** Calls the module; a trap is a bug of ours, of which the page tells, and ends the run. */
+/** Calls the module; after a trap, of which the page tells, it is of no use, and the page starts another worker. */
 function guarded(run: number, call: () => void): void {
   try {
     call();
@@ -51,6 +54,17 @@ function guarded(run: number, call: () => void): void {
     }
     post({ kind: "failed", run, message: message || String(error) });
   }
+}
+
+function begin({ run, request }: { run: number; request: string }): void {
+  pending = undefined;
+  guarded(run, () => {
+    const text = engine?.start(request) ?? "";
+    const refused = text.startsWith('{"state":"refused"');
+    post({ kind: refused ? "step" : "checked", run, text });
+    current = refused ? 0 : run;
+    if (!refused) schedule();
+  });
 }
 
 function slice(): void {
@@ -68,16 +82,12 @@ scope.onmessage = ({ data }: MessageEvent<ToWorker>) => {
       engine = new BrowserEngine();
       return;
     case "start":
-      guarded(data.run, () => {
-        const text = engine?.start(data.request) ?? "";
-        const refused = text.startsWith('{"state":"refused"');
-        post({ kind: refused ? "step" : "checked", run: data.run, text });
-        current = refused ? 0 : data.run;
-        if (!refused) schedule();
-      });
+      pending = data;
+      schedule();
       return;
     case "stop":
       current = 0;
+      pending = undefined;
       engine?.stop();
       return;
     case "fact":

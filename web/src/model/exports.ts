@@ -1,4 +1,4 @@
-// What can be taken away: pictures, tables, files.
+// Exports: pictures, tables, files.
 import type { Result } from "../engine/protocol";
 import { names, quantity } from "./numbers";
 
@@ -44,6 +44,8 @@ export function standalone(svg: SVGSVGElement): string {
     if (!target) return;
     for (const name of PRESENTED) {
       const value = style.getPropertyValue(name);
+      // An attribute may name a colour of this page, which a drawing by itself does not have.
+      target.removeAttribute(name);
       if (value) target.style.setProperty(name, value);
     }
     target.removeAttribute("class");

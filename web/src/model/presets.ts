@@ -19,7 +19,7 @@ const L2FWD = "experiments/ddio-bench/l2fwd.toml";
 const FORWARDER = ["offered_gbps", "packet_bytes", "rx_descriptors", "ddio_ways", "cores", "core_way_mask", "rng_calls", "nic_socket", "pool_placement", "iommu", "platform"];
 // Short batches, so that the first numbers come at once, and as many as it takes.
 const QUICK = { "run.batch_packets": "1024", "run.max_batches": "240" };
-// What the experiments on this testbed state besides their axes.
+// As the experiments on this testbed have it, whatever their axes.
 const MEASURED = { "traffic.generator_queue_packets": "5120", ...QUICK };
 
 export const PRESETS: Preset[] = [

@@ -94,7 +94,7 @@ function Sides({ sides, children }: { sides: Side[]; children: (side: Side) => J
 }
 
 function Answer({ side, two }: { side: Side; two: boolean }): JSX.Element {
-  const { result, checked } = runs[side].value;
+  const { result, checked, state } = runs[side].value;
   const title = String(checked?.scenario.title ?? configs[side].value?.file ?? "");
   return (
     <div class={`answer side-${side}`}>
@@ -102,6 +102,9 @@ function Answer({ side, two }: { side: Side; two: boolean }): JSX.Element {
         {two && <span class="side-name">{side.toUpperCase()}</span>} {title}
       </h2>
       <p class="said" id={`said-${side}`}>{result?.answer ?? "Simulating …"}</p>
+      <p class="sr" role="status">
+        {state === "ended" ? `${two ? `${side.toUpperCase()}: ` : ""}${result?.answer}` : ""}
+      </p>
       <RunLine side={side} />
     </div>
   );

@@ -1,14 +1,14 @@
 // Curves with intervals: over the run, and along a knob with published measurements under it.
 import * as Plot from "@observablehq/plot";
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Result } from "../engine/protocol";
-import { type Config, presetFor, request, type Side, withSetting } from "../model/config";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { presetFor, type Side } from "../model/config";
 import { csv, downloadText } from "../model/exports";
 import { KNOBS, knobOf } from "../model/knobs";
 import { type Quantity, quantity } from "../model/numbers";
 import { valueAt } from "../model/schema";
-import { chooseCurve, configs, curveKey, engine, measurements, metric, runs } from "../store";
+import { chooseCurve, configs, curveKey, measurements, metric, runs } from "../store";
+import { type KnobPoints, useKnobRuns } from "./knob_runs";
 import { PictureTools } from "./pictures";
 import { Card, Mark } from "./parts";
 import { labelOf } from "./tiles";
@@ -89,82 +89,38 @@ interface CurvePoint extends Quantity {
   done: boolean;
 }
 
-/** Results along the curve, by the value of the knob. */
-type Curve = Map<number, { result: Result; done: boolean }>;
-
-/** Values of a knob that a curve has points at. */
-function valuesAlong(config: Config, key: string): number[] {
-  const preset = presetFor(config);
-  if (preset?.curve.key === key) return preset.curve.values;
-  const knob = knobOf(key);
-  if (!knob || knob.from === undefined || knob.to === undefined) return [];
-  if (knob.form === "powers") {
-    const exponents = Math.log2(knob.to) - Math.log2(knob.from);
-    const step = Math.max(1, Math.ceil(exponents / 8));
-    return Array.from({ length: Math.floor(exponents / step) + 1 }, (_, number) => (knob.from as number) * 2 ** (number * step));
-  }
-  const count = Math.min(8, Math.round((knob.to - knob.from) / (knob.step ?? 1)) + 1);
-  const whole = (knob.step ?? 1) >= 1;
-  const values = Array.from({ length: count }, (_, number) => {
-    const value = (knob.from as number) + ((knob.to as number) - (knob.from as number)) * (number / Math.max(count - 1, 1));
-    return whole ? Math.round(value) : Number(value.toFixed(2));
+/** The numbers called `name` along a curve, in the order of the knob. */
+function curveOf(points: KnobPoints, name: string): CurvePoint[] {
+  const found = [...points].flatMap(([x, { result, done }]) => {
+    const number = result && quantity(result, name);
+    return number ? [{ x, done, ...number }] : [];
   });
-  return [...new Set(values)];
+  return found.sort((one, other) => one.x - other.x);
 }
 
-/** Simulates the points of the curve one after the other, once the run of side A has settled. */
-function useCurve(): { curve: Curve; failed: string | undefined; values: number[] } {
-  const [curve, setCurve] = useState<Curve>(new Map());
-  const [failed, setFailed] = useState<string | undefined>();
-  const config = configs.a.value;
-  const key = curveKey.value;
-  const connected = engine.value;
-  const settled = runs.a.value.state === "ended" && (!configs.b.value || runs.b.value.state === "ended");
-  const { [key]: own, ...others } = config.settings;
-  const question = JSON.stringify([config.file, config.text, others, config.seed, key]);
-  const values = useMemo(() => valuesAlong(config, key), [question]);
-  const known = useRef<{ question: string; curve: Curve }>({ question, curve: new Map() });
-  useEffect(() => {
-    if (known.current.question !== question) {
-      known.current = { question, curve: new Map() };
-      setCurve(new Map());
-      setFailed(undefined);
-    }
-    if (!settled || !connected) return;
-    let stop: (() => void) | undefined;
-    const next = () => {
-      const { curve: done } = known.current;
-      const value = values.find((one) => !done.get(one)?.done);
-      if (value === undefined) return;
-      stop = connected.run("curve", request(withSetting(config, key, String(value))), (event) => {
-        if (event.kind === "checked" || event.step.state === "under_way") return;
-        if (event.step.state === "refused") {
-          setFailed(event.step.error.message);
-          return;
-        }
-        done.set(value, { result: event.step.result, done: event.step.state === "ended" });
-        setCurve(new Map(done));
-        if (event.step.state === "ended") next();
-      });
-    };
-    next();
-    return () => stop?.();
-  }, [question, settled, connected]);
-  return { curve, failed, values };
+/** A line, the intervals of its points, and its points: hollow until their runs have ended. */
+function drawnCurve({ points, colour }: { points: CurvePoint[]; colour: string }, scale: number, unit: string): Plot.Markish[] {
+  const at = { x: "x", y: (one: CurvePoint) => one.value * scale };
+  const said = (one: CurvePoint) => `simulated: ${(one.value * scale).toFixed(2)} ${unit}`;
+  return [
+    Plot.lineY(points, { ...at, stroke: colour, strokeWidth: 2 }),
+    Plot.ruleX(points, { x: "x", y1: (one) => (one.value - (one.half ?? 0)) * scale, y2: (one) => (one.value + (one.half ?? 0)) * scale, stroke: colour, strokeWidth: 4, strokeOpacity: 0.35 }),
+    Plot.dot(points, { ...at, stroke: colour, fill: (one) => (one.done ? colour : "var(--paper)"), r: 4, title: said }),
+  ];
 }
 
 export function KnobCurve(): JSX.Element {
-  const { curve, failed, values } = useCurve();
+  const { points: simulated, values } = useKnobRuns();
   const key = curveKey.value;
   const name = metric.value;
   const config = configs.a.value;
   const scenario = runs.a.value.result?.scenario;
   const knob = knobOf(key);
-  const points: CurvePoint[] = [...curve].flatMap(([x, { result, done }]) => {
-    const found = quantity(result, name);
-    return found ? [{ x, done, ...found }] : [];
-  });
-  points.sort((one, other) => one.x - other.x);
+  const curves = SIDES.map(({ side, colour }) => ({ side, colour, points: curveOf(simulated[side], name) }));
+  const points = curves[0]?.points ?? [];
+  const all = [...simulated.a.values(), ...(configs.b.value ? simulated.b.values() : [])];
+  const wanted = values.length * (configs.b.value ? 2 : 1);
+  const failed = all.find(({ refused }) => refused)?.refused;
   const now = runs.a.value.result && quantity(runs.a.value.result, name);
   const { unit, scale } = shownUnit(now);
   const measured = scenario && measurements.value ? measurements.value.points(scenario, key, name) : [];
@@ -191,9 +147,7 @@ export function KnobCurve(): JSX.Element {
         Number.isFinite(here) ? Plot.ruleX([here], { stroke: "var(--edge)", strokeDasharray: "3 4" }) : null,
         Plot.ruleX(measured, { x: "x", y1: (one) => (one.mean - (one.sd ?? 0)) * scale, y2: (one) => (one.mean + (one.sd ?? 0)) * scale, stroke: "var(--measured)", strokeWidth: 1.5 }),
         Plot.dot(measured, { x: "x", y: (one) => one.mean * scale, symbol: "diamond", fill: "var(--measured)", r: 5, title: (one) => `measured: ${(one.mean * scale).toFixed(2)} ${unit}` }),
-        Plot.lineY(points, { x: "x", y: (one) => one.value * scale, stroke: "var(--category-1)", strokeWidth: 2 }),
-        Plot.ruleX(points, { x: "x", y1: (one) => (one.value - (one.half ?? 0)) * scale, y2: (one) => (one.value + (one.half ?? 0)) * scale, stroke: "var(--category-1)", strokeWidth: 4, strokeOpacity: 0.35 }),
-        Plot.dot(points, { x: "x", y: (one) => one.value * scale, stroke: "var(--category-1)", fill: (one) => (one.done ? "var(--category-1)" : "var(--paper)"), r: 4, title: (one) => `simulated: ${(one.value * scale).toFixed(2)} ${unit}` }),
+        ...curves.flatMap((curve) => drawnCurve(curve, scale, unit)),
         now && Number.isFinite(here) ? Plot.dot([now], { x: here, y: now.value * scale, stroke: "var(--ink)", strokeWidth: 2, r: 8 }) : null,
         foundB && Number.isFinite(hereB) ? Plot.dot([foundB], { x: hereB, y: foundB.value * scale, stroke: "var(--category-2)", strokeWidth: 3, r: 8 }) : null,
       ],
@@ -219,7 +173,7 @@ export function KnobCurve(): JSX.Element {
           <button
             type="button"
             onClick={() =>
-              downloadText("curve.csv", csv([[key, name, "ci95", "basis"], ...points.map((one) => [one.x, one.value, one.half ?? "", "simulated"]), ...measured.map((one) => [one.x, one.mean, one.sd ?? "", "measured (sd)"])]), "text/csv")
+              downloadText("curve.csv", csv([[key, name, "ci95", "basis"], ...curves.flatMap(({ side, points: own }) => own.map((one) => [one.x, one.value, one.half ?? "", configs.b.value ? `simulated ${side.toUpperCase()}` : "simulated"])), ...measured.map((one) => [one.x, one.mean, one.sd ?? "", "measured (sd)"])]), "text/csv")
             }
           >
             CSV
@@ -228,9 +182,9 @@ export function KnobCurve(): JSX.Element {
         </>
       }
     >
-      <Drawing id="curve-plot" label={label} make={make} of={[points, measured, now, here, foundB, hereB]} />
+      <Drawing id="curve-plot" label={label} make={make} of={[simulated, name, measured, now, here, foundB, hereB]} />
       <p class="note key-line">
-        <span class="key-mark simulated" /> simulated, with its interval ({points.filter(({ done }) => done).length} of {values.length} points){" "}
+        <span class="key-mark simulated" /> simulated, with its interval ({all.filter(({ done }) => done).length} of {wanted} points){" "}
         {measured.length > 0 ? (
           <>
             <span class="key-mark measured" /> <Mark basis="measured" /> mean and standard deviation: {measurements.value?.source}; {measured.filter(({ fitted }) => fitted).length} of these{" "}

@@ -308,7 +308,7 @@ function allowed(key: Key | undefined): string {
   return `Allowed: ${key.least ?? 0} to ${key.most}. `;
 }
 
-/** Where a value is from: the user, the preset, the testbed with its source, or a default. */
+/** The source of a value: the user, the preset, the testbed with its source, or a default. */
 function sourceOf(side: Side, key: string): string {
   const config = configs[side].value;
   const stated = config?.settings[key];

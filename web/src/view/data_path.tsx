@@ -15,7 +15,7 @@ interface Flow {
   /** From where to where, in the units of the drawing. */
   from: [number, number];
   to: [number, number];
-  /** Where the label is: above a horizontal flow, or beside a vertical one. */
+  /** The place of the label: above a horizontal flow, or beside a vertical one. */
   side: "above" | "left" | "right";
   dashed?: boolean;
 }

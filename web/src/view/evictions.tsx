@@ -1,4 +1,4 @@
-// Who evicted whom from the last-level cache, read before or not.
+// Evictions from the last-level cache: by whom, of whose lines, read before or not.
 import type { JSX } from "preact";
 import type { Result } from "../engine/protocol";
 import type { Side } from "../model/config";

@@ -1,15 +1,23 @@
 // Small parts that all views share.
 import type { ComponentChildren, JSX } from "preact";
-import { useId } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { TERMS } from "../model/glossary";
 
-/** A word of the glossary: its meaning appears when it is pointed at, or reached by the keyboard. */
+/** A word of the glossary: its meaning appears when it is pointed at, or reached by the keyboard; Escape hides it. */
 export function Term({ id, children }: { id: string; children: ComponentChildren }): JSX.Element {
   const tip = useId();
+  const [hidden, hide] = useState(false);
   const term = TERMS.get(id);
   if (!term) return <>{children}</>;
   return (
-    <span class="term" tabIndex={0} aria-describedby={tip}>
+    <span
+      class={`term${hidden ? " hidden" : ""}`}
+      tabIndex={0}
+      aria-describedby={tip}
+      onKeyDown={(event) => event.key === "Escape" && hide(true)}
+      onBlur={() => hide(false)}
+      onMouseLeave={() => hide(false)}
+    >
       {children}
       <span role="tooltip" id={tip} class="tip">
         <b>{term.names}</b>: {term.meaning}

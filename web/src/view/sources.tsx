@@ -1,4 +1,4 @@
-// Where numbers are from: fitted parameters, the slice function, the testbed; and what takes them away.
+// Sources of the numbers: fitted parameters, the slice function, the testbed; and exports.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { commandLine, request } from "../model/config";

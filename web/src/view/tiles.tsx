@@ -20,7 +20,7 @@ export function tilesOf(result: Result): string[] {
   return found.filter((name) => !doubled.includes(name)).slice(0, MOST);
 }
 
-/** What a number is called: its metric's label, its part, its tenant. */
+/** The name of a number: its metric's label, its part, its tenant. */
 export function labelOf(name: string): string {
   const [full = name, part] = name.includes(".") ? [name.slice(0, name.indexOf(".")), name.slice(name.indexOf(".") + 1)] : [name];
   const colon = full.lastIndexOf(":");
@@ -46,6 +46,7 @@ export function basisOf(side: Side): Basis {
 export function Tiles(): JSX.Element {
   const a = runs.a.value.result;
   const b = configs.b.value ? runs.b.value.result : undefined;
+  const basis = { a: basisOf("a"), b: basisOf("b") };
   const names = a ? tilesOf(a) : ["pcie_write_hit_rate", "throughput_gbps", "latency_ns.p50", "latency_ns.p99"];
   return (
     <div class={`tiles${b ? " two" : ""}`} id="tiles" aria-live="off">
@@ -60,8 +61,8 @@ export function Tiles(): JSX.Element {
           onClick={() => chooseMetric(name)}
         >
           <span class="tile-label">{labelOf(name)}</span>
-          <Number_ side="a" quantity={a && quantity(a, name)} two={b !== undefined} />
-          {b && <Number_ side="b" quantity={quantity(b, name)} two />}
+          <Number_ side="a" quantity={a && quantity(a, name)} two={b !== undefined} basis={basis.a} />
+          {b && <Number_ side="b" quantity={quantity(b, name)} two basis={basis.b} />}
           {a && b && <Difference a={quantity(a, name)} b={quantity(b, name)} />}
         </button>
       ))}
@@ -69,12 +70,12 @@ export function Tiles(): JSX.Element {
   );
 }
 
-function Number_({ side, quantity: found, two }: { side: Side; quantity: Quantity | undefined; two: boolean }): JSX.Element {
+function Number_({ side, quantity: found, two, basis }: { side: Side; quantity: Quantity | undefined; two: boolean; basis: Basis }): JSX.Element {
   const [number, unit] = found ? shown(found) : ["–", ""];
   return (
     <span class={`tile-number side-${side}`}>
       {two && <span class="side-name">{side.toUpperCase()}</span>}
-      <b>{number}</b> <span class="unit">{unit}</span> <span class="half">{found ? shownHalf(found) : ""}</span>
+      <b>{number}</b> <span class="unit">{unit}</span> <span class="half">{found ? shownHalf(found) : ""}</span> {found && <Mark basis={basis} />}
     </span>
   );
 }

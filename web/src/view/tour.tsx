@@ -119,6 +119,8 @@ export const stop = signal<number | undefined>(undefined);
 
 export function go(to: number | undefined): void {
   stop.value = to;
+  // The focus returns to where the tour began: its own buttons are gone.
+  if (to === undefined) document.getElementById("tour")?.focus();
   const next = to === undefined ? undefined : STOPS[to];
   if (!next) return;
   if (configs.b.value) compare(false);
