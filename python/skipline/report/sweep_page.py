@@ -5,6 +5,7 @@ maps and the front are for more.
 """
 
 import json
+import math
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -122,14 +123,14 @@ def page(path: str, choice: Choice) -> str:
     points = f"{len(found.frame):,} points, each one setting of {', '.join(found.axes)}"
     beside = f"measured: {swept.measured.name}" if swept.measured else "nothing here is measured"
     of = f"Sweep {found.number} of {path}: {points}; simulated, {beside}."
-    document.head("", _answer(found), of)
+    document.head("", _answer(swept), of)
     drawn = draw(swept, choice, front)
     if is_curved(found):
         for one in drawn:
             document.figure(one.panels, one.caption, columns=3)
-        document.add(cards(_bests(found)))
+        document.add(cards(_bests(swept)))
     else:
-        document.add(cards(_bests(found)))
+        document.add(cards(_bests(swept)))
         for one in drawn:
             document.figure(one.panels, one.caption, columns=3)
     _add_front(document, found, front)
@@ -224,19 +225,39 @@ def _best(found: Summary, metric: str) -> dict[str, Any] | None:
     return ordered.row(0, named=True)
 
 
-def _answer(found: Summary) -> str:
-    first = found.metrics[0]
-    best = _best(found, first)
-    if best is None:
-        return f"{len(found.frame):,} points of {', '.join(found.axes)}."
-    settings = ", ".join(f"{axis} {best[axis]}" for axis in found.axes)
-    word = "highest" if summary.more_is_better(first) else "lowest"
-    shown = quantity.text(best[first], None, found.units.get(first, ""))
-    return f"{first} is {word}, {shown.value} {shown.unit}, at {settings}."
+def _answer(swept: Swept) -> str:
+    """Say where the first metric that the settings change is best, and which they do not change."""
+    found, unchanged = swept.summary, []
+    for metric in found.metrics:
+        best = _best(found, metric)
+        if best is None:
+            continue
+        shown = quantity.text(best[metric], None, found.units.get(metric, ""))
+        value = f"{shown.value} {shown.unit}"
+        alike, points = _as_good(swept, metric), len(swept.curves[metric])
+        if alike == points > 1:
+            unchanged.append(f"{metric}, {value}, is the same everywhere within its intervals.")
+            continue
+        word = "highest" if summary.more_is_better(metric) else "lowest"
+        settings = ", ".join(f"{axis} {best[axis]}" for axis in found.axes)
+        others = f", and no worse at {alike - 1} of the others" if alike > 1 else ""
+        return " ".join([f"{metric} is {word}, {value}, at {settings}{others}.", *unchanged])
+    return " ".join(unchanged) or f"{len(found.frame):,} points of {', '.join(found.axes)}."
 
 
-def _bests(found: Summary) -> list[str]:
-    result = []
+def _as_good(swept: Swept, metric: str) -> int:
+    """Return how many points the intervals do not tell from the best, itself among them."""
+    points = swept.curves[metric]
+    choose = max if summary.more_is_better(metric) else min
+    best = choose(points, key=lambda point: point.value)
+    return sum(
+        abs(point.value - best.value) <= math.hypot(point.half or 0.0, best.half or 0.0)
+        for point in points
+    )
+
+
+def _bests(swept: Swept) -> list[str]:
+    found, result = swept.summary, []
     for metric in found.metrics:
         if (best := _best(found, metric)) is not None:
             values: list[float] = found.frame[metric].drop_nulls().to_list()
@@ -245,8 +266,12 @@ def _bests(found: Summary) -> list[str]:
             shown = quantity.text(best[metric], None, unit)
             factor, _ = quantity.scale(best[metric], unit)
             ends = [figures.number(end / factor) for end in (min(values), max(values))]
-            spread = f"of {ends[0]} to {ends[1]}; at {settings}"
-            result.append(card(f"best {metric}", f"{shown.value} {shown.unit}", spread))
+            differs = _as_good(swept, metric) < len(swept.curves[metric])
+            where = f"at {settings}" if differs else "no clear difference"
+            name = f"best {metric}" if differs else metric
+            result.append(
+                card(name, f"{shown.value} {shown.unit}", f"of {ends[0]} to {ends[1]}; {where}")
+            )
     return result
 
 
