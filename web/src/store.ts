@@ -168,12 +168,13 @@ function follow(side: Side, config: Config): () => void {
 function note(side: Side, what: "firstBatch" | "settled"): void {
   if (side !== "a") return;
   const { requested } = timings;
-  // Right before the frame that shows it is painted.
-  requestAnimationFrame(() => {
+  const painted = () => {
     const now = performance.now();
     timings.first ||= now;
     timings[what].push(now - requested);
-  });
+  };
+  // The frame after the one that shows it.
+  requestAnimationFrame(() => requestAnimationFrame(painted));
 }
 
 const LINK_PAUSE_MS = 150;
