@@ -128,7 +128,10 @@ def test_tiles_comparison_and_theme_are_buttons(browser: webdriver.Chrome) -> No
     focus(browser, "[data-metric=throughput_gbps]")
     keys(browser, Keys.ENTER)
     pressed = (By.CSS_SELECTOR, ".tile[aria-pressed=true]")
-    until(browser, lambda b: "Throughput" in b.find_element(*pressed).text)
+    until(
+        browser,
+        lambda b: b.find_element(*pressed).get_attribute("data-metric") == "throughput_gbps",
+    )
     focus(browser, "#compare")
     keys(browser, Keys.SPACE)
     until(browser, lambda b: b.find_elements(By.CSS_SELECTOR, ".tabs"))

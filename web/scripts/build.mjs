@@ -5,6 +5,7 @@
 // WASM-BINDGEN is the program of that name, of the version in Cargo.lock; MODULE.wasm is what cargo has built of the
 // crate web; OUT is the folder to write.
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -27,9 +28,15 @@ execFileSync(bindgen, [module, "--target", "web", "--omit-default-module-path", 
 const optimised = join(web, "build/skipline.wasm");
 mkdirSync(dirname(optimised), { recursive: true });
 const features = ["simd", "bulk-memory", "sign-ext", "mutable-globals", "nontrapping-float-to-int", "reference-types", "multivalue"];
-execFileSync(join(web, "node_modules/.bin/wasm-opt"), [
-  join(generated, "skipline_bg.wasm"), "-O2", ...features.map((feature) => `--enable-${feature}`), "--strip-debug", "--strip-producers", "-o", optimised,
-], { stdio: "inherit" });
+const settings = ["-O2", ...features.map((feature) => `--enable-${feature}`), "--strip-debug", "--strip-producers"];
+// Takes minutes: the result is kept, with a digest of what it was made of.
+const bound = join(generated, "skipline_bg.wasm");
+const digest = createHash("sha256").update(settings.join(" ")).update(readFileSync(bound)).digest("hex");
+const kept = `${optimised}.of`;
+if (!existsSync(optimised) || !existsSync(kept) || readFileSync(kept, "utf8") !== digest) {
+  execFileSync(join(web, "node_modules/.bin/wasm-opt"), [bound, ...settings, "-o", optimised], { stdio: "inherit" });
+  writeFileSync(kept, digest);
+}
 
 process.chdir(web);
 await build({ configFile: join(web, "vite.config.ts"), logLevel: "warn" });

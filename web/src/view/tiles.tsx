@@ -16,8 +16,10 @@ const MOST = 8;
 
 export function tilesOf(result: Result): string[] {
   const found = WANTED.filter((name) => quantity(result, name));
-  const doubled = found.includes("main:pcie_write_hit_rate") ? ["pcie_write_hit_rate"] : [];
-  return found.filter((name) => !doubled.includes(name)).slice(0, MOST);
+  const [main, all] = ["main:pcie_write_hit_rate", "pcie_write_hit_rate"];
+  const isShared = Array.isArray(result.scenario.tenant) && result.scenario.tenant.length > 0;
+  const doubled = found.includes(main) && found.includes(all) ? (isShared ? all : main) : undefined;
+  return found.filter((name) => name !== doubled).slice(0, MOST);
 }
 
 /** The name of a number: its metric's label, its part, its tenant. */
