@@ -40,7 +40,7 @@ def assert_refused(done: Outcome, *told: str) -> None:
         ("application=l2-foward", ['"l2-foward" is not known; did you mean `l2-forward`?']),
         ("RX_DESCRIPTORS=256", ["did you mean `rx_descriptors`?"]),
         ("offered_gbps=200", ["`offered_gbps` = 200", "the card's line rate is 100"]),
-        ("platform=genoa", ["AMD's servers are not modelled yet", "skipline host status"]),
+        ("platform=genoa", ["AMD's servers are not modelled yet", "docs/how-to/other-servers.md"]),
         ("platform=aws-graviton3", ["not modelled yet"]),
         ("platform=xeon-gold-6338", ["an Ice Lake server", "next to it is ice-lake-40"]),
         ("rx_desc=512", ["did you mean `rx_descriptors`"]),

@@ -9,8 +9,6 @@ from skipline.commands.command import Command
 from skipline.commands.options import Format
 from skipline.text import terminal
 
-_DEFAULT = "cascade-lake-blog"
-
 
 @click.command(
     cls=Command,
@@ -24,7 +22,7 @@ _DEFAULT = "cascade-lake-blog"
     "platform",
     metavar="[PLATFORM]",
     required=False,
-    help=f"Name of a known platform, or a TOML file; default: {_DEFAULT}.",
+    help="Name of a known platform, or a TOML file; without it no NIC and no memory.",
     shell_complete=suggestions.platforms,
 )
 @options.output
@@ -32,12 +30,6 @@ def budget(platform: str | None, output: Format) -> None:
     """Show how much time a packet has, and what NIC and memory take of it."""
     from skipline.platforms import budget as work
 
-    if platform is None:
-        platform = _DEFAULT
-        terminal.note(
-            f"the numbers of {platform}: name another platform, or a file of your server "
-            "(docs/tutorials/my-own-server.md)"
-        )
     items = work.items(platform)
     from skipline.platforms.budget_view import budget_table
 

@@ -10,6 +10,13 @@ _CONFERENCE = re.compile(r"\b(ATC|ASPLOS|EuroSys|ISPASS|NSDI|S&P|SIGCOMM|OSDI|HP
 _WHERE = re.compile(r"\b(?:figures?|tables?|sections?)\b.*", re.IGNORECASE)
 _NUMBERED = re.compile(r"\b(fig(?:ure)?|table|section)s?\.? ?(\d+[a-z]?)", re.IGNORECASE)
 _FIGURES = re.compile(r"\bfigures? ((?:\d+[a-z]?(?:, | and | to )?)+)", re.IGNORECASE)
+# What people also call a publication: by its first author, by its subject.
+_ALSO = {
+    "ATC'20": "farshin dca ddio",
+    "ASPLOS'24": "kuper dsa",
+    "EuroSys'19": "farshin cachedirector",
+    "ISPASS'20": "alian gem5",
+}
 _WORD = re.compile(r"[\w&]+")
 _IDLE = {
     "a",
@@ -66,7 +73,8 @@ def _has_words(entry: Entry, wanted: list[str]) -> bool:
     text = " ".join(
         [entry.identifier, entry.path, experiment.title, experiment.question, experiment.source]
     )
-    known = {*_words(text), *_words(short_source(entry))}
+    source = short_source(entry)
+    known = {*_words(text), *_words(source), *_words(_ALSO.get(source.partition(",")[0], ""))}
     return all(any(one.startswith(word) for one in known) for word in wanted)
 
 

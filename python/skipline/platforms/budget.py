@@ -37,8 +37,8 @@ def memory_access_ns(platform: str) -> float:
     return _fact(platform, "dram.path_ns") + array + _BURST_TRANSFERS / rate * 1e3
 
 
-def items(platform: str) -> list[Item]:
-    """Return the budgets of a platform that has a NIC."""
+def items(platform: str | None) -> list[Item]:
+    """Return the budgets of a platform that has a NIC; without one those of frames on any wire."""
     frames = [
         Item(f"smallest frame at {rate} Gbit/s", frame_ns(rate), "84 B on the wire")
         for rate in LINE_RATES_GBPS
@@ -47,6 +47,8 @@ def items(platform: str) -> list[Item]:
         Item(f"the frame alone at {rate} Gbit/s", bare_frame_ns(rate), "64 B")
         for rate in LINE_RATES_GBPS
     ]
+    if platform is None:
+        return [*frames, *bare]
     return [
         *frames,
         *bare,

@@ -43,7 +43,12 @@ def _claims(claims: Sequence[ClaimVerdict]) -> str:
     held, count = len(claims) - len(failing) - len(undecided), len(claims)
     if count == 1:
         word = claims[0].word
-        return f"The claim {claims[0].id} {'is undecided' if word == 'undecided' else word}"
+        told = f"The claim {claims[0].id} {'is undecided' if word == 'undecided' else word}"
+        decisive = [check for check in claims[0].checks if check.word == word != "holds"]
+        if not decisive or decisive[0].value is None:
+            return told
+        check = decisive[0]
+        return f"{told} ({check.text}: {got_text(check)}, expected {check.expected})"
     if held == count:
         return f"All {count} claims hold"
     parts = [f"{held} of {count} claims hold"]

@@ -51,8 +51,7 @@ fn not_modelled(words: &[&str]) -> Option<String> {
     };
     let known = files::names(Kind::Platform).join(", ");
     Some(format!(
-        "{maker} not modelled yet. What a server has, of any maker, shows `skipline host status`; for \
-         bounds by hand: skipline budget. Known here: {known}"
+        "{maker} not modelled yet; what works there: docs/how-to/other-servers.md. Known here: {known}"
     ))
 }
 
