@@ -1,7 +1,7 @@
 //! Metrics of a tenant's NIC: its wire, its PCIe link, its packets.
 
 use super::sample::NicSample;
-use crate::contract::arithmetic::{per_microsecond, wire_gbps};
+use crate::contract::arithmetic::{per_microsecond, percent, wire_gbps};
 use crate::contract::metric::Group::{Link, Packets};
 use crate::contract::metric::{Metric, Subject, named};
 use crate::contract::sample::Sample;
@@ -91,6 +91,9 @@ pub(crate) const METRICS: &[Metric<TenantNic>] = &[
         .about("Packets that the NIC dropped on arrival.")
         .headline()
         .count(|v| v.nic.rx.dropped() as f64),
+    named(Packets, "rx_loss_rate", "percent", "Packets dropped, share of those that arrived")
+        .about("Packets that the NIC dropped on arrival, of all that arrived.")
+        .rate(|v| percent(v.nic.rx.dropped(), v.nic.rx.packets)),
     named(Packets, "rx_dropped_by_cause", "packets", "Packets dropped by cause")
         .about(
             "Dropped because no descriptor (rx_out_of_buffer) or no buffer space (rx_discards_phy) \
