@@ -198,7 +198,7 @@ def run_facts(result: Result) -> list[str]:
         f"(one line of one request) per second, "
         f"{_pace(1e9 * result.wall_s / result.simulated_ns)} than real time.",
         "± (95 %) covers this run only. With another --seed, hit rates near the capacity of the "
-        "DDIO ways may differ by a few percentage points; sweep and diff have --repeats.",
+        "DDIO ways may differ by a few percentage points: --repeats tells.",
         *([model_error] if (model_error := _model_error(result)) else []),
         f"Platform {result.platform}, seed {result.seed}, version {result.version}. "
         f"{_slices_in_short(result, facts)}",
