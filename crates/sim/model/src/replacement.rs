@@ -131,6 +131,23 @@ impl Replacer {
         }
     }
 
+    /// [`Self::choose`] among the ways of `within` and [`Self::fill`] in one step where that is cheap: if
+    /// the set is full and its order is kept.
+    #[inline(always)]
+    pub fn renew_oldest_of(
+        &mut self,
+        tags: &TagArray,
+        set: SetIndex,
+        within: WayMask,
+    ) -> Option<u32> {
+        match &mut self.state {
+            PolicyState::Lru(order) | PolicyState::Fifo(order) if tags.is_full(set) => {
+                Some(order.renew_oldest_of(set, within))
+            }
+            _ => None,
+        }
+    }
+
     /// Records a hit in a way. This draws no random numbers: hits in different sets may come in any
     /// order.
     #[inline(always)]
