@@ -214,8 +214,12 @@ impl Directory {
         self.tags.clear(set, way);
     }
 
-    /// Recomputes the signature of a set after an entry is freed.
+    /// Recomputes the signature of a set after an entry is freed. It was often the only one.
     fn sign(&mut self, set: SetIndex) {
+        if self.tags.is_empty(set) {
+            self.signatures[set.0 as usize] = 0;
+            return;
+        }
         let lines = self.tags.lines_in(set);
         self.signatures[set.0 as usize] = lines.fold(0, |bits, line| bits | signature(line));
     }
