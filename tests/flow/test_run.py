@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import statistics
 import subprocess
 from pathlib import Path
 
@@ -313,3 +314,55 @@ def test_of_several_tenants_the_first_sentences_name_each(
     assert skipline("report", "two").code == 0
     page = (tmp_path / "two" / "report.html").read_text()
     assert "second: Sent, on the wire" in page and "main: Received, on the wire" in page
+
+
+def _results_one_by_one(skipline: Skipline, seeds: range) -> list[str]:
+    command = ("run", L2FWD, *SHORT, "--format", "json", "--seed")
+    return [without_wall_clock(skipline(*command, str(seed)).out).strip() for seed in seeds]
+
+
+def test_repeats_give_the_results_of_their_seeds(skipline: Skipline, tmp_path: Path) -> None:
+    command = ("run", L2FWD, *SHORT, "--seed", "7", "--repeats", "3", "--format", "json")
+    document = skipline(*command, "--out", "results").json
+    assert document["seeds"] == [7, 8, 9]
+    written = [tmp_path / "results" / f"seed-{seed}" / "result.json" for seed in (7, 8, 9)]
+    assert [json.loads(path.read_text()) for path in written] == document["runs"]
+    texts = [without_wall_clock(path.read_text()).strip() for path in written]
+    assert texts == _results_one_by_one(skipline, range(7, 10))
+    rates = [run["metrics"]["pcie_write_hit_rate"]["value"] for run in document["runs"]]
+    mean = document["metrics"]["pcie_write_hit_rate"]
+    assert mean["value"] == pytest.approx(sum(rates) / 3)
+    assert (mean["ci95"], mean["unit"]) == (None, "percent")
+    rows = csv.DictReader(io.StringIO(skipline(*command[:-1], "csv").out))
+    assert {row["seed"] for row in rows} == {"7", "8", "9"}
+
+
+def test_five_repeats_have_an_interval_and_a_range(skipline: Skipline) -> None:
+    command = ("run", L2FWD, *SHORT, "--repeats", "5")
+    document = skipline(*command, "--format", "json").json
+    rates = [run["metrics"]["pcie_write_hit_rate"]["value"] for run in document["runs"]]
+    mean = document["metrics"]["pcie_write_hit_rate"]
+    # Student's t of four degrees of freedom.
+    assert mean["ci95"] == pytest.approx(2.776445 * statistics.stdev(rates) / 5**0.5, rel=1e-5)
+    row = next(
+        line for line in skipline(*command).out.splitlines() if "pcie_write_hit_rate" in line
+    )
+    assert f"{min(rates):.4g}" in row and f"{max(rates):.4g}" in row and "±" in row
+
+
+@pytest.mark.parametrize(
+    "one_run", [("--explain",), ("--trace-packet", "0"), ("--perfetto", "file.pftrace")]
+)
+def test_what_tells_of_one_run_is_refused_with_repeats(
+    skipline: Skipline, one_run: tuple[str, ...]
+) -> None:
+    refused = skipline("run", L2FWD, "--repeats", "2", *one_run)
+    assert refused.code == 2
+    assert f"{one_run[0]} tells of one run" in refused.err
+
+
+def test_repeats_end_where_seeds_do(skipline: Skipline) -> None:
+    last = str(2**64 - 1)
+    refused = skipline("run", L2FWD, "--seed", last, "--repeats", "2")
+    assert refused.code == 2
+    assert "at most 1 are left" in refused.err

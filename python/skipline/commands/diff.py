@@ -99,7 +99,10 @@ def diff(  # noqa: PLR0913, PLR0917 - one argument for each option
 
     first = sides.parse_request(before, settings.parse_settings(list(set_a)))
     second = sides.parse_request(now, settings.parse_settings(list(set_b)))
-    choice = sides.Choice(range(seed or 1, (seed or 1) + repeats), sweep, socket)
+    from skipline.runs import seeds
+
+    chosen = seeds.of_repeats(seeds.FIRST if seed is None else seed, repeats)
+    choice = sides.Choice(chosen, sweep, socket)
     with terminal.progress_bar("simulating") as bar:
         left = sides.read(first, choice, lambda share: bar.update(share / 2))
         right = sides.read(second, choice, lambda share: bar.update((1 + share) / 2))

@@ -107,6 +107,8 @@ def explain_host(  # noqa: PLR0913, PLR0917 - one argument for each option
     Simulates what `skipline-host observe` has seen and compares it with the counters of its window.
     Where both disagree, that comes first. Settings that would help are dry runs of skipline-host.
     """
+    from skipline.runs import seeds
+
     _check(file, windows, before, seconds, root)
     with tempfile.TemporaryDirectory() as folder:
         observed = file or _observe(Path(folder), root, seconds or _SECONDS, settings)
@@ -114,7 +116,7 @@ def explain_host(  # noqa: PLR0913, PLR0917 - one argument for each option
             (observed, windows, before),
             # What is not observed is answered when it is simulated.
             settings if file else (),
-            range(seed or 1, (seed or 1) + repeats),
+            seeds.of_repeats(seeds.FIRST if seed is None else seed, repeats),
             with_advice,
             output,
             # Only the machine that was observed just now says what a change of it would be.

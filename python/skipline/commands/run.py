@@ -19,6 +19,8 @@ _SIMULATED_BYTES = 256 << 30
 # Packets of a timeline: by default, and at most. 10,000 of 1500 bytes have a million operations.
 DEFAULT_PACKETS = 1000
 MOST_PACKETS = 100_000
+# Seeds of --repeats: their results are all in memory.
+MOST_REPEATS = 10_000
 
 
 class Address(click.ParamType[int]):
@@ -44,6 +46,7 @@ class Address(click.ParamType[int]):
         "skipline run experiments/ddio-bench/l2fwd.toml --explain --perfetto l2.pftrace",
         "skipline run examples/previous-copy-engine.toml --trace-descriptor 500",
         "skipline run experiments/ddio-bench/l2fwd.toml --format json --out baseline",
+        "skipline run experiments/ddio-bench/l2fwd.toml --repeats 5",
     ],
 )
 @click.argument(
@@ -61,8 +64,14 @@ class Address(click.ParamType[int]):
     shell_complete=suggestions.settings,
 )
 @options.seed
+@click.option(
+    "--repeats",
+    metavar="R",
+    type=click.IntRange(min=1, max=MOST_REPEATS),
+    help="Run with R seeds side by side, and show means over them.",
+)
 @options.output
-@options.out("Also write DIR/result.json.", "DIR")
+@options.out("Also write DIR/result.json; with --repeats DIR/seed-N/result.json.", "DIR")
 @click.option(
     "--explain",
     is_flag=True,
@@ -106,6 +115,7 @@ def run(  # noqa: PLR0913, PLR0917 - one argument for each option
     scenario: str,
     settings: tuple[str, ...],
     seed: int | None,
+    repeats: int | None,
     output: Format,
     out: Path | None,
     explain: bool,
@@ -133,6 +143,7 @@ def run(  # noqa: PLR0913, PLR0917 - one argument for each option
         trace_line,
         trace_descriptor,
         _timeline(perfetto, perfetto_from, perfetto_packets, trace_descriptor),
+        repeats,
     )
     with _experiments_named(scenario):
         run_command.execute(request, output.value)

@@ -102,16 +102,12 @@ def of_scenario(
 ) -> Side:
     """Simulate a scenario with each of the seeds."""
     from skipline.runs import result
+    from skipline.runs import seeds as side_by_side
 
     pairs = list(overrides)
     resolved = json.loads(_core.check_scenario(path, pairs))
-    found: list[Result] = []
-    for done, seed in enumerate(seeds):
-
-        def report(state: dict[str, float], done: int = done) -> None:
-            progress((done + state["fraction"]) / len(seeds))
-
-        found.append(result.parse(_core.run(path, pairs, seed, None, report), path))
+    texts = side_by_side.run(path, pairs, seeds, progress)
+    found = [result.parse(text, path) for text in texts]
     stated = ", ".join(f"{key}={value}" for key, value in pairs)
     return of_results(f"{path} ({stated})" if stated else path, found, resolved)
 

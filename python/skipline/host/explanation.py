@@ -13,6 +13,7 @@ from skipline.diff.side import SINGLE, Figure, Side
 from skipline.host import observed
 from skipline.host.observed import Observed
 from skipline.runs import result
+from skipline.runs import seeds as side_by_side
 from skipline.runs.result import Result
 from skipline.text import quantity
 
@@ -175,13 +176,8 @@ def explain(
     pairs = list(overrides)
     _core.check_scenario(scenario, pairs)
     counted, why = _counted(scenario, windows)
-    found: list[Result] = []
-    for done, seed in enumerate(seeds):
-
-        def report(state: dict[str, float], done: int = done) -> None:
-            progress((done + state["fraction"]) / len(seeds))
-
-        found.append(result.parse(_core.run(scenario, pairs, seed, None, report), scenario))
+    texts = side_by_side.run(scenario, pairs, seeds, progress)
+    found = [result.parse(text, scenario) for text in texts]
     compared = None
     if counted is not None:
         resolved = json.loads(_core.check_scenario(scenario, pairs))

@@ -198,8 +198,8 @@ def run_facts(result: Result) -> list[str]:
         f"(one line of one request) per second, "
         f"{_pace(1e9 * result.wall_s / result.simulated_ns)} than real time.",
         "± (95 %) covers this run only. Another --seed places pages elsewhere: where rings just fill "
-        "the DDIO ways, hit rates of seeds differ by ten percentage points and more. run, sweep and "
-        "diff have --repeats.",
+        "the DDIO ways, hit rates of seeds differ by ten percentage points and more: --repeats "
+        "tells.",
         *([model_error] if (model_error := _model_error(result)) else []),
         f"Platform {result.platform}, seed {result.seed}, version {result.version}. "
         f"{_slices_in_short(result, facts)}",

@@ -26,6 +26,8 @@ class Request:
     trace_line: int | None
     trace_descriptor: int | None
     timeline: TimelineRequest | None
+    # Number of seeds that are simulated; None for a plain run.
+    repeats: int | None = None
 
     def prepare(self) -> None:
         """Find out before the simulation whether its files can be written."""
@@ -37,6 +39,9 @@ class Request:
 
 def execute(request: Request, output: str) -> None:
     """Simulate, store the result if asked to, and print it as `output` (table, json or csv)."""
+    if request.repeats is not None:
+        _execute_repeats(request, request.repeats, output)
+        return
     timeline = None if request.timeline is None else TimelineFile(request.timeline)
     with terminal.progress_bar("simulating") as bar:
         text = _core.run(
@@ -64,6 +69,52 @@ def execute(request: Request, output: str) -> None:
     _print(request, text, output)
     if request.out is not None:
         terminal.note(f"wrote {request.out / RESULT_FILE}")
+
+
+def _execute_repeats(request: Request, repeats: int, output: str) -> None:
+    """Simulate with several seeds side by side; what is told of one run alone is refused."""
+    from skipline.runs import seeds
+
+    for flag, given in (
+        ("--trace-packet", request.trace_packet),
+        ("--trace-line", request.trace_line),
+        ("--trace-descriptor", request.trace_descriptor),
+        ("--perfetto", request.timeline),
+        ("--explain", request.explain or None),
+    ):
+        if given is not None:
+            raise InputError(
+                f"--repeats {repeats}: {flag} tells of one run; leave out --repeats, or {flag}"
+            )
+    chosen = seeds.of_repeats(seeds.FIRST if request.seed is None else request.seed, repeats)
+    with terminal.progress_bar("simulating") as bar:
+        texts = seeds.run(
+            request.scenario,
+            parse_settings(request.settings),
+            chosen,
+            bar.update,
+            resolved=request.prepare,
+        )
+    if request.out is not None:
+        for seed, text in zip(chosen, texts, strict=True):
+            folder = request.out / f"seed-{seed}"
+            atomic.prepare_directory(folder)
+            atomic.write(folder / RESULT_FILE, foreign.in_json(text) + "\n")
+    _print_repeats(request, texts, output)
+    if request.out is not None:
+        terminal.note(f"wrote {request.out}/seed-{chosen[0]} to seed-{chosen[-1]}")
+
+
+def _print_repeats(request: Request, texts: list[str], output: str) -> None:
+    from skipline.runs import repeats_view, result
+
+    parsed = [result.parse(text, request.scenario) for text in texts]
+    if output == "json":
+        terminal.emit_json(repeats_view.as_json(texts, parsed))
+    elif output == "csv":
+        terminal.emit(repeats_view.numbers_table(parsed).as_csv())
+    else:
+        terminal.show(repeats_view.overview(parsed, everything=request.show_all))
 
 
 def _require_trace(text: str, request: Request) -> None:

@@ -110,6 +110,12 @@ impl Replacer {
         }
     }
 
+    /// Whether victims follow from the order of fills or uses alone.
+    #[must_use]
+    pub fn keeps_order(&self) -> bool {
+        matches!(self.state, PolicyState::Lru(_) | PolicyState::Fifo(_))
+    }
+
     /// The next victim way of a full set under a full mask, where it is cheap to determine.
     #[inline]
     pub fn next_victim(&self, set: SetIndex) -> Option<u32> {
@@ -126,6 +132,23 @@ impl Replacer {
         match &mut self.state {
             PolicyState::Lru(order) | PolicyState::Fifo(order) if tags.is_full(set) => {
                 Some(order.renew_oldest(set))
+            }
+            _ => None,
+        }
+    }
+
+    /// [`Self::choose`] among the ways of `within` and [`Self::fill`] in one step where that is cheap: if
+    /// the set is full and its order is kept.
+    #[inline(always)]
+    pub fn renew_oldest_of(
+        &mut self,
+        tags: &TagArray,
+        set: SetIndex,
+        within: WayMask,
+    ) -> Option<u32> {
+        match &mut self.state {
+            PolicyState::Lru(order) | PolicyState::Fifo(order) if tags.is_full(set) => {
+                Some(order.renew_oldest_of(set, within))
             }
             _ => None,
         }

@@ -200,6 +200,13 @@ impl TagArray {
         u32::from(self.note(set, self.count)) == self.ways - 1
     }
 
+    /// Whether no way of a set holds a line.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self, set: SetIndex) -> bool {
+        self.note(set, self.count) == u8::MAX
+    }
+
     /// The lines of a set, way by way.
     #[inline]
     pub fn lines_in(&self, set: SetIndex) -> impl Iterator<Item = LineAddr> + '_ {
@@ -286,6 +293,7 @@ mod tests {
                 let held = reference.keys().filter(|key| key.0 == set).count() as u32;
                 prop_assert_eq!(empty.count(), ways - held);
                 prop_assert_eq!(array.is_full(SetIndex(set)), held == ways);
+                prop_assert_eq!(array.is_empty(SetIndex(set)), held == 0);
             }
         }
     }

@@ -181,9 +181,8 @@ impl<T: Tracer> Fabric<T> {
     ) -> (MesiState, AccessOutcome) {
         let at = self.location(core);
         let write = want == AccessKind::Store;
-        // A core that writes a line of which it holds the only copy needs no data. L1I is not checked.
-        let private = self.private(core);
-        let held = may_hold(want) && private.l1.state(line).max(private.l2.state(line)).is_some();
+        // A core that writes a line of which it holds the only copy needs no data.
+        let held = may_hold(want) && self.sockets[at.socket].holds_untracked(at.core, set, line);
         let (state, served) = if held {
             let state = self.claim(at.socket, line, write, now);
             let done = now + self.llc_latency(at, set);

@@ -116,8 +116,12 @@ impl<T: Tracer> Fabric<T> {
         mask: WayMask,
     ) -> Picos {
         let DmaRequest { agent, socket, now, .. } = request;
-        self.sockets[socket].drop_untracked_copies(set, line);
-        let (_, evicted) = self.sockets[socket].llc.allocate(set, line, info, mask);
+        let part = &mut self.sockets[socket];
+        // Where lines that a core holds are moved, this one is held by none.
+        if !part.inclusion.device_write_moves() {
+            part.drop_untracked_copies(set, line);
+        }
+        let (_, evicted) = part.llc.allocate(set, line, info, mask);
         match evicted {
             Some(evicted) => self.evict(socket, agent, set, evicted, now),
             None => now,
@@ -162,11 +166,22 @@ impl<T: Tracer> Fabric<T> {
             let span = if present >> i & 1 == 1 {
                 self.read_line(request, line, set)
             } else {
-                let (found, done) = self.find_beyond_llc(request, line, set, request.now);
-                self.end_read(request, line, found, done)
+                self.read_absent_line(request, line, set)
             };
             held.add(1, LineSpans::both(span));
         }
         held
+    }
+
+    /// Reads a line that misses the LLC; returns how long it holds its IIO entry.
+    #[inline]
+    fn read_absent_line(&mut self, request: DmaRequest, line: LineAddr, set: SetIndex) -> Picos {
+        let DmaRequest { port, socket, now, arrived, .. } = request;
+        if self.sockets.len() > 1 || !self.sockets[socket].untracked_holders(set, line).is_empty() {
+            let (found, done) = self.find_beyond_llc(request, line, set, now);
+            return self.end_read(request, line, found, done);
+        }
+        self.counters.count_read(false);
+        self.read_memory(socket, line, now) + self.ports[port].times.dram_read_extra - arrived
     }
 }

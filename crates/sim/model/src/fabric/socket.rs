@@ -193,6 +193,21 @@ impl Socket {
         self.untracked_holders(set, line).without(core)
     }
 
+    /// Whether a data cache of `core` holds a line that misses the LLC.
+    #[inline]
+    pub fn holds_untracked(&self, core: SocketCore, set: SetIndex, line: LineAddr) -> bool {
+        match &self.directory {
+            Some(directory) if !self.inclusion.levels_are_independent() => {
+                directory.sharers(set, line).contains(core)
+            }
+            // L1I is not checked.
+            _ => {
+                let private = &self.cores[core];
+                private.l1.state(line).max(private.l2.state(line)).is_some()
+            }
+        }
+    }
+
     /// Cores that hold a line, from the tracked way or the snoop filter.
     pub fn holders(&self, set: SetIndex, line: LineAddr) -> Sharers {
         match self.llc.find(set, line) {

@@ -116,6 +116,18 @@ impl Directory {
         }
     }
 
+    /// Ways of a set.
+    #[must_use]
+    pub fn ways(&self) -> u8 {
+        fit(self.all_ways.count())
+    }
+
+    /// Whether victims follow from the order of fills or uses alone.
+    #[must_use]
+    pub fn keeps_order(&self) -> bool {
+        self.replacer.keeps_order()
+    }
+
     /// Prefetches the data for a look-up by a device in `set` into the host's cache.
     #[inline]
     pub fn prefetch_signature(&self, set: SetIndex) {
@@ -214,8 +226,12 @@ impl Directory {
         self.tags.clear(set, way);
     }
 
-    /// Recomputes the signature of a set after an entry is freed.
+    /// Recomputes the signature of a set after an entry is freed. It was often the only one.
     fn sign(&mut self, set: SetIndex) {
+        if self.tags.is_empty(set) {
+            self.signatures[set.0 as usize] = 0;
+            return;
+        }
         let lines = self.tags.lines_in(set);
         self.signatures[set.0 as usize] = lines.fold(0, |bits, line| bits | signature(line));
     }

@@ -79,6 +79,13 @@ impl Llc {
         self.tags.prefetch(set);
     }
 
+    /// Prefetches the data for an allocation in `set` into the host's cache.
+    #[inline]
+    pub fn prefetch_for_fill(&self, set: SetIndex) {
+        self.tags.prefetch(set);
+        self.replacer.prefetch(set);
+    }
+
     /// The way that holds `line`.
     #[inline]
     #[must_use]
@@ -217,8 +224,13 @@ impl Llc {
         info: LineInfo,
         within: WayMask,
     ) -> (u32, Option<Evicted>) {
-        let way = self.choose(set, within);
-        (way, self.allocate_at(set, way, line, info))
+        let renewed = self.replacer.renew_oldest_of(&self.tags, set, within);
+        let way = renewed.unwrap_or_else(|| self.choose(set, within));
+        let evicted = self.replace(set, way, line, info);
+        if renewed.is_none() {
+            self.replacer.fill(&self.tags, set, way);
+        }
+        (way, evicted)
     }
 
     /// The way of `within` that an allocation would take.
@@ -236,6 +248,20 @@ impl Llc {
         line: LineAddr,
         info: LineInfo,
     ) -> Option<Evicted> {
+        let evicted = self.replace(set, way, line, info);
+        self.replacer.fill(&self.tags, set, way);
+        evicted
+    }
+
+    /// As [`Self::allocate_at`], without a note of the fill for replacement.
+    #[inline(always)]
+    fn replace(
+        &mut self,
+        set: SetIndex,
+        way: u32,
+        line: LineAddr,
+        info: LineInfo,
+    ) -> Option<Evicted> {
         debug_assert!(self.find(set, line).is_none());
         debug_assert!(info.owner_index() < self.owners);
         let sharers =
@@ -247,7 +273,6 @@ impl Llc {
         }
         let before = self.tags.replace(set, way, line, info.note());
         self.lines_of_owner[info.owner_index()] += 1;
-        self.replacer.fill(&self.tags, set, way);
         let (line, note) = before?;
         let info = LineInfo::of_note(note);
         self.lines_of_owner[info.owner_index()] -= 1;

@@ -90,11 +90,34 @@ impl UseOrder {
         oldest
     }
 
+    /// Makes the oldest way of `within` the newest; returns it.
+    #[inline(always)]
+    pub(super) fn renew_oldest_of(&mut self, set: SetIndex, within: WayMask) -> u32 {
+        match self {
+            Self::List { lists, ways } => {
+                let list = &mut lists[set.0 as usize];
+                let place = last_place(*list, *ways, within.0);
+                let oldest = digit_at(*list, place);
+                *list = renewed(*list, oldest, place);
+                oldest
+            }
+            Self::Ranks { ranks, .. } => {
+                let ranks = &mut ranks[set.0 as usize];
+                let oldest = highest_rank(ranks, within.0);
+                make_newest(ranks, oldest);
+                oldest
+            }
+        }
+    }
+
     /// The oldest way of `within`.
     #[inline(always)]
     pub(super) fn oldest(&self, set: SetIndex, within: WayMask) -> u32 {
         match self {
-            Self::List { lists, ways } => last_of(lists[set.0 as usize], *ways, within.0),
+            Self::List { lists, ways } => {
+                let list = lists[set.0 as usize];
+                digit_at(list, last_place(list, *ways, within.0))
+            }
             Self::Ranks { ranks, .. } => highest_rank(&ranks[set.0 as usize], within.0),
         }
     }
@@ -118,18 +141,21 @@ fn place_of(list: u64, way: u32) -> u64 {
 /// `list` with `way` moved to the lowest digit and the digits below it moved up by one.
 #[inline]
 fn moved_to_front(list: u64, way: u32) -> u64 {
-    let place = place_of(list, way);
-    let up_to_place = place | (place - 1);
-    let shifted = list << 4 | u64::from(way);
-    list ^ (list ^ shifted) & up_to_place
+    renewed(list, way, place_of(list, way))
 }
 
-/// The way of `within` that comes last in a list of `ways` ways.
+/// The highest bit of the digit of the way of `within` that comes last in a list of `ways` ways.
 ///
 /// The ways inside and outside the mask are looked up in parallel until the smaller group is done: the
 /// oldest host CPUs that we build for cannot count bits quickly.
-#[inline]
-fn last_of(list: u64, ways: u32, within: u32) -> u32 {
+#[inline(always)]
+fn last_place(list: u64, ways: u32, within: u32) -> u64 {
+    let all_but_first = within & (within - 1);
+    if all_but_first.is_power_of_two() {
+        // Two ways, as those of devices usually are.
+        let (first, second) = (within.trailing_zeros(), all_but_first.trailing_zeros());
+        return place_of(list, first).max(place_of(list, second));
+    }
     let all_places = HIGH_BITS >> (64 - 4 * ways);
     let (mut wanted, mut others) = (within, !within & u32::MAX >> (32 - ways));
     let (mut places, mut other_places) = (0, 0);
@@ -140,8 +166,22 @@ fn last_of(list: u64, ways: u32, within: u32) -> u32 {
         others &= others - 1;
     }
     let found = if others == 0 { all_places & !other_places } else { places };
-    let shift = found.ilog2() & !3;
-    low_u32(list >> shift) & 15
+    1 << found.ilog2()
+}
+
+/// The digit whose highest bit is `place`.
+#[inline]
+fn digit_at(list: u64, place: u64) -> u32 {
+    low_u32(list >> (place.trailing_zeros() & !3)) & 15
+}
+
+/// `list` with `way`, whose digit has its highest bit at `place`, moved to the lowest digit and the
+/// digits below it moved up by one.
+#[inline]
+fn renewed(list: u64, way: u32, place: u64) -> u64 {
+    let up_to_place = place | (place - 1);
+    let shifted = list << 4 | u64::from(way);
+    list ^ (list ^ shifted) & up_to_place
 }
 
 #[inline(never)]
@@ -173,7 +213,37 @@ mod tests {
 
     const SET: SetIndex = SetIndex(0);
 
+    /// The way of `within` whose digit comes last, digit by digit.
+    fn last_by_digits(list: u64, ways: u32, within: u32) -> Option<u32> {
+        (0..ways).map(|place| digit(list, place)).rfind(|way| within >> way & 1 == 1)
+    }
+
     proptest! {
+        #[test]
+        fn the_last_of_a_mask_is_that_of_the_digits_and_renewing_it_is_renewing_a_way(
+            ways in 1u32..=16,
+            uses in prop::collection::vec((0u32..16, 1u32..=u32::MAX), 1..100),
+        ) {
+            let (mut at_once, mut in_steps) = (UseOrder::new(1, ways), UseOrder::new(1, ways));
+            for (used, mask) in uses {
+                at_once.renew(SET, used % ways);
+                in_steps.renew(SET, used % ways);
+                let within = match mask & (u32::MAX >> (32 - ways)) {
+                    0 => 1,
+                    within => within,
+                };
+                let UseOrder::List { lists, .. } = &in_steps else { unreachable!() };
+                let last = last_by_digits(lists[0], ways, within);
+                let renewed = at_once.renew_oldest_of(SET, WayMask(within));
+                prop_assert_eq!(Some(renewed), last);
+                prop_assert_eq!(in_steps.oldest(SET, WayMask(within)), renewed);
+                in_steps.renew(SET, renewed);
+                let UseOrder::List { lists, .. } = &in_steps else { unreachable!() };
+                let UseOrder::List { lists: others, .. } = &at_once else { unreachable!() };
+                prop_assert_eq!(lists[0], others[0]);
+            }
+        }
+
         #[test]
         fn renewing_the_oldest_is_finding_it_and_renewing_it(
             ways in 1u32..=32,
