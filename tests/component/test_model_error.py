@@ -118,6 +118,17 @@ def test_a_model_without_misses_is_told_with_what_came_of_such() -> None:
     assert "read hits from 99.5 % on: 40 of 43 such were within 2 pp, the lowest 37 below" in text
 
 
+def test_a_picture_is_told_the_errors_of_what_it_draws() -> None:
+    told = view.general(["main:pcie_write_hit_rate", "rx_loss_rate"])
+    assert "hit rates ± pp" in told and "nothing was measured below" in told
+    assert "latencies" not in told and "engines" not in told
+    assert view.general(["dram_write_gbytes_per_s"]).startswith(
+        "Model error (90 %), not known for DRAM bandwidth"
+    )
+    assert "not known. See" in view.general(["rx_loss_rate"])
+    assert "99th percentiles" in view.general(["latency_ns.p99"])
+
+
 def test_a_rate_of_nothing_has_no_interval() -> None:
     assert "throughput" not in view.line({"throughput_gbps": 0.0, "received_gbps": 20.0})
     assert "received 1" in view.line({"throughput_gbps": 0.0, "received_gbps": 20.0})

@@ -124,12 +124,29 @@ def error_text(interval: intervals.Interval) -> str:
 _SHOWN = (50.0, 90.0, 99.0)
 
 
-def general() -> str:
-    """Return the sentence on the model's own error beside no number in particular."""
-    known = [(kind.text, intervals.of_kind(kind)) for kind in KINDS]
-    told = [f"{text} {error_text(interval)}" for text, interval in known if interval is not None]
-    unknown = " and ".join(f"{text} ({why})" for text, (_, why) in kinds.UNJUDGED.items())
-    return (
-        f"Model error (90 %), as errors on measured servers tell: {'; '.join(told)}; not known for "
-        f"{unknown}. See {_PAGE}."
+def general(metrics: Iterable[str] | None = None) -> str:
+    """Return the sentence on the model's own error beside no number in particular.
+
+    With `metrics` it is of the kinds of these alone, of whatever tenant.
+    """
+    names = None if metrics is None else {name.rpartition(":")[2] for name in metrics}
+    shown = [kind for kind in KINDS if names is None or names.intersection(kind.metrics)]
+    known = [(kind, intervals.of_kind(kind)) for kind in shown]
+    told = [f"{kind.text} {error_text(it)}{_least(it)}" for kind, it in known if it is not None]
+    unknown = " and ".join(
+        f"{text} ({why})"
+        for text, (judged, why) in kinds.UNJUDGED.items()
+        if names is None or names.intersection(judged)
     )
+    parts = [
+        *([f"as errors on measured servers tell: {'; '.join(told)}"] if told else []),
+        *([f"not known for {unknown}"] if unknown else []),
+    ]
+    return f"Model error (90 %), {'; '.join(parts) or 'not known'}. See {_PAGE}."
+
+
+def _least(interval: intervals.Interval) -> str:
+    """Say below which rate nothing was measured."""
+    if interval.kind.unit != "percent" or not interval.least:
+        return ""
+    return f" (nothing was measured below {interval.least:.0f} %)"

@@ -171,7 +171,8 @@ def _where(points: Sequence[CurvePoint], x: str, by: str | None) -> str:
 def legend(points: Sequence[CurvePoint], measured: Measured | None) -> str:
     """Say in a few words what a picture without its caption shows."""
     seeds = max((point.seeds for point in points), default=1)
-    parts = [f"shaded: 95 % interval{f', {seeds} seeds' if seeds > 1 else ''}"]
+    of = f"over {seeds} seeds" if seeds > 1 else "within a run; other seeds may differ by more"
+    parts = [f"shaded: 95 % interval {of}"]
     if any(point.unsettled for point in points):
         parts.append("hollow: not settled")
     if measured is not None:

@@ -106,12 +106,16 @@ def _load(store: Store, number: int, axes: Sequence[str]) -> str:
         keys = json.loads(_core.check_scenario(scenario, []))
     except InputError:
         return ""
-    size, rate = (
-        None if name in axes else keys.get(name) for name in ("packet_bytes", "offered_gbps")
+    size, rate, ports, cores = (
+        None if name in axes else keys.get(name)
+        for name in ("packet_bytes", "offered_gbps", "ports", "cores")
     )
     packets = f" of packets of {size:g} B" if size else ""
-    offered = f"{rate:g} Gbit/s{packets} offered on " if rate else ""
-    return f"{offered}{keys['platform']}"
+    at_each = f" at each of {ports} ports" if ports and ports > 1 else ""
+    offered = f"{rate:g} Gbit/s{packets} offered{at_each}" if rate else ""
+    served = f"{cores} core{'s' if cores > 1 else ''}" if cores else ""
+    told = ", ".join(filter(None, (offered, served)))
+    return f"{told} on {keys['platform']}" if told else str(keys["platform"])
 
 
 def page(path: str, choice: Choice) -> str:
@@ -135,7 +139,7 @@ def page(path: str, choice: Choice) -> str:
             document.figure(one.panels, one.caption, columns=3)
     _add_front(document, found, front)
     _add_failed(document, found)
-    document.add(f"<p>{escape(model_error_view.general())}</p>")
+    document.add(f"<p>{escape(model_error_view.general(found.metrics))}</p>")
     return document.render()
 
 
@@ -333,10 +337,13 @@ def write_pictures(path: str, choice: Choice, directory: Path, kind: str) -> lis
             # One picture that tells the whole: what is offered, each metric, how far it may be off.
             files.append(directory / f"curves.{kind}")
             whole = pictures.one_above_another([spec for _, spec in one.panels])
-            told = "\n".join(filter(None, (swept.load, one.legend, *_model_error())))
+            told = "\n".join(filter(None, (swept.load, one.legend, *_model_error(found.metrics))))
             pictures.write(whole, swept.title, files[-1], of_kind, legend=told)
     return files
 
 
-def _model_error() -> list[str]:
-    return textwrap.wrap(model_error_view.general(), _PICTURE_COLUMNS, break_on_hyphens=False)
+def _model_error(metrics: Sequence[str]) -> list[str]:
+    told = model_error_view.general(metrics)
+    # A number and its unit stay together.
+    lines = textwrap.wrap(told.replace(" %", "\u00a0%"), _PICTURE_COLUMNS, break_on_hyphens=False)
+    return [line.replace("\u00a0", " ") for line in lines]

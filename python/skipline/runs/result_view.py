@@ -197,9 +197,9 @@ def run_facts(result: Result) -> list[str]:
         f"Took {result.wall_s:.2f} s: {result.line_ops_per_s / 1e6:,.1f} million line operations "
         f"(one line of one request) per second, "
         f"{_pace(1e9 * result.wall_s / result.simulated_ns)} than real time.",
-        "± (95 %) covers this run only. Another --seed places pages elsewhere: where rings just fill "
-        "the DDIO ways, hit rates of seeds differ by ten percentage points and more: --repeats "
-        "tells.",
+        "± (95 %) covers this run only. Another --seed places pages elsewhere: where rings just "
+        "fill the DDIO ways, hit rates of seeds differ by ten percentage points and more: "
+        "--repeats tells.",
         *([model_error] if (model_error := _model_error(result)) else []),
         f"Platform {result.platform}, seed {result.seed}, version {result.version}. "
         f"{_slices_in_short(result, facts)}",

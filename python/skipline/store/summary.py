@@ -12,7 +12,16 @@ if TYPE_CHECKING:
 
 # Beginnings of names of metrics that are better the larger, and the smaller, they are.
 _MORE = ("throughput", "tx_mpps", "rx_mpps", "pcie_write_hit_rate", "pcie_read_hit_rate", "iops")
-_LESS = ("latency_ns", "dram_", "rx_dropped", "rx_loss", "llc_misses", "pause_frames", "cxl_", "upi_")
+_LESS = (
+    "latency_ns",
+    "dram_",
+    "rx_dropped",
+    "rx_loss",
+    "llc_misses",
+    "pause_frames",
+    "cxl_",
+    "upi_",
+)
 _FIRST = ("throughput_gbps", "latency_ns.p99", "pcie_write_hit_rate", "dram_write_gbytes_per_s")
 
 
