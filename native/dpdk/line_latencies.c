@@ -3,7 +3,6 @@
 //
 //     line_latencies CPU OTHER_CPU
 
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
