@@ -135,12 +135,16 @@ def _of_claims() -> list[str]:
     simulated = [one for one in judged if one.shown_by == "simulation"]
     tested = [one for one in judged if one.shown_by == "tests" and one.verdict == "holds"]
     holds = [one.basis for one in simulated if one.verdict == "holds"]
-    fails = sum(one.verdict == "fails" for one in simulated)
+    verdicts = [one.verdict for one in simulated]
+    rest = ", ".join(
+        f"{verdicts.count(verdict)} {word}"
+        for verdict, word in (("fails", "fail"), ("undecided", "undecided"), ("weak", "weak"))
+    )
     bases = ", ".join(f"{holds.count(basis)} {basis}" for basis in _HOLD[:3])
     return [
-        f"**{len(holds)} of {len(simulated)}** claims of five publications hold that are simulated",
+        f"**{len(holds)} of {len(simulated)}** simulated claims of five publications hold",
         "`skipline evidence`",
-        f"{bases}; {fails} fail. Tests show the mechanisms of {len(tested)} others "
+        f"{bases}; {rest}. Tests show the mechanisms of {len(tested)} others "
         "([by source](docs/evidence/failing-claims.md))",
     ]
 
