@@ -105,7 +105,7 @@ def along_one(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store over one setting, with two seeds; its brief runs have not all settled."""
     folder = tmp_path_factory.mktemp("along")
     axis = ("--axis", "rx_descriptors=128,512,4096", "--repeats", "2")
-    done = Skipline(folder)("sweep", L2FWD, *SHORT, *axis)
+    done = Skipline(folder)("sweep", L2FWD, *SHORT, *axis, "--set", "packet_bytes=1024")
     assert done.code == 0, done.err
     measured = "rx_descriptors,pcie_write_hit_rate\n128,97.9\n4096,39.3\n"
     (folder / "server.csv").write_text(measured)
@@ -143,6 +143,8 @@ def test_a_curve_is_written_as_a_picture_and_drawn_in_python(along_one: Path) ->
     assert of_two["curves.png"] > of_two["curve-rx_dropped.png"]
     drawn_twice = Skipline(folder)("report", "results.duckdb", *two[:-2], "--svg", "two")
     assert drawn_twice.code == 0, drawn_twice.err
+    # What is offered is that of the points, not of the scenario's file.
+    assert "of packets of 1024 B" in (folder / "two" / "curves.svg").read_text()
     whole, one = (
         (folder / "two" / f"{name}.svg").read_text() for name in ("curves", "curve-rx_dropped")
     )

@@ -133,11 +133,14 @@ def general(metrics: Iterable[str] | None = None) -> str:
     shown = [kind for kind in KINDS if names is None or names.intersection(kind.metrics)]
     known = [(kind, intervals.of_kind(kind)) for kind in shown]
     told = [f"{kind.text} {error_text(it)}{_least(it)}" for kind, it in known if it is not None]
-    unknown = " and ".join(
-        f"{text} ({why})"
+    unjudged = [
+        (f"{text} ({why})", set(judged))
         for text, (judged, why) in kinds.UNJUDGED.items()
         if names is None or names.intersection(judged)
-    )
+    ]
+    of_kinds = set().union(*(kind.metrics for kind in shown), *(judged for _, judged in unjudged))
+    left = sorted((names or set()) - of_kinds)
+    unknown = " and ".join([*(text for text, _ in unjudged), *left])
     parts = [
         *([f"as errors on measured servers tell: {'; '.join(told)}"] if told else []),
         *([f"not known for {unknown}"] if unknown else []),

@@ -103,7 +103,7 @@ def _load(store: Store, number: int, axes: Sequence[str]) -> str:
     if not scenario or not resources.exists(scenario):
         return ""
     try:
-        keys = json.loads(_core.check_scenario(scenario, []))
+        keys = json.loads(_core.check_scenario(scenario, _settings(store, number)))
     except InputError:
         return ""
     size, rate, ports, cores = (
@@ -116,6 +116,12 @@ def _load(store: Store, number: int, axes: Sequence[str]) -> str:
     served = f"{cores} core{'s' if cores > 1 else ''}" if cores else ""
     told = ", ".join(filter(None, (offered, served)))
     return f"{told} on {keys['platform']}" if told else str(keys["platform"])
+
+
+def _settings(store: Store, number: int) -> list[tuple[str, str]]:
+    """Return the settings of the first point that is done: those of all points, and its axes."""
+    done = store.points(number)["settings"].drop_nulls()
+    return [(key, value) for key, value in json.loads(done[0])] if len(done) else []
 
 
 def page(path: str, choice: Choice) -> str:
