@@ -22,7 +22,7 @@ mod namespace;
 mod pci_config;
 pub mod program;
 mod server;
-mod signal_forwarding;
+pub mod signal_forwarding;
 mod tools;
 mod without_namespaces;
 

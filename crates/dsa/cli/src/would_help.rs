@@ -19,6 +19,7 @@ mod words;
 
 use crate::failure::CommandFailure;
 use crate::run::program::Program;
+use crate::run::signal_forwarding::EndingSignal;
 use dsa_bench::target::BenchTarget;
 use durable::output::OutputFile;
 use durable::whole_file::WriteOptions;
@@ -101,8 +102,10 @@ fn estimate(
     if offloads.all.is_empty() {
         return Ok(Vec::new());
     }
+    // The signals were the program's until now.
+    let stop = EndingSignal::watch()?;
     eprintln!("skipline-dsa: replaying the program's calls on {}", arguments.on);
-    let replays = replay::replay_samples(offloads, &arguments.on, arguments.seed)?;
+    let replays = replay::replay_samples(offloads, &arguments.on, arguments.seed, &stop)?;
     Ok(estimate::by_size(offloads, &replays))
 }
 

@@ -6,6 +6,8 @@ use signal_hook::iterator::{Handle, SignalsInfo};
 use signal_hook::low_level::siginfo::{Cause, Origin};
 use std::ffi::c_int;
 use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 /// The signals that are forwarded: those that usually end a program.
@@ -55,6 +57,27 @@ impl SignalForwarding {
         self.handle.close();
         // A panic of the thread was printed already.
         drop(self.thread.map(JoinHandle::join));
+    }
+}
+
+/// Whether a signal has come that usually ends a program. Once caught, signals no longer end the command
+/// by themselves: what it does after its program has ended has to ask.
+#[derive(Clone)]
+pub struct EndingSignal(Arc<AtomicBool>);
+
+impl EndingSignal {
+    /// Takes note of signals from now on, but of those that are ignored.
+    pub fn watch() -> Result<Self, CommandFailure> {
+        let come = Arc::new(AtomicBool::new(false));
+        for signal in ENDING.into_iter().filter(|signal| !is_ignored(*signal)) {
+            signal_hook::flag::register(signal, Arc::clone(&come))
+                .map_err(|error| CommandFailure::failed(format!("signals: {error}")))?;
+        }
+        Ok(Self(come))
+    }
+
+    pub fn has_come(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 

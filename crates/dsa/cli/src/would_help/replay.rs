@@ -2,6 +2,7 @@
 
 use super::offloads::{Offloads, RecordedOffload, in_f64};
 use crate::failure::CommandFailure;
+use crate::run::signal_forwarding::EndingSignal;
 use scenario::result::{ReplayedPhaseResult, RunResult};
 use scenario::{Job, RecordingRequest, Scenario, builtin};
 use std::collections::BTreeMap;
@@ -80,6 +81,7 @@ pub fn replay_samples(
     offloads: &Offloads,
     platform: &str,
     seed: u64,
+    stop: &EndingSignal,
 ) -> Result<Vec<SampleReplay>, CommandFailure> {
     let directory = tempfile::tempdir()
         .map_err(|error| CommandFailure::failed(format!("a directory for samples: {error}")))?;
@@ -94,7 +96,7 @@ pub fn replay_samples(
         while let Some(&(state, number)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
             let sample = offloads.sample(number, SEEDS).concat();
             let log = directory.path().join(format!("{state:?}-{number}.jsonl"));
-            let task = ReplayTask { platform, state, seed: seed + number as u64, log: &log };
+            let task = ReplayTask { platform, state, seed: seed + number as u64, log: &log, stop };
             let replayed = task.run(&sample);
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
             done.insert((state as usize, number), replayed);
@@ -111,6 +113,7 @@ struct ReplayTask<'a> {
     state: OperandState,
     seed: u64,
     log: &'a Path,
+    stop: &'a EndingSignal,
 }
 
 impl ReplayTask<'_> {
@@ -129,13 +132,23 @@ impl ReplayTask<'_> {
     }
 
     fn simulate(&self, mover: Mover) -> Result<RunResult, CommandFailure> {
+        let stopped = || CommandFailure::failed("stopped by a signal before there was an answer");
+        if self.stop.has_come() {
+            return Err(stopped());
+        }
         let refused = |error| CommandFailure::bad_input(format!("--on: {error}"));
         let scenario = Scenario::read(FILE, &self.scenario(mover), &[]).map_err(refused)?;
         let facts = scenario.platform_facts();
         let platform = builtin::platform_with(FILE, self.platform, &facts).map_err(refused)?;
         let job = Job::new(FILE, scenario, platform, self.platform, self.seed).map_err(refused)?;
-        job.run(RecordingRequest::default(), |_| ControlFlow::Continue(()))
-            .map_err(|failure| CommandFailure::failed(format!("{}: {failure}", self.platform)))
+        let go_on = |_| match self.stop.has_come() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
+        job.run(RecordingRequest::default(), go_on).map_err(|failure| match self.stop.has_come() {
+            true => stopped(),
+            false => CommandFailure::failed(format!("{}: {failure}", self.platform)),
+        })
     }
 
     fn scenario(&self, mover: Mover) -> String {

@@ -68,8 +68,13 @@ impl Report<'_> {
             ),
             HelpAnswer::Unknown => format!(
                 "Not from these data: from {from} on {}. The program, which waits for each, gains {gain}, \
-                 {percent} % of the run's {program}: whether its data is in caches decides.",
-                self.times()
+                 {percent} % of the run's {program}: {}.",
+                self.times(),
+                if verdict.gain_ns.low > 0.0 {
+                    format!("{LEAST_PERCENT} % of a run is what counts as help, and lies between")
+                } else {
+                    "whether its data is in caches decides".into()
+                }
             ),
             HelpAnswer::TooFew => format!(
                 "Not from these data: fewer than {LEAST_OFFLOADS} calls of the run went to the device \

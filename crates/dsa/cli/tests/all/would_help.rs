@@ -3,8 +3,9 @@
 use crate::runs::{Ended, Place, command, ended};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Calls and bytes by function and least size of a class.
 type Histogram = BTreeMap<(String, u64), (u64, u64)>;
@@ -204,6 +205,27 @@ fn a_failure_of_the_program_is_told_beside_the_answer() {
     let ended = place.would_help(&[], &["./copies", "40", "100000", "7"]);
     assert!(ended.errors.contains("The program ended with 7"), "{ended:?}");
     assert_eq!((ended.code, &place.answer()["program_exit_code"]), (Some(1), &7.into()));
+}
+
+#[test]
+fn a_signal_during_the_replay_ends_the_command() {
+    let place = Place::new().with_copies();
+    let mut running = place
+        .command(&["would-help", "--", "./copies", "50", "262144"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(running.stderr.take().expect("it is a pipe")).lines();
+    assert!(
+        lines.any(|line| line.is_ok_and(|line| line.contains("replaying the program's calls")))
+    );
+    let process = rustix::process::Pid::from_child(&running);
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("it is there");
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    assert!(rest.iter().any(|line| line.contains("stopped by a signal")), "{rest:?}");
+    assert_eq!(running.wait().expect("it ends").code(), Some(1));
+    assert_eq!(place.left(), [""; 0]);
 }
 
 #[test]
