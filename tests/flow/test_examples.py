@@ -187,13 +187,14 @@ CLAIMS: dict[str, Callable[..., bool]] = {
         and engines(P50) < 0.75 * core(P50)
         and engines(ANSWERS) < two(ANSWERS) < 2.05 * core(ANSWERS)
     ),
-    "two-ports-six-cores": lambda full, small, short: (
+    "two-ports-six-cores": lambda full, small, short, slower_card: (
         full(DROPPED) == 0
         and full(RATE) > 78
         and full(WRITES) < 60
         and short(WRITES) > full(WRITES) + 20
         and small(DROPPED) > 0
         and small(RATE) < 0.85 * full(RATE)
+        and slower_card(DROPPED) > 0
     ),
     "two-ports-one-core": lambda full, small, two: (
         full(DROPPED) == 0

@@ -46,7 +46,6 @@ class Address(click.ParamType[int]):
         "skipline run experiments/ddio-bench/l2fwd.toml --explain --perfetto l2.pftrace",
         "skipline run examples/previous-copy-engine.toml --trace-descriptor 500",
         "skipline run experiments/ddio-bench/l2fwd.toml --format json --out baseline",
-        "skipline run experiments/ddio-bench/l2fwd.toml --repeats 5",
     ],
 )
 @click.argument(
