@@ -16,7 +16,6 @@ mod extent;
 mod fetch;
 mod fetch_hit;
 mod home;
-mod initial_stores;
 mod invariants;
 mod io_path;
 mod io_read;

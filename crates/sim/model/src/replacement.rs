@@ -110,12 +110,6 @@ impl Replacer {
         }
     }
 
-    /// Whether victims follow from the order of fills or uses alone.
-    #[must_use]
-    pub fn keeps_order(&self) -> bool {
-        matches!(self.state, PolicyState::Lru(_) | PolicyState::Fifo(_))
-    }
-
     /// The next victim way of a full set under a full mask, where it is cheap to determine.
     #[inline]
     pub fn next_victim(&self, set: SetIndex) -> Option<u32> {

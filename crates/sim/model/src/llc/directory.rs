@@ -116,18 +116,6 @@ impl Directory {
         }
     }
 
-    /// Ways of a set.
-    #[must_use]
-    pub fn ways(&self) -> u8 {
-        fit(self.all_ways.count())
-    }
-
-    /// Whether victims follow from the order of fills or uses alone.
-    #[must_use]
-    pub fn keeps_order(&self) -> bool {
-        self.replacer.keeps_order()
-    }
-
     /// Prefetches the data for a look-up by a device in `set` into the host's cache.
     #[inline]
     pub fn prefetch_signature(&self, set: SetIndex) {
