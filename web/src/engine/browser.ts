@@ -28,7 +28,7 @@ class LaneWorker {
     for (const [name, content] of this.files) void this.putFile(name, content);
   }
 
-  /** Begins anew with a module that has not failed. */
+  /** Starts another worker, with a WebAssembly module that has not trapped. */
   private replace(): void {
     this.worker.terminate();
     for (const resolve of this.waiting.values()) resolve(null);
