@@ -45,6 +45,7 @@ pub struct TagArray {
     /// A mask of all ways.
     all_ways: u32,
     /// A set fits one register of the host.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
     wide: bool,
 }
 

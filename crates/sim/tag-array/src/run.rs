@@ -3,7 +3,9 @@
 //! One call decides which instructions the host has. With AVX-512 a set is one register and one compare
 //! instead of four; single look-ups would decide for each line.
 
-use super::{BLOCK, TagArray};
+#[cfg(target_arch = "x86_64")]
+use super::BLOCK;
+use super::TagArray;
 use units::narrow::fit;
 use units::{LineAddr, SetIndex};
 

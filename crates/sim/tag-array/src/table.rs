@@ -57,7 +57,14 @@ impl<T: Copy> Table<T> {
             // SAFETY: a prefetch may name any address: it is a hint and reads nothing.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast_const().cast()) };
         }
-        #[cfg(not(target_arch = "x86_64"))]
+        // WebAssembly has no prefetch; a load that nothing waits for overlaps with others as one does.
+        #[cfg(target_arch = "wasm32")]
+        if index < self.length && size_of::<T>() > 0 {
+            let address = self.values.as_ptr().wrapping_add(index).cast::<std::mem::MaybeUninit<u8>>();
+            // SAFETY: the value is within the table, and any byte of it may be read as uninitialised.
+            let _ = unsafe { address.read_volatile() };
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "wasm32")))]
         let _ = index;
     }
 }
