@@ -60,7 +60,8 @@ impl<T: Copy> Table<T> {
         // WebAssembly has no prefetch; a load that nothing waits for overlaps with others as one does.
         #[cfg(target_arch = "wasm32")]
         if index < self.length && size_of::<T>() > 0 {
-            let address = self.values.as_ptr().wrapping_add(index).cast::<std::mem::MaybeUninit<u8>>();
+            let address =
+                self.values.as_ptr().wrapping_add(index).cast::<std::mem::MaybeUninit<u8>>();
             // SAFETY: the value is within the table, and any byte of it may be read as uninitialised.
             let _ = unsafe { address.read_volatile() };
         }
