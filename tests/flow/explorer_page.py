@@ -24,6 +24,10 @@ SHORT = {"run.batch_packets": "512", "run.min_batches": "10", "run.max_batches":
 # What a wall clock decides.
 _TIMES = re.compile(r'"(wall_s|line_ops_per_s|real_time_factor)":[-+.e\d]+')
 _FIELDS = "{state, text, refusal, answer: result?.answer}"
+_IS_DRAWN = (
+    "const {runs, drawn} = window.skipline, side = arguments[0];"
+    "return drawn[side].value.result === runs[side].value.result"
+)
 
 Browser = webdriver.Chrome | webdriver.Firefox
 Opened = TypeVar("Opened", webdriver.Chrome, webdriver.Firefox, Browser)
@@ -60,8 +64,9 @@ def says(browser: Browser, selector: str, words: str) -> None:
 
 
 def settle(browser: Browser, side: str = "a") -> dict[str, Any]:
-    """Wait until the run of a side has ended or was refused."""
+    """Wait until the run of a side has ended or was refused, and its drawings show it."""
     until(browser, lambda b: state(b, side)["state"] in {"ended", "refused"})
+    until(browser, lambda b: b.execute_script(_IS_DRAWN, side))
     return state(browser, side)
 
 

@@ -3,7 +3,7 @@ import { render } from "preact";
 import { BrowserEngine } from "./engine/browser";
 import { NativeEngine } from "./engine/native";
 import { commandLine } from "./model/config";
-import { configs, connect, failure, runs, set, timings } from "./store";
+import { configs, connect, drawn, failure, runs, set, timings } from "./store";
 import "./style.css";
 import { App } from "./view/app";
 
@@ -14,7 +14,7 @@ declare global {
   }
 }
 
-window.skipline = { timings, configs, runs, set, commandLine };
+window.skipline = { timings, configs, runs, drawn, set, commandLine };
 
 const place = document.getElementById("app");
 if (place) render(<App />, place);

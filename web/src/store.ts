@@ -1,5 +1,5 @@
 // The state of the page, and the runs that follow from it.
-import { batch, computed, effect, type Signal, signal, untracked } from "@preact/signals";
+import { batch, computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
 import type { Checked, Engine, LlcReport, Progress, Refusal, Result, RunEvent } from "./engine/protocol";
 import { type Config, DEFAULT, presetFor, request, type Side, withSetting } from "./model/config";
 import { LINK_VERSION, readLink, type View, writeLink } from "./model/link";
@@ -66,6 +66,52 @@ export const runs: Record<Side, Signal<RunState>> = {
   a: signal<RunState>({ state: "idle", trail: [] }),
   b: signal<RunState>({ state: "idle", trail: [] }),
 };
+type RunParts = { readonly [Part in keyof RunState]-?: ReadonlySignal<RunState[Part]> };
+
+function partsOf(run: Signal<RunState>): RunParts {
+  return {
+    checked: computed(() => run.value.checked),
+    result: computed(() => run.value.result),
+    llc: computed(() => run.value.llc),
+    progress: computed(() => run.value.progress),
+    text: computed(() => run.value.text),
+    refusal: computed(() => run.value.refusal),
+    state: computed(() => run.value.state),
+    trail: computed(() => run.value.trail),
+  };
+}
+
+/** The parts of each run: a view is drawn anew when the part that it reads changes, not with every step of the run. */
+export const parts: Record<Side, RunParts> = { a: partsOf(runs.a), b: partsOf(runs.b) };
+
+/** What drawings show of a run: its last results. */
+export type Drawn = Pick<RunState, "result" | "llc" | "trail">;
+
+/** Drawings follow the numbers, which are painted first, and no more often than eyes follow. */
+export const drawn: Record<Side, Signal<Drawn>> = { a: signal<Drawn>({ trail: [] }), b: signal<Drawn>({ trail: [] }) };
+const REDRAW_MS = 250;
+
+function redraw(side: Side): void {
+  let last = Number.NEGATIVE_INFINITY;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const draw = () => {
+    last = performance.now();
+    const { result, llc, trail } = runs[side].peek();
+    drawn[side].value = { ...(result ? { result } : {}), ...(llc ? { llc } : {}), trail };
+  };
+  effect(() => {
+    const { result, llc, trail, state } = parts[side];
+    // What a drawing follows, read so that it is followed.
+    void [result.value, llc.value, trail.value];
+    const pause = state.value === "running" ? Math.max(0, last + REDRAW_MS - performance.now()) : 0;
+    clearTimeout(timer);
+    timer = setTimeout(() => requestAnimationFrame(() => setTimeout(draw)), pause);
+  });
+}
+
+redraw("a");
+redraw("b");
+
 /** The side whose controls are shown on a narrow screen. */
 export const edited = signal<Side>("a");
 const wantedCurve = signal<string | undefined>(opened.view.curveKey);
@@ -76,7 +122,7 @@ export const curveKey = computed(() => wantedCurve.value ?? presetFor(configs.a.
 /** The metric of the charts: the chosen one if the result has it. */
 export const metric = computed(() => {
   const wished = wantedMetric.value ?? presetFor(configs.a.value)?.curve.metric ?? "pcie_write_hit_rate";
-  const result = runs.a.value.result;
+  const result = parts.a.result.value;
   if (!result || quantity(result, wished)) return wished;
   return ["pcie_write_hit_rate", "throughput_gbps", "offload_gbytes_per_s", "work_per_s"].find((name) => quantity(result, name)) ?? wished;
 });

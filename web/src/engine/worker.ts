@@ -15,10 +15,14 @@ export type FromWorker =
 
 /** Time of a slice: shorter than a frame, so that the first numbers of a new request are not late. */
 const SLICE_MS = 12;
+/** Time between two reports of mere progress: each is a frame that the page has to paint. */
+const PROGRESS_MS = 100;
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
 let engine: BrowserEngine | undefined;
 let current = 0;
+/** When the last step was reported. */
+let posted = 0;
 /** The request that is to be started: while a slider moves, only the last of those that have come. */
 let pending: { run: number; request: string } | undefined;
 // A message to oneself is the one wait that browsers do not stretch to milliseconds.
@@ -70,7 +74,11 @@ function begin({ run, request }: { run: number; request: string }): void {
 function slice(): void {
   if (!engine || current === 0) return;
   const text = engine.advance(SLICE_MS);
-  post({ kind: "step", run: current, text });
+  const now = performance.now();
+  if (!text.startsWith('{"state":"under_way"') || now - posted >= PROGRESS_MS) {
+    post({ kind: "step", run: current, text });
+    posted = now;
+  }
   if (text.startsWith('{"state":"ended"') || text.startsWith('{"state":"refused"')) current = 0;
   else schedule();
 }

@@ -2,10 +2,10 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Side } from "../model/config";
-import { configs, compare, edited, engine, failure, linkProblems, runs, swap } from "../store";
+import { configs, compare, edited, engine, failure, linkProblems, parts, swap } from "../store";
 import { Controls } from "./controls";
 import { KnobCurve, Trail } from "./charts";
-import { DataPath, scaleOf } from "./data_path";
+import { DataPath } from "./data_path";
 import { Evictions, Limits } from "./evictions";
 import { Alert, Card, Term } from "./parts";
 import { PictureTools } from "./pictures";
@@ -49,7 +49,7 @@ export function App(): JSX.Element {
               tools={<PictureTools of="data-path-a" name="data-path" />}
               wide
             >
-              <Sides sides={sides}>{(side) => <DataPath side={side} scale={scaleOf(sides.map((one) => runs[one].value.result))} />}</Sides>
+              <Sides sides={sides}>{(side) => <DataPath side={side} sides={sides} />}</Sides>
             </Card>
             <Card id="llc" title={<>The ways of the <Term id="llc">last-level cache</Term></>} tools={<PictureTools of="ways-a-0" name="ways" />} wide={two}>
               <Sides sides={sides}>{(side) => <Ways side={side} />}</Sides>
@@ -94,16 +94,16 @@ function Sides({ sides, children }: { sides: Side[]; children: (side: Side) => J
 }
 
 function Answer({ side, two }: { side: Side; two: boolean }): JSX.Element {
-  const { result, checked, state } = runs[side].value;
-  const title = String(checked?.scenario.title ?? configs[side].value?.file ?? "");
+  const { result, checked, state } = parts[side];
+  const title = String(checked.value?.scenario.title ?? configs[side].value?.file ?? "");
   return (
     <div class={`answer side-${side}`}>
       <h2>
         {two && <span class="side-name">{side.toUpperCase()}</span>} {title}
       </h2>
-      <p class="said" id={`said-${side}`}>{result?.answer ?? "Simulating …"}</p>
+      <p class="said" id={`said-${side}`}>{result.value?.answer ?? "Simulating …"}</p>
       <p class="sr" role="status">
-        {state === "ended" ? `${two ? `${side.toUpperCase()}: ` : ""}${result?.answer}` : ""}
+        {state.value === "ended" ? `${two ? `${side.toUpperCase()}: ` : ""}${result.value?.answer}` : ""}
       </p>
       <RunLine side={side} />
     </div>

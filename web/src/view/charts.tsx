@@ -7,7 +7,7 @@ import { csv, downloadText } from "../model/exports";
 import { KNOBS, knobOf } from "../model/knobs";
 import { type Quantity, quantity } from "../model/numbers";
 import { valueAt } from "../model/schema";
-import { chooseCurve, configs, curveKey, measurements, metric, runs } from "../store";
+import { chooseCurve, configs, curveKey, drawn, measurements, metric, parts } from "../store";
 import { type KnobPoints, useKnobRuns } from "./knob_runs";
 import { PictureTools } from "./pictures";
 import { Card, Mark } from "./parts";
@@ -48,7 +48,7 @@ function shownUnit(found: Quantity | undefined): { unit: string; scale: number }
 /** The chosen number while its interval tightens. */
 export function Trail(): JSX.Element {
   const name = metric.value;
-  const trails = SIDES.map(({ side, colour }) => ({ side, colour, trail: side === "b" && !configs.b.value ? [] : runs[side].value.trail }));
+  const trails = SIDES.map(({ side, colour }) => ({ side, colour, trail: side === "b" && !configs.b.value ? [] : drawn[side].value.trail }));
   const first = trails[0]?.trail.at(-1);
   const { unit, scale } = shownUnit(first && quantity(first, name));
   const points = trails.flatMap(({ side, trail }) =>
@@ -114,20 +114,20 @@ export function KnobCurve(): JSX.Element {
   const key = curveKey.value;
   const name = metric.value;
   const config = configs.a.value;
-  const scenario = runs.a.value.result?.scenario;
+  const scenario = drawn.a.value.result?.scenario;
   const knob = knobOf(key);
   const curves = SIDES.map(({ side, colour }) => ({ side, colour, points: curveOf(simulated[side], name) }));
   const points = curves[0]?.points ?? [];
   const all = [...simulated.a.values(), ...(configs.b.value ? simulated.b.values() : [])];
   const wanted = values.length * (configs.b.value ? 2 : 1);
   const failed = all.find(({ refused }) => refused)?.refused;
-  const now = runs.a.value.result && quantity(runs.a.value.result, name);
+  const now = drawn.a.value.result && quantity(drawn.a.value.result, name);
   const { unit, scale } = shownUnit(now);
   const measured = scenario && measurements.value ? measurements.value.points(scenario, key, name) : [];
   const logarithmic = knob?.form === "powers" || presetFor(config)?.curve.key === "rx_descriptors";
-  const here = Number(config.settings[key] ?? valueAt(runs.a.value.checked?.scenario, key));
-  const b = configs.b.value && runs.b.value.result;
-  const hereB = b ? Number(valueAt(runs.b.value.checked?.scenario, key)) : Number.NaN;
+  const here = Number(config.settings[key] ?? valueAt(parts.a.checked.value?.scenario, key));
+  const b = configs.b.value && drawn.b.value.result;
+  const hereB = b ? Number(valueAt(parts.b.checked.value?.scenario, key)) : Number.NaN;
   const foundB = b ? quantity(b, name) : undefined;
   const make = (width: number) =>
     Plot.plot({
@@ -202,7 +202,7 @@ export function KnobCurve(): JSX.Element {
 }
 
 function isOfScenario(key: string): boolean {
-  const scenario = runs.a.value.checked?.scenario;
+  const scenario = parts.a.checked.value?.scenario;
   if (!scenario) return false;
   const value = valueAt(scenario, key);
   return typeof value === "number" && (presetFor(configs.a.value)?.knobs.includes(key) ?? true);

@@ -7,7 +7,7 @@ import { KNOBS, type Knob, knobOf } from "../model/knobs";
 import { bytes } from "../model/numbers";
 import { PRESETS } from "../model/presets";
 import { type Key, valueAt } from "../model/schema";
-import { catalogue, configs, open, runs, schema, set } from "../store";
+import { catalogue, configs, open, parts, schema, set } from "../store";
 import { Imports } from "./imports";
 import { Alert, Term } from "./parts";
 
@@ -16,9 +16,9 @@ const GENERIC = ["offered_gbps", "packet_bytes", "rx_descriptors", "cores", "ddi
 export function Controls({ side }: { side: Side }): JSX.Element | null {
   const config = configs[side].value;
   if (!config) return null;
-  const run = runs[side].value;
   const keys = knobKeys(config);
-  const refusal = run.state === "refused" ? run.refusal : undefined;
+  const run = parts[side];
+  const refusal = run.state.value === "refused" ? run.refusal.value : undefined;
   const hasPlace = refusal?.key && keys.includes(refusal.key);
   const groups = groupsOf(keys);
   return (
@@ -98,7 +98,7 @@ function KnobControl({ side, knob, error }: { side: Side; knob: Knob; error: str
   const id = useId();
   const key = schema.value?.key(knob.key);
   const config = configs[side].value;
-  const checked = runs[side].value.checked;
+  const checked = parts[side].checked.value;
   const stated = config?.settings[knob.key];
   const resolved = valueAt(checked?.scenario, knob.key);
   const value = stated ?? text(resolved);
@@ -155,7 +155,7 @@ function Input(props: InputProps): JSX.Element {
 
 function Slider({ id, knob, side, value, change, invalid, describedBy }: InputProps): JSX.Element {
   const powers = knob.form === "powers";
-  const ways = runs[side].value.checked?.platform.llc_ways;
+  const ways = parts[side].checked.value?.platform.llc_ways;
   const from = knob.from ?? 0;
   const to = knob.key.endsWith("ddio_ways") && ways ? ways : (knob.to ?? 100);
   const number = Number(value);
@@ -227,7 +227,7 @@ function Field({ id, value, change, describedBy, invalid }: InputProps): JSX.Ele
 
 /** A mask of ways: a button for each, the highest way on the left, as hardware writes it. */
 function MaskInput({ id, knob, side, value, change, describedBy }: InputProps): JSX.Element {
-  const ways = runs[side].value.checked?.platform.llc_ways ?? 11;
+  const ways = parts[side].checked.value?.platform.llc_ways ?? 11;
   const mask = Number(value);
   const hex = (bits: number) => `0x${bits.toString(16)}`;
   return (
@@ -315,7 +315,7 @@ function sourceOf(side: Side, key: string): string {
   const preset = config ? presetFor(config) : undefined;
   if (stated !== undefined && preset?.settings[key] !== stated) return "Source: you.";
   if (stated !== undefined) return `Source: ${preset?.experiment ?? "the preset"}.`;
-  const of = runs[side].value.result?.testbed?.settings.find((setting) => setting.key === key);
+  const of = parts[side].result.value?.testbed?.settings.find((setting) => setting.key === key);
   if (of) return `Source: ${of.source} (${of.confidence}).`;
   return `Source: ${config?.file ?? ""}, or the default.`;
 }

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import type { Result } from "../engine/protocol";
 import type { Side } from "../model/config";
 import { quantity, short, total } from "../model/numbers";
-import { runs } from "../store";
+import { drawn } from "../store";
 import { Term } from "./parts";
 
 interface Flow {
@@ -48,7 +48,7 @@ export function flowsOf(result: Result): { [flow: string]: number } {
 
 const [LEFT, CACHE, CACHE_END, CORES, TOP, BOTTOM, MEMORY] = [132, 322, 562, 672, 28, 276, 372];
 
-function drawn(flows: { [flow: string]: number }): Flow[] {
+function arrowsOf(flows: { [flow: string]: number }): Flow[] {
   const rate = (name: string) => flows[name] ?? 0;
   const toCache = (y: number) => ({ from: [LEFT, y] as [number, number], to: [CACHE, y] as [number, number], side: "above" as const });
   const toDevice = (y: number) => ({ from: [CACHE, y] as [number, number], to: [LEFT, y] as [number, number], side: "above" as const });
@@ -68,10 +68,11 @@ function drawn(flows: { [flow: string]: number }): Flow[] {
   ];
 }
 
-export function DataPath({ side, scale }: { side: Side; scale: number }): JSX.Element {
-  const result = runs[side].value.result;
+export function DataPath({ side, sides }: { side: Side; sides: Side[] }): JSX.Element {
+  const scale = scaleOf(sides.map((one) => drawn[one].value.result));
+  const result = drawn[side].value.result;
   const flows = result ? flowsOf(result) : {};
-  const all = drawn(flows);
+  const all = arrowsOf(flows);
   const words = all.filter(({ rate }) => rate >= 0.005).map(({ label, rate }) => `${label}: ${short(rate)} GB/s`);
   return (
     <figure class="data-path">
@@ -157,7 +158,7 @@ function FlowLine({ side, flow, scale }: { side: Side; flow: Flow; scale: number
 }
 
 /** Pixels for a GB/s, so that the widest flow of both sides fits. */
-export function scaleOf(results: (Result | undefined)[]): number {
+function scaleOf(results: (Result | undefined)[]): number {
   const rates = results.flatMap((result) => (result ? Object.values(flowsOf(result)) : []));
   return WIDEST / Math.max(...rates, 1);
 }

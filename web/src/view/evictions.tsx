@@ -4,7 +4,7 @@ import type { Result } from "../engine/protocol";
 import type { Side } from "../model/config";
 import { short } from "../model/numbers";
 import { type Owner, ownersOf } from "../model/owners";
-import { runs } from "../store";
+import { drawn } from "../store";
 import { Term } from "./parts";
 
 interface Row {
@@ -34,7 +34,7 @@ function rowsOf(result: Result): Row[] {
 }
 
 export function Evictions({ side }: { side: Side }): JSX.Element {
-  const result = runs[side].value.result;
+  const result = drawn[side].value.result;
   const rows = result ? rowsOf(result) : [];
   if (rows.length === 0) return <p class="about">No line was evicted from the last-level cache.</p>;
   const all = rows.reduce((sum, { read, unread }) => sum + read + unread, 0);
@@ -88,7 +88,7 @@ function Swatch({ owner }: { owner: Owner }): JSX.Element {
 
 /** The busiest resources. */
 export function Limits({ side }: { side: Side }): JSX.Element {
-  const limits = runs[side].value.result?.limits ?? [];
+  const limits = drawn[side].value.result?.limits ?? [];
   return (
     <ul class="limits">
       {limits.slice(0, 6).map(({ resource, tenant, utilisation_percent }) => (

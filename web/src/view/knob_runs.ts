@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Result } from "../engine/protocol";
 import { type Config, presetFor, request, type Side, withSetting } from "../model/config";
 import { knobOf } from "../model/knobs";
-import { configs, curveKey, engine, runs } from "../store";
+import { configs, curveKey, engine, parts } from "../store";
 
 /** A point of a curve; without a result the simulator refuses its value. */
 export interface KnobPoint {
@@ -54,7 +54,7 @@ export function useKnobRuns(): { points: Record<Side, KnobPoints>; values: numbe
   const key = curveKey.value;
   const connected = engine.value;
   const both = { a: configs.a.value, b: configs.b.value };
-  const settled = runs.a.value.state === "ended" && (!both.b || runs.b.value.state === "ended");
+  const settled = parts.a.state.value === "ended" && (!both.b || parts.b.state.value === "ended");
   const questions = { a: questionOf(both.a, key), b: questionOf(both.b, key) };
   const values = useMemo(() => valuesAlong(both.a, key), [questions.a]);
   useEffect(() => {

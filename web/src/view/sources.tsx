@@ -3,12 +3,12 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { commandLine, request } from "../model/config";
 import { downloadText, resultCsv } from "../model/exports";
-import { configs, edited, engine, imported, runs, view } from "../store";
+import { configs, edited, engine, imported, parts, view } from "../store";
 import { writeLink } from "../model/link";
 import { Card, Mark } from "./parts";
 
 export function Sources(): JSX.Element {
-  const result = runs.a.value.result;
+  const result = parts.a.result.value;
   const own = result?.fitted_parameters.filter((parameter) => !parameter.is_elsewhere) ?? [];
   const elsewhere = (result?.fitted_parameters.length ?? 0) - own.length;
   return (
@@ -48,7 +48,7 @@ export function Sources(): JSX.Element {
 export function Exports(): JSX.Element {
   const side = configs.b.value ? edited.value : "a";
   const config = configs[side].value ?? configs.a.value;
-  const { result, text } = runs[side].value;
+  const [result, text] = [parts[side].result.value, parts[side].text.value];
   const [said, say] = useState("");
   const line = commandLine(config);
   const copy = async (what: string, content: string) => {

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunRequest } from "../engine/protocol";
 import { request, type Side } from "../model/config";
 import type { Story } from "../model/stories";
-import { configs, engine, runs } from "../store";
+import { configs, engine, parts } from "../store";
 import { sentence } from "./controls";
 import { Alert, Card } from "./parts";
 import { Stories } from "./stories";
@@ -24,7 +24,7 @@ export function Steps(): JSX.Element {
   const [number, setNumber] = useState(5000);
   const [kind, setKind] = useState<Kind>("packet");
   const [at, setAt] = useState(0);
-  const isOffload = runs.a.value.checked?.scenario.application === "offload";
+  const isOffload = parts.a.checked.value?.scenario.application === "offload";
   useEffect(() => setKind(isOffload ? "descriptor" : "packet"), [isOffload]);
   const followers = { a: useFollower("a"), b: useFollower("b") };
   const two = configs.b.value !== undefined;

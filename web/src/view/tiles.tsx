@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import type { Result } from "../engine/protocol";
 import { presetFor, type Side } from "../model/config";
 import { type Quantity, quantity, short, shown, shownHalf } from "../model/numbers";
-import { chooseMetric, configs, measurements, metric, metricFacts, runs } from "../store";
+import { chooseMetric, configs, measurements, metric, metricFacts, parts } from "../store";
 import { type Basis, Mark } from "./parts";
 
 /** Names in the order in which they are looked for; those of tenants stand before those of the machine. */
@@ -39,15 +39,15 @@ export function aboutOf(name: string): string {
 /** Whether a simulated number is at a point on which the model was fitted. */
 export function basisOf(side: Side): Basis {
   const config = configs[side].value;
-  const scenario = runs[side].value.result?.scenario;
+  const scenario = parts[side].result.value?.scenario;
   const table = measurements.value;
   if (!config || !scenario || !table || presetFor(config) === undefined) return "predicted";
   return table.fittedOn(scenario, Object.keys(config.settings)) ? "fitted" : "predicted";
 }
 
 export function Tiles(): JSX.Element {
-  const a = runs.a.value.result;
-  const b = configs.b.value ? runs.b.value.result : undefined;
+  const a = parts.a.result.value;
+  const b = configs.b.value ? parts.b.result.value : undefined;
   const basis = { a: basisOf("a"), b: basisOf("b") };
   const names = a ? tilesOf(a) : ["pcie_write_hit_rate", "throughput_gbps", "latency_ns.p50", "latency_ns.p99"];
   return (
@@ -99,7 +99,8 @@ function Difference({ a, b }: { a: Quantity | undefined; b: Quantity | undefined
 
 /** How a run goes, in a line. */
 export function RunLine({ side }: { side: Side }): JSX.Element {
-  const { state, result, progress } = runs[side].value;
+  const run = parts[side];
+  const [state, result, progress] = [run.state.value, run.result.value, run.progress.value];
   const name = configs.b.value ? `${side.toUpperCase()}: ` : "";
   const words =
     state === "refused"

@@ -4,7 +4,7 @@ import type { LlcReport } from "../engine/protocol";
 import type { Side } from "../model/config";
 import { bytes } from "../model/numbers";
 import { type Owner, ownersOf } from "../model/owners";
-import { runs } from "../store";
+import { drawn } from "../store";
 import { Term } from "./parts";
 
 /** Cells of a way: each stands for a share of its lines. */
@@ -48,7 +48,7 @@ function cellsOf(shares: Share[], lines: number): ({ owner: Owner; unread: boole
 }
 
 export function Ways({ side }: { side: Side }): JSX.Element {
-  const { llc, result } = runs[side].value;
+  const { llc, result } = drawn[side].value;
   if (!llc || !result) return <p class="about">The cache fills with the first batch.</p>;
   const owners = ownersOf(result.scenario, llc.agents);
   const sockets = llc.sockets.map((ways, socket) => ({ ways, socket })).filter(({ ways }) => ways.some((way) => way.some(([unread, read]) => unread + read > 0)));
