@@ -298,13 +298,40 @@ fn platform(
         findings.add("platform", named.as_str(), ValueOrigin::Stated, "--platform");
         return of_machine;
     }
-    let measure = "skipline-host calibrate --out this-host.toml` measures one; then `observe --platform \
-                   this-host.toml";
     let Some(cpu) = &seen.status.cpu else {
-        findings.ask("platform", format!("the CPU's model cannot be read; `{measure}`"));
+        findings.ask("platform", format!("the CPU's model cannot be read; `{MEASURE}`"));
         return of_machine;
     };
-    let processor = Processor {
+    let processor = processor_of(cpu);
+    let donor = DonorPlatform::nearest(&processor);
+    if !donor.is_of_its_vendor(&processor) {
+        findings.ask(
+            "platform",
+            format!(
+                "caches of {} are not modelled and no platform is known; `{MEASURE}`",
+                cpu.name
+            ),
+        );
+        return of_machine;
+    }
+    let facts = donor.facts();
+    let source = format!(
+        "the nearest known platform: {}{}",
+        donor.because,
+        compare_llc(seen, &facts, findings)
+    );
+    findings.add("platform", donor.platform.as_str(), ValueOrigin::Assumed, source);
+    let cores = facts.get("cpu").and_then(|cpu| cpu.get("cores")?.get("value")?.as_integer());
+    let cores = cores.and_then(|cores| usize::try_from(cores).ok());
+    PlatformRoom { cores: cores.unwrap_or(1), has_engines: facts.contains_key("dsa") }
+}
+
+/// What measures the platform of a machine that none is known for.
+const MEASURE: &str = "skipline-host calibrate --out this-host.toml` measures one; then `observe --platform \
+                       this-host.toml";
+
+fn processor_of(cpu: &CpuModel) -> Processor {
+    Processor {
         vendor: cpu.vendor.clone(),
         family: cpu.family,
         model: cpu.model,
@@ -313,46 +340,31 @@ fn platform(
         virtual_machine: cpu.virtual_machine,
         socket_cores: 1,
         caches: Vec::new(),
-    };
-    let donor = DonorPlatform::nearest(&processor);
-    if !donor.is_of_its_vendor(&processor) {
-        findings.ask(
-            "platform",
-            format!(
-                "caches of {} are not modelled and no platform is known; `{measure}`",
-                cpu.name
-            ),
-        );
-        return of_machine;
     }
-    let facts = donor.facts();
-    let because = format!("the nearest known platform: {}", donor.because);
-    let llc = seen.status.sockets.iter().flat_map(|socket| &socket.caches).next();
-    let own = llc.map(|cache| (cache.size_bytes, u64::from(cache.ways)));
-    let of_platform = llc_of(&facts);
-    let source = match (own, of_platform) {
-        (Some(own), Some(platform)) if own != platform => {
+}
+
+/// Asks for a platform whose LLC is that of the machine, if the chosen one has another; returns what is to be said
+/// of both.
+fn compare_llc(seen: &ObservedMachine<'_>, facts: &toml::Table, findings: &mut Findings) -> String {
+    let caches = seen.status.sockets.iter().flat_map(|socket| &socket.caches);
+    let Some(own) = caches.map(|cache| (cache.size_bytes, u64::from(cache.ways))).next() else {
+        return String::new();
+    };
+    let (kib, ways) = (own.0 >> 10, own.1);
+    match llc_of(facts) {
+        Some(other) if other != own => {
             findings.ask(
                 "platform",
                 format!(
-                    "this LLC has {} KiB in {} ways, that of the platform {} KiB in {}; `{measure}`",
-                    own.0 >> 10,
-                    own.1,
-                    platform.0 >> 10,
-                    platform.1
+                    "this LLC has {kib} KiB in {ways} ways, that of the platform {} KiB in {}; `{MEASURE}`",
+                    other.0 >> 10,
+                    other.1
                 ),
             );
-            format!("{because}; its LLC differs")
+            "; its LLC differs".into()
         }
-        (Some(own), _) => {
-            format!("{because}; its LLC has {} KiB in {} ways, too", own.0 >> 10, own.1)
-        }
-        (None, _) => because,
-    };
-    findings.add("platform", donor.platform.as_str(), ValueOrigin::Assumed, source);
-    let cores = facts.get("cpu").and_then(|cpu| cpu.get("cores")?.get("value")?.as_integer());
-    let cores = cores.and_then(|cores| usize::try_from(cores).ok());
-    PlatformRoom { cores: cores.unwrap_or(1), has_engines: facts.contains_key("dsa") }
+        _ => format!("; its LLC has {kib} KiB in {ways} ways, too"),
+    }
 }
 
 /// Size in bytes and ways of a platform's LLC.
