@@ -30,7 +30,7 @@ pub use control::{SwitchState, mask, request};
 use control::{TuneControl, plan};
 use verification::{Verification, verify_effect};
 
-/// PlannedChange a control; without --apply only show what would be written
+/// Change a control; without --apply only show what would be written
 ///
 /// Shows every register with its old and new value in words. With --apply each old value is put on the
 /// disk first (journal), the register is written and read back, and the result is one of: set,

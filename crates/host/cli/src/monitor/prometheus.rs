@@ -21,8 +21,8 @@ use interfaces::Interfaces;
 use page::{Totals, page};
 use server::{MOST_CONNECTIONS, Server};
 
-/// Windows after which rings and ways are read again.
-const SETTINGS_EVERY: u32 = 60;
+/// Time after which rings and ways are read again: who changes them watches what follows.
+const SETTINGS_EVERY: Duration = Duration::from_secs(10);
 
 /// Serves the page at http://127.0.0.1:`port`/metrics until the process is stopped; port 0 chooses one.
 ///
@@ -46,13 +46,12 @@ pub(super) fn serve(sampler: &Sampler<'_>, port: u16) -> Result<(), HostFailure>
     let served = Arc::clone(&shown);
     // Not joined: the process ends with the first window that cannot be counted.
     let server = thread::spawn(move || serve_clients(listener, &served));
-    let mut windows = 0;
+    let mut settings_read = Instant::now();
     loop {
         totals.add(sampler.sample(true)?);
-        windows += 1;
-        if windows == SETTINGS_EVERY {
+        if settings_read.elapsed() >= SETTINGS_EVERY {
             interfaces = Interfaces::read(host, state);
-            windows = 0;
+            settings_read = Instant::now();
         }
         let new = whole_page(&totals, &interfaces);
         *shown.lock().unwrap_or_else(PoisonError::into_inner) = new;
