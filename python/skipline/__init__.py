@@ -79,6 +79,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """Name what there is, as nothing of it is loaded yet."""
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> object:
     """Import a name when it is first used, so that the command line starts quickly."""
     if name == "__version__":

@@ -37,6 +37,15 @@ def test_files_may_be_named_by_paths(tmp_path: Path) -> None:
     assert Latencies.modelled(PLATFORM).cores == 18
 
 
+def test_an_option_of_the_command_is_told_from_a_key() -> None:
+    with pytest.raises(skipline.InputError, match="`explain` is an option of the command"):
+        skipline.run(L2FWD, explain=True)
+
+
+def test_names_of_the_module_are_listed_before_they_are_loaded() -> None:
+    assert dir(skipline) == sorted(skipline.__all__)
+
+
 @pytest.mark.parametrize("number", [-1, 1 << 64])
 def test_numbers_that_need_more_than_64_bits_are_bad_input(tmp_path: Path, number: int) -> None:
     refusal = rf"`seed` = {number}: allowed: whole numbers from 0 to 2\^64 - 1"

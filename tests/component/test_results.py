@@ -1,6 +1,7 @@
 """Results are read back as they were written."""
 
 import csv
+import dataclasses
 import io
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from skipline import InputError
 from skipline.runs import result, result_view
 from skipline.runs.run_command import RESULT_FILE
+from skipline.text.table import TextTable
 
 
 @pytest.fixture
@@ -43,6 +45,22 @@ def test_evictions_of_as_many_lines_come_in_the_order_of_their_cores(stored: res
     stored.metrics["evictions"] = result.Metric(value=dict(counts), unit="lines")
     owners = [owner for _, owner, _, _ in result_view.evictions(stored)]
     assert owners == ["core0", "core2", "core10"]
+
+
+def test_the_smallest_of_many_pairs_share_a_row(stored: result.Result) -> None:
+    counts = {f"core{core}>nic0:read": 100 + core for core in range(14)}
+    stored.metrics["evictions"] = result.Metric(value=dict(counts), unit="lines")
+    shown = result_view.evictions_table(stored)
+    assert isinstance(shown, TextTable)
+    rows = list(shown.texts())
+    assert [row[0] for row in rows] == [*(f"core{core}" for core in range(13, 3, -1)), "4 others"]
+    assert sum(float(row[2].replace(",", "")) for row in rows) == sum(counts.values())
+
+
+def test_a_result_that_has_not_settled_says_so_where_it_is_printed(stored: result.Result) -> None:
+    for settled in (True, False):
+        printed = repr(dataclasses.replace(stored, settled=settled))
+        assert ("NOT SETTLED" in printed) == (not settled)
 
 
 def test_the_numbers_of_cores_come_in_the_order_of_the_cores(stored: result.Result) -> None:

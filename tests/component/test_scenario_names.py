@@ -37,6 +37,15 @@ def test_a_mistyped_name_gets_the_nearest_one() -> None:
         names.path_of("Forward-100")
 
 
+def test_a_mistyped_file_of_the_folder_is_the_nearest_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "edge-box.toml").write_text("")
+    with pytest.raises(InputError, match=r"did you mean 'edge-box\.toml'"):
+        names.path_of("edge-box.tml")
+
+
 def test_of_a_key_that_is_set_twice_the_last_wins_and_that_is_said(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

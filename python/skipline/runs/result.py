@@ -393,9 +393,10 @@ class Result:
         shown = (next(self.metrics[name].entries(name), None) for name in self.headlines())
         single = [entry for entry in shown if entry and entry.component is None]
         headlines = (f"{entry.metric} {_text(entry)}" for entry in single[:_MOST_SUGGESTED])
+        doubt = "" if self.settled else "NOT SETTLED, "
         return (
             f"<skipline.Result {self.title!r} on {self.platform}, seed {self.seed}: "
-            f"{', '.join(headlines)}; {len(self.metrics)} metrics>"
+            f"{doubt}{', '.join(headlines)}; {len(self.metrics)} metrics>"
         )
 
     __str__ = __repr__

@@ -28,6 +28,8 @@ _MOST_LIMITS = 4
 _MOST_ACROSS = 10
 # Agents with a column of their own in a timeline.
 _MOST_AGENTS = 6
+# Of many devices and cores, most pairs have next to nothing.
+_MOST_EVICTIONS = 10
 _OCCUPANCY = "llc_occupancy_bytes."
 
 
@@ -322,7 +324,12 @@ def evictions_table(result: Result) -> RenderableType:
         Column("share", form="{:.1f} %".format, right=True),
     )
     table = TextTable(columns, title="Who evicted whom from the LLC", has_edges=True)
-    for evictor, owner, read, unread in rows:
+    shown, others = rows[:_MOST_EVICTIONS], rows[_MOST_EVICTIONS:]
+    if others:
+        read_of_others = sum(row_read or 0 for _, _, row_read, _ in others)
+        unread_of_others = sum(row_unread or 0 for _, _, _, row_unread in others)
+        shown.append((f"{len(others)} others", "", read_of_others, unread_of_others))
+    for evictor, owner, read, unread in shown:
         share = 100 * ((read or 0) + (unread or 0)) / total
         table.add(evictor, owner, read, unread, share)
     return table

@@ -5,12 +5,15 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from skipline import _core
+from skipline._core import InputError
 from skipline.scenarios import settings
 
 if TYPE_CHECKING:
     from skipline.runs.result import Result
 
 Progress = Callable[[dict[str, float]], None]
+# People try these as arguments.
+_OPTIONS = {"explain", "repeats", "all", "perfetto"}
 
 
 def run(
@@ -49,6 +52,11 @@ def run(
     """
     from skipline.runs.result import parse
 
+    if options := _OPTIONS & keys.keys():
+        raise InputError(
+            f"`{min(options)}` is an option of the command `skipline run`, not a key of scenarios; "
+            "who evicted whom is in result['evictions']"
+        )
     pairs = settings.of_python(overrides or {}, keys)
     text = _core.run(
         scenario, pairs, seed, trace_packet, progress, trace_descriptor=trace_descriptor

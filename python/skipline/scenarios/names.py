@@ -26,7 +26,8 @@ def path_of(scenario: str) -> str:
                 f"to run it: skipline experiment run {scenario}"
             )
         return path
-    near = did_you_mean(scenario, known)
+    own = [path.name for path in Path().glob(f"*{_SUFFIX}")]
+    near = did_you_mean(scenario, [*own, *known])
     if not near:
         return scenario
     raise InputError(

@@ -17,6 +17,8 @@ _HEAD = """\
 # `application` may be another one: l3-forward, packet-sink, key-value, ...
 title = "My server"
 question = "How much of the traffic stays in the cache, and how much leaks to DRAM?"
+# Of a card with two ports in use, each with this load and a ring for every core: `ports = 2`.
+# Packets come in trains, as the testbed's generator sends them: `traffic.pattern` has others.
 """
 # An answer as it is typed, and the value of its key; None leaves the key out.
 Value = str | int | float | None
@@ -83,7 +85,7 @@ QUESTIONS = (
     Question("nic", "Which network card? own is the one that the platform has", "own", _card),
     Question("cores", "How many cores forward packets?", "1", _whole, 1),
     Question("packet_bytes", "How large is a packet, in bytes?", "1500", _whole, 1500),
-    Question("offered_gbps", "How much arrives, in Gbit/s?", "40", _number, 1),
+    Question("offered_gbps", "How much arrives at a port, in Gbit/s?", "25", _number, 1),
     Question("rx_descriptors", "How many descriptors has each receive ring?", "1024", _whole, 64),
 )
 
