@@ -131,13 +131,13 @@ pub trait Tracer {
     const WATCHING: bool;
     /// Records an operation on a line, in the order of simulation.
     fn record(&mut self, event: Event);
-    /// Packet `sequence` occupies the lines `first .. first + lines` from now on.
-    fn packet_arrives(&mut self, sequence: u64, first: LineAddr, lines: u64);
-    /// Packet `sequence`, which arrived last, is chained: it occupies these lines too.
+    /// A packet has a descriptor: it occupies the lines `first .. first + lines` from now on.
+    fn packet_arrives(&mut self, first: LineAddr, lines: u64);
+    /// The packet that arrived last is chained: it occupies these lines too.
     #[inline]
-    fn packet_continues(&mut self, _sequence: u64, _first: LineAddr, _lines: u64) {}
-    /// Packet `sequence` has left the host's memory.
-    fn packet_leaves(&mut self, sequence: u64);
+    fn packet_continues(&mut self, _first: LineAddr, _lines: u64) {}
+    /// The packet with data at `first` has left the host's memory.
+    fn packet_leaves(&mut self, first: LineAddr);
     /// Software begins to fill in a descriptor of a copy engine. `key` is a line that only this descriptor
     /// uses until it is reaped: its completion record, or its entry in a ring.
     #[inline]
@@ -201,7 +201,7 @@ impl Tracer for NoTrace {
     #[inline]
     fn record(&mut self, _event: Event) {}
     #[inline]
-    fn packet_arrives(&mut self, _sequence: u64, _first: LineAddr, _lines: u64) {}
+    fn packet_arrives(&mut self, _first: LineAddr, _lines: u64) {}
     #[inline]
-    fn packet_leaves(&mut self, _sequence: u64) {}
+    fn packet_leaves(&mut self, _first: LineAddr) {}
 }

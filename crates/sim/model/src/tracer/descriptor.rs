@@ -133,9 +133,9 @@ impl Tracer for WatchDescriptor {
         }
     }
 
-    fn packet_arrives(&mut self, _sequence: u64, _first: LineAddr, _lines: u64) {}
+    fn packet_arrives(&mut self, _first: LineAddr, _lines: u64) {}
 
-    fn packet_leaves(&mut self, _sequence: u64) {}
+    fn packet_leaves(&mut self, _first: LineAddr) {}
 
     fn descriptor_begins(&mut self, key: LineAddr, time: Picos, lines: &[DescriptorLines]) {
         if self.begun == self.number {

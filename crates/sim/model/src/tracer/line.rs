@@ -41,7 +41,7 @@ impl Tracer for WatchLine {
         }
     }
 
-    fn packet_arrives(&mut self, _sequence: u64, _first: LineAddr, _lines: u64) {}
+    fn packet_arrives(&mut self, _first: LineAddr, _lines: u64) {}
 
-    fn packet_leaves(&mut self, _sequence: u64) {}
+    fn packet_leaves(&mut self, _first: LineAddr) {}
 }

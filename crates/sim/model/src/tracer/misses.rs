@@ -68,9 +68,9 @@ impl Tracer for WatchMisses {
         }
     }
 
-    fn packet_arrives(&mut self, _sequence: u64, _first: LineAddr, _lines: u64) {}
+    fn packet_arrives(&mut self, _first: LineAddr, _lines: u64) {}
 
-    fn packet_leaves(&mut self, _sequence: u64) {}
+    fn packet_leaves(&mut self, _first: LineAddr) {}
 
     fn miss_counts(&self) -> &[AccessCounts] {
         self.kinds.all_counts()

@@ -46,27 +46,27 @@ impl Tracer for Watch {
         }
     }
 
-    fn packet_arrives(&mut self, sequence: u64, first: LineAddr, lines: u64) {
+    fn packet_arrives(&mut self, first: LineAddr, lines: u64) {
         if let Some(packet) = &mut self.packet {
-            packet.packet_arrives(sequence, first, lines);
+            packet.packet_arrives(first, lines);
         }
         if let Some(window) = &mut self.window {
-            window.packet_arrives(sequence, first, lines);
+            window.packet_arrives(first, lines);
         }
     }
 
-    fn packet_continues(&mut self, sequence: u64, first: LineAddr, lines: u64) {
+    fn packet_continues(&mut self, first: LineAddr, lines: u64) {
         if let Some(packet) = &mut self.packet {
-            packet.packet_continues(sequence, first, lines);
+            packet.packet_continues(first, lines);
         }
         if let Some(window) = &mut self.window {
-            window.packet_continues(sequence, first, lines);
+            window.packet_continues(first, lines);
         }
     }
 
-    fn packet_leaves(&mut self, sequence: u64) {
+    fn packet_leaves(&mut self, first: LineAddr) {
         if let Some(packet) = &mut self.packet {
-            packet.packet_leaves(sequence);
+            packet.packet_leaves(first);
         }
     }
 

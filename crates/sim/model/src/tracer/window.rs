@@ -32,6 +32,8 @@ pub struct WatchWindow {
     request: WindowRequest,
     by_packets: WindowStage,
     by_descriptor: WindowStage,
+    /// Packets that have arrived, at all ports.
+    arrived: u64,
     descriptors_begun: u64,
     /// The line that names the descriptor while it is under way.
     key: Option<LineAddr>,
@@ -71,6 +73,7 @@ impl WatchWindow {
             request,
             by_packets: stage(request.packets.is_some()),
             by_descriptor: stage(request.descriptor.is_some()),
+            arrived: 0,
             descriptors_begun: 0,
             key: None,
             packet_of: HashMap::new(),
@@ -165,8 +168,10 @@ impl Tracer for WatchWindow {
         }
     }
 
-    fn packet_arrives(&mut self, sequence: u64, first: LineAddr, lines: u64) {
+    fn packet_arrives(&mut self, first: LineAddr, lines: u64) {
         let Some((from, packets)) = self.request.packets else { return };
+        let sequence = self.arrived;
+        self.arrived += 1;
         if self.by_packets == WindowStage::Ahead && sequence == from {
             self.by_packets = WindowStage::Open;
         }
@@ -186,12 +191,12 @@ impl Tracer for WatchWindow {
         self.packets.push(PacketLife { sequence, first, lines, received: None, sent: None });
     }
 
-    fn packet_continues(&mut self, sequence: u64, first: LineAddr, lines: u64) {
+    fn packet_continues(&mut self, first: LineAddr, lines: u64) {
         if self.present > 0 {
             (0..lines).for_each(|number| self.leave(first.step(number)));
         }
         let Some(last) = self.packets.len().checked_sub(1) else { return };
-        if self.by_packets != WindowStage::Open || self.packets[last].sequence != sequence {
+        if self.by_packets != WindowStage::Open || self.packets[last].sequence + 1 != self.arrived {
             return;
         }
         let Ok(packet) = u32::try_from(last) else { return };
@@ -199,7 +204,7 @@ impl Tracer for WatchWindow {
         self.more_lines.entry(packet).or_default().push((first, lines));
     }
 
-    fn packet_leaves(&mut self, _sequence: u64) {}
+    fn packet_leaves(&mut self, _first: LineAddr) {}
 
     fn packet_received(&mut self, port: RootPortId, first: LineAddr, from: Picos, until: Picos) {
         if let Some(&packet) = self.packet_of.get(&first) {
@@ -290,12 +295,12 @@ mod tests {
     #[test]
     fn all_lines_are_recorded_while_it_is_open_and_only_its_packets_lines_afterwards() {
         let mut window = of_packets(1, 1);
-        window.packet_arrives(0, LineAddr(10), 2);
+        window.packet_arrives(LineAddr(10), 2);
         window.record(event(10, LineOperation::DmaWriteFull));
-        window.packet_arrives(1, LineAddr(20), 2);
+        window.packet_arrives(LineAddr(20), 2);
         window.record(event(21, LineOperation::DmaWriteFull));
         window.record(event(99, LineOperation::Store));
-        window.packet_arrives(2, LineAddr(30), 2);
+        window.packet_arrives(LineAddr(30), 2);
         window.record(event(30, LineOperation::DmaWriteFull));
         window.record(event(20, LineOperation::Load));
         assert_eq!(lines(&window), [(21, Some(0)), (99, None), (20, Some(0))]);
@@ -309,8 +314,8 @@ mod tests {
     fn a_packet_ends_where_another_takes_its_buffer() {
         let mut window = of_packets(0, 1);
         window.clock_starts();
-        window.packet_arrives(0, LineAddr(10), 3);
-        window.packet_arrives(1, LineAddr(12), 3);
+        window.packet_arrives(LineAddr(10), 3);
+        window.packet_arrives(LineAddr(12), 3);
         window.record(event(11, LineOperation::Load));
         assert_eq!(lines(&window), [], "line 11 was the first packet's");
         assert_eq!(window.packets.len(), 1);
@@ -320,10 +325,10 @@ mod tests {
     fn a_chained_packet_leaves_all_its_buffers_together() {
         let mut window = of_packets(0, 1);
         window.clock_starts();
-        window.packet_arrives(0, LineAddr(10), 2);
-        window.packet_continues(0, LineAddr(40), 2);
-        window.packet_arrives(1, LineAddr(60), 2);
-        window.packet_continues(1, LineAddr(80), 2);
+        window.packet_arrives(LineAddr(10), 2);
+        window.packet_continues(LineAddr(40), 2);
+        window.packet_arrives(LineAddr(60), 2);
+        window.packet_continues(LineAddr(80), 2);
         for line in [41, 81] {
             window.record(event(line, LineOperation::DmaWriteFull));
         }

@@ -26,8 +26,8 @@ impl Tracer for Everything {
     fn record(&mut self, event: Event) {
         self.0.push(event);
     }
-    fn packet_arrives(&mut self, _sequence: u64, _first: LineAddr, _lines: u64) {}
-    fn packet_leaves(&mut self, _sequence: u64) {}
+    fn packet_arrives(&mut self, _first: LineAddr, _lines: u64) {}
+    fn packet_leaves(&mut self, _first: LineAddr) {}
 }
 
 type Machine = Fabric<Everything>;

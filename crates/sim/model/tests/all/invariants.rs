@@ -16,8 +16,8 @@ struct Watching;
 impl Tracer for Watching {
     const WATCHING: bool = true;
     fn record(&mut self, _: Event) {}
-    fn packet_arrives(&mut self, _: u64, _: LineAddr, _: u64) {}
-    fn packet_leaves(&mut self, _: u64) {}
+    fn packet_arrives(&mut self, _: LineAddr, _: u64) {}
+    fn packet_leaves(&mut self, _: LineAddr) {}
 }
 
 /// The observable state of a machine: counters, lines with their ways and states, times.

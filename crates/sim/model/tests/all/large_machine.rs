@@ -45,9 +45,9 @@ impl Tracer for Touched {
         self.tally.count(&event);
     }
 
-    fn packet_arrives(&mut self, _sequence: u64, _first: LineAddr, _lines: u64) {}
+    fn packet_arrives(&mut self, _first: LineAddr, _lines: u64) {}
 
-    fn packet_leaves(&mut self, _sequence: u64) {}
+    fn packet_leaves(&mut self, _first: LineAddr) {}
 }
 
 fn port(socket: u8, policy: IoPolicy) -> PortConfig {

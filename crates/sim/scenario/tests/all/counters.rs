@@ -33,8 +33,8 @@ impl Tracer for Traced {
         } += 1;
     }
 
-    fn packet_arrives(&mut self, _sequence: u64, _first: LineAddr, _lines: u64) {}
-    fn packet_leaves(&mut self, _sequence: u64) {}
+    fn packet_arrives(&mut self, _first: LineAddr, _lines: u64) {}
+    fn packet_leaves(&mut self, _first: LineAddr) {}
 }
 
 fn counted(counters: &Counters) -> Traced {

@@ -31,8 +31,8 @@ impl Tracer for TracedByAgent {
         *self.counts.entry((event.agent.0, kind)).or_default() += 1;
     }
 
-    fn packet_arrives(&mut self, _sequence: u64, _first: LineAddr, _lines: u64) {}
-    fn packet_leaves(&mut self, _sequence: u64) {}
+    fn packet_arrives(&mut self, _first: LineAddr, _lines: u64) {}
+    fn packet_leaves(&mut self, _first: LineAddr) {}
 }
 
 fn job(platform: &str, keys: &str) -> Job {

@@ -78,6 +78,34 @@ fn a_core_serves_all_ports_and_a_port_of_a_card_is_no_second_tenant() {
     assert!(both.metrics.contains_key("latency_ns"));
 }
 
+/// Each packet's life has as many lines written as read, all of them its own, whichever port it came in at.
+#[test]
+fn a_packet_s_trace_is_that_of_one_packet_with_several_ports() {
+    let forwarder = format!("{SINK}offered_gbps = 20.0\n").replace("packet-sink", "l2-forward");
+    let second = "[[tenant]]\nname = \"second\"\napplication = \"l2-forward\"\ncores = 2\noffered_gbps = 20.0\n";
+    for text in [format!("{forwarder}ports = 2\n"), format!("{forwarder}{second}")] {
+        let job = job_of(&text, 1).expect("it is a scenario");
+        let lines: u64 = 24;
+        for number in 4000..4003 {
+            let wanted = RecordingRequest { packet: Some(number), ..RecordingRequest::default() };
+            let result = job.run(wanted, |_| ControlFlow::Continue(())).expect("it ends");
+            let trace = result.trace.expect("it was asked for");
+            let of = |operation: &str| {
+                let mut found: Vec<u64> = trace
+                    .iter()
+                    .filter(|event| event.operation.starts_with(operation))
+                    .map(|event| event.line)
+                    .collect();
+                found.sort_unstable();
+                found
+            };
+            let all: Vec<u64> = (0..lines).collect();
+            assert_eq!(of("DMA write"), all, "packet {number} is written once");
+            assert_eq!(of("DMA read"), all, "packet {number} is sent once");
+        }
+    }
+}
+
 #[test]
 fn where_packets_do_not_come_at_a_rate_there_is_one_port() {
     for text in [

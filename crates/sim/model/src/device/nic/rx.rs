@@ -324,7 +324,7 @@ impl<S: PacketSource> RxPort<S> {
     ) -> Picos {
         let bytes = arrival.bytes.0;
         let lines = bytes.min(capacity).div_ceil(LINE_BYTES);
-        fabric.tracer.packet_arrives(self.counters.packets, buffer.data, lines);
+        fabric.tracer.packet_arrives(buffer.data, lines);
         let gap = self.packet_gap(arrival.bytes);
         let queue = &mut self.queues[index];
         let arrived = now.max(arrival.time + self.config.rx_pipeline);
@@ -343,7 +343,7 @@ impl<S: PacketSource> RxPort<S> {
             let bytes = left.min(capacity);
             left -= bytes;
             let lines = bytes.div_ceil(LINE_BYTES);
-            fabric.tracer.packet_continues(self.counters.packets, next.data, lines);
+            fabric.tracer.packet_continues(next.data, lines);
             self.payload.write(bytes);
             let done = fabric.dma_write_for(root_port, reader, next.data, bytes, kind, accepted);
             accepted = done.accepted;

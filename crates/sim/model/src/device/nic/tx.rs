@@ -158,7 +158,7 @@ impl TxQueue {
         }
         let sent = read + self.config.tx_pipeline;
         fabric.tracer.packet_sent(self.root_port, first.packet.buffer.data, now, sent);
-        fabric.tracer.packet_leaves(first.packet.sequence);
+        fabric.tracer.packet_leaves(first.packet.buffer.data);
         egress.send(first.packet, sent);
         self.last_read = self.last_read.max(read);
         self.uncompleted += 1;

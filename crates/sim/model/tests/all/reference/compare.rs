@@ -25,9 +25,9 @@ impl Tracer for Observer {
         self.seen.push(Seen { agent, operation, line, found });
     }
 
-    fn packet_arrives(&mut self, _sequence: u64, _first: LineAddr, _lines: u64) {}
+    fn packet_arrives(&mut self, _first: LineAddr, _lines: u64) {}
 
-    fn packet_leaves(&mut self, _sequence: u64) {}
+    fn packet_leaves(&mut self, _first: LineAddr) {}
 }
 
 /// A line in an LLC: line, way, owner, dirty, consumed, cores that a tracked way lists.
