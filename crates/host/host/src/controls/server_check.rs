@@ -18,11 +18,18 @@ pub(crate) fn check_server(
 ) -> Result<(), String> {
     let name = &generation.name;
     if cpu.virtual_machine {
-        return Err(
-            "this is a virtual machine: its hypervisor decides which registers, PCI ports and \
-                    event counters exist, and what they do; run it on the host itself"
-                .into(),
-        );
+        let on_host = if generation.ways_register.is_none() && generation.port_switch.is_none() {
+            format!(
+                "its host has no control either, as far as is published: {}",
+                generation.io_path
+            )
+        } else {
+            "run it on the host itself".to_owned()
+        };
+        return Err(format!(
+            "this is a virtual machine: its hypervisor decides which registers, PCI ports and event counters \
+             exist, and what they do; {on_host}"
+        ));
     }
     if !generation.names_server(cpu) {
         return Err(format!(
