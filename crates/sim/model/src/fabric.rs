@@ -16,6 +16,7 @@ mod extent;
 mod fetch;
 mod fetch_hit;
 mod home;
+mod initial_stores;
 mod invariants;
 mod io_path;
 mod io_read;

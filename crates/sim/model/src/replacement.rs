@@ -110,6 +110,12 @@ impl Replacer {
         }
     }
 
+    /// Whether [`Self::choose`] takes the lowest empty way, and [`Self::fill`] reads no tags.
+    #[must_use]
+    pub fn fills_lowest_way(&self) -> bool {
+        !matches!(self.state, PolicyState::Qlru(_))
+    }
+
     /// The next victim way of a full set under a full mask, where it is cheap to determine.
     #[inline]
     pub fn next_victim(&self, set: SetIndex) -> Option<u32> {

@@ -256,6 +256,8 @@ pub fn touch<T: Tracer>(
     mut lines: impl Iterator<Item = LineAddr>,
 ) {
     fabric.before_time_zero(|fabric| {
+        let left = fabric.store_to_new_lines(core, &mut lines);
+        let mut lines = left.into_iter().chain(lines);
         let mut next = Vec::with_capacity(TOUCHED_TOGETHER);
         loop {
             next.clear();

@@ -230,7 +230,7 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    fn prefetch_into_l2(&mut self, core: CoreId, line: LineAddr, now: Picos) {
+    pub(super) fn prefetch_into_l2(&mut self, core: CoreId, line: LineAddr, now: Picos) {
         let private = self.private(core);
         if private.l2.state(line).is_some() {
             return;

@@ -116,6 +116,31 @@ impl Directory {
         }
     }
 
+    /// All ways of a set.
+    #[must_use]
+    pub fn ways(&self) -> WayMask {
+        self.all_ways
+    }
+
+    /// Whether a new line fills the lowest empty way, and its fill is noted without a look at the others.
+    #[must_use]
+    pub fn fills_lowest_way(&self) -> bool {
+        self.replacer.fills_lowest_way()
+    }
+
+    /// Notes for replacement that a line, which [`Self::enter`] adds later, fills a way.
+    #[inline]
+    pub fn note_fill(&mut self, set: SetIndex, way: u32) {
+        self.replacer.fill(&self.tags, set, way);
+    }
+
+    /// Adds a line in an empty way, whose fill is noted already.
+    pub fn enter(&mut self, set: SetIndex, way: u32, line: LineAddr, sharers: Sharers) {
+        let note = self.note_for(line, sharers);
+        self.tags.put(set, way, line, note);
+        self.signatures[set.0 as usize] |= signature(line);
+    }
+
     /// Prefetches the data for a look-up by a device in `set` into the host's cache.
     #[inline]
     pub fn prefetch_signature(&self, set: SetIndex) {

@@ -79,6 +79,13 @@ impl Llc {
         self.tags.prefetch(set);
     }
 
+    /// Prefetches the data for an allocation in `set` into the host's cache.
+    #[inline]
+    pub fn prefetch_for_fill(&self, set: SetIndex) {
+        self.tags.prefetch(set);
+        self.replacer.prefetch(set);
+    }
+
     /// The way that holds `line`.
     #[inline]
     #[must_use]

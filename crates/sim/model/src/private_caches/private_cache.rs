@@ -137,6 +137,16 @@ impl PrivateCache {
     /// As [`Self::fill`], for a line that misses.
     #[inline]
     pub fn insert(&mut self, line: LineAddr, state: MesiState) -> Option<(LineAddr, MesiState)> {
+        self.insert_at(line, state).1
+    }
+
+    /// As [`Self::insert`]; returns the place that the line fills, too ([`Self::places`]).
+    #[inline]
+    pub fn insert_at(
+        &mut self,
+        line: LineAddr,
+        state: MesiState,
+    ) -> (usize, Option<(LineAddr, MesiState)>) {
         let set = self.set_of(line);
         debug_assert!(self.tags.find(set, line).is_none());
         let renewed = self.replacer.renew_oldest(&self.tags, set);
@@ -145,7 +155,34 @@ impl PrivateCache {
         if renewed.is_none() {
             self.replacer.fill(&self.tags, set, way);
         }
-        victim.map(|(victim, note)| (victim, MesiState::of_note(note)))
+        let victim = victim.map(|(victim, note)| (victim, MesiState::of_note(note)));
+        (self.tags.place(set, way), victim)
+    }
+
+    /// Number of places: ways of all sets.
+    #[must_use]
+    pub fn places(&self) -> usize {
+        (self.set_mask as usize + 1) * self.tags.ways() as usize
+    }
+
+    /// The place that `line` would fill in a full set, if it is not there and that is cheap to determine.
+    #[inline]
+    #[must_use]
+    pub fn next_place(&self, line: LineAddr) -> Option<usize> {
+        let set = self.set_of(line);
+        if self.tags.find(set, line).is_some() {
+            return None;
+        }
+        self.replacer.next_victim(set).map(|way| self.tags.place(set, way))
+    }
+
+    /// Places that hold a line, with the line.
+    pub fn places_in_use(&self) -> impl Iterator<Item = (usize, LineAddr)> + '_ {
+        let sets = (0..=self.set_mask).map(SetIndex);
+        let places = sets.flat_map(|set| (0..self.tags.ways()).map(move |way| (set, way)));
+        places.filter_map(|(set, way)| {
+            Some((self.tags.place(set, way), self.tags.line_at(set, way)?))
+        })
     }
 
     /// The victim way. (Not inlined: rare where [`Replacer::renew_oldest`] is cheap.)
