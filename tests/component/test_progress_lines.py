@@ -1,9 +1,11 @@
 """Does a long command say so, and that it is alive, also where nobody watches a terminal?"""
 
+import random
 import time
 
 import pytest
 
+from skipline.sweeps.runner import Pace
 from skipline.text import terminal
 
 
@@ -42,6 +44,45 @@ def test_the_time_of_the_start_is_not_taken_for_that_of_the_work(
             clock[0] += 1.0
             bar.update(point / 60)
     assert "sweep: takes about 70 s" in lines(capsys)
+
+
+def test_a_forecast_rests_on_what_is_done_not_on_what_is_shown(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    # 20 points of 10 s by two workers: 100 s. A run ends where its share is a sixth: it is precise.
+    with terminal.progress_bar("sweep", lines=True) as bar:
+        bar.update(0.0, "looking at the points, 100%")
+        for second in range(1, 31):
+            clock[0] = float(second)
+            finished, share = divmod(second, 10)
+            pace = Pace(2 * (finished + share / 60), 2 * finished, 2)
+            bar.reckon(pace.known / 20)
+            bar.update(pace.simulated / 20, f"{pace.finished} of 20 points")
+    shown = lines(capsys)
+    # Nothing is forecast before points are finished: by their shares it were ten minutes.
+    assert shown[0] == "sweep: takes about 2 min"
+    assert shown[1:] == [
+        "sweep: 10 s, 10 %, 2 of 20 points, about 80 s left",
+        "sweep: 20 s, 20 %, 4 of 20 points, about 80 s left",
+        "sweep: 30 s, 30 %, 6 of 20 points, about 70 s left",
+    ]
+
+
+def test_the_first_forecast_is_near_what_it_takes() -> None:
+    generator = random.Random(1)
+    ratios = []
+    for _ in range(200):
+        workers, points = generator.randint(1, 8), generator.randint(30, 60)
+        ends, times = [0.0] * workers, []
+        for _ in range(points):
+            first = ends.index(min(ends))
+            ends[first] += generator.uniform(4.0, 16.0)
+            times.append(ends[first])
+        paces = [(end, Pace(0.0, at, workers)) for at, end in enumerate(sorted(times), start=1)]
+        now, pace = next((now, pace) for now, pace in paces if pace.known)
+        ratios.append(now * points / pace.known / max(ends))
+    assert min(ratios) > 0.5 and max(ratios) < 2.0
+    assert 0.9 < sum(ratios) / len(ratios) < 1.25
 
 
 def test_what_is_known_before_is_said_at_once(

@@ -96,6 +96,10 @@ class _Labelled(Bar):
     def update(self, fraction: float, description: str | None = None) -> None:
         self._bar.update(fraction, f"{self._label}: {description or ''}")
 
+    def reckon(self, share: float) -> None:
+        # Of an unknown number of candidates no share is known.
+        self._bar.reckon(min(share, 0.0))
+
 
 def calibrate(identifier: str, calibration: Calibration, bench: Bench) -> CalibrationResult:
     """Try candidates, cross-validate the best, and say what data chose it."""

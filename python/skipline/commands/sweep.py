@@ -114,7 +114,7 @@ def sweep(  # noqa: PLR0913, PLR0917 - one argument for each option
 
     try:
         with terminal.progress_bar("sweep", lines=True) as bar:
-            options = Options(used, limit, first_failure, retry_failed)
+            options = Options(used, limit, first_failure, retry_failed, reckon=bar.reckon)
             summary = run(requested, store, options, bar.update)
     except Interrupted as interruption:
         raise terminal.Interrupted(

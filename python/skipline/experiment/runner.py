@@ -12,7 +12,7 @@ from skipline.experiment.points import Point
 from skipline.runs import identity
 from skipline.store.kept_results import KeptResult
 from skipline.store.writing import Member, SweepIdentity, Writer
-from skipline.sweeps.runner import Policy, Runner, Tally, Wanted
+from skipline.sweeps.runner import Pace, Policy, Runner, Tally, Wanted
 from skipline.sweeps.simulate import Request
 from skipline.sweeps.threads import Threads
 from skipline.text.terminal import Bar
@@ -77,9 +77,10 @@ def _simulate(plans: Sequence["_Plan"], jobs: int, bar: Bar) -> None:
     total = len({question for plan in plans for question in plan.questions.values()})
     kept = total - len(wanted)
 
-    def report(simulated: float, tally: Tally) -> None:
+    def report(pace: Pace, tally: Tally) -> None:
         finished = kept + tally.new.total()
-        bar.update((kept + simulated) / total, f"run {finished} of {total}")
+        bar.reckon((kept + pace.known) / total)
+        bar.update((kept + pace.simulated) / total, f"run {finished} of {total}")
 
     if wanted:
         with Threads(min(jobs, len(wanted))) as threads:

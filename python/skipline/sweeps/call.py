@@ -63,10 +63,11 @@ def sweep(  # noqa: PLR0913 - keywords
     requested = _definition(fspath(scenario), axes or {}, overrides or {})
     requested = definition.with_seeds(requested, seed, repeats)
     requested = definition.with_sample(requested, random, sobol, "sweep")
-    options = drive.Options(parse_engine(engine, jobs), limit=limit)
+    used = parse_engine(engine, jobs)
     path = None if store is None else fspath(store)
     opening.require_room(path, requested.check())
     with Writer(path) as writer, terminal.progress_bar("sweep") as bar:
+        options = drive.Options(used, limit=limit, reckon=bar.reckon)
         summary = drive.run_into(writer, requested, options, progress or bar.update)
         if not summary.new["done"] and not summary.reused and summary.first_error:
             raise RunError(f"no point of the sweep could be simulated: {summary.first_error}")

@@ -13,13 +13,12 @@ from skipline.store.writing import Writer
 from skipline.sweeps.definition import Definition
 from skipline.sweeps.engine import Engine
 from skipline.sweeps.plan import Plan, plan
-from skipline.sweeps.runner import Policy, Runner, Tally, Wanted
+from skipline.sweeps.runner import Pace, Policy, Runner, Tally, Wanted
 from skipline.sweeps.workers import Workers
 
-# Description of the progress before the first point is simulated.
-PLANNING = "looking at the points"
-
 Progress = Callable[[float, str], None]
+# Called before each progress with the share that is done for certain (`Bar.reckon`).
+Reckon = Callable[[float], None]
 
 
 class Options(NamedTuple):
@@ -27,7 +26,8 @@ class Options(NamedTuple):
 
     With `impossible_values` a value with which no point is possible is not refused. At `until`, in
     seconds of `time.monotonic`, runs under way are given up; they are missing then. `workers` are
-    there already and stay; without, a sweep starts its own.
+    there already and stay; without, a sweep starts its own. `reckon` is told what forecasts may
+    rest on.
     """
 
     engine: Engine
@@ -37,6 +37,7 @@ class Options(NamedTuple):
     impossible_values: bool = False
     until: float | None = None
     workers: Workers | None = None
+    reckon: Reckon | None = None
 
 
 @dataclasses.dataclass
@@ -104,7 +105,8 @@ def run_into(
         definition,
         writer.known_members,
         os.cpu_count() or 1,
-        lambda share: progress(share, PLANNING),
+        # Nothing is simulated yet: a bar that these shares moved would go back.
+        lambda share: progress(0.0, f"looking at the points, {share:.0%}"),
         impossible_values=options.impossible_values,
     )
     number = writer.record_sweep(planned.head, planned.members)
@@ -158,10 +160,12 @@ class _Sweep:
                 refused.append((one, fault))
         return refused, wanted[: self._options.limit]
 
-    def _report(self, wanted: int, simulated: float, tally: Tally) -> None:
+    def _report(self, wanted: int, pace: Pace, tally: Tally) -> None:
         # Lost points are not finished: the next sweep tries them again.
         counts = tally.new
         finished = counts["done"] + counts["failed"]
         others = [f", {counts[name]} {name}" for name in ("failed", "lost") if counts[name]]
         text = f"{finished:,} of {wanted:,} points{''.join(others)}"
-        self._progress(simulated / wanted, text)
+        if self._options.reckon is not None:
+            self._options.reckon(pace.known / wanted)
+        self._progress(pace.simulated / wanted, text)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from skipline.sweeps.workers import Workers
 
 _REFRESH_S = 0.1
+# A single run says nothing of the others.
+_LEAST_KNOWN = 2
 # Rows wait so long to be written together: a transaction costs some milliseconds.
 _WRITE_EVERY_S = 0.5
 
@@ -62,14 +64,29 @@ class Policy(NamedTuple):
     until: float | None = None
 
 
-# Called with how many runs are simulated, with the shares of those under way.
-ReportTally = Callable[[float, Tally], None]
+class Pace(NamedTuple):
+    """How far a runner is: runs with the shares of those under way, finished ones, those under way.
+
+    A run may end long before its share is one: as soon as its numbers are precise enough.
+    """
+
+    simulated: float
+    finished: int
+    under_way: int
+
+    @property
+    def known(self) -> int:
+        """The runs that a forecast may count: none until each worker has had time to finish one."""
+        return self.finished if self.finished >= max(_LEAST_KNOWN, self.under_way) else 0
+
+
+ReportPace = Callable[[Pace, Tally], None]
 
 
 class Runner:
     """Runs that are wanted, each once. Those that are written stay, whatever ends the rest."""
 
-    def __init__(self, wanted: Sequence[Wanted], policy: Policy, report: ReportTally) -> None:
+    def __init__(self, wanted: Sequence[Wanted], policy: Policy, report: ReportPace) -> None:
         self._wanted = wanted
         self._policy = policy
         self._report = report
@@ -92,10 +109,15 @@ class Runner:
                     self._handle_event(event, dispatcher)
                 if time.monotonic() - self._written_at >= _WRITE_EVERY_S or dispatcher.done:
                     self._write()
-                simulated = self.tally.new.total() + self._pending_rows
-                self._report(simulated + sum(self._fractions.values()), self.tally)
+                self._report(self._pace(), self.tally)
         finally:
             self._write()
+
+    def _pace(self) -> Pace:
+        answered = self.tally.new.total() + self._pending_rows
+        finished = sum(int(done) for done in self._fractions.values())
+        shares = sum(self._fractions.values())
+        return Pace(answered + shares, answered + finished, len(self._fractions))
 
     @property
     def _is_over(self) -> bool:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from skipline._core import RunError
@@ -146,56 +147,73 @@ class Bar:
         self._expected_s: float | None = None
         # Time and share of the first progress: starting takes time that no share of the work does.
         self._first: tuple[float, float] | None = None
+        # Share that is done for certain, and when it became so much.
+        self._known: tuple[float, float] | None = None
 
     def update(self, fraction: float, description: str | None = None) -> None:
         """Show `fraction` (0 to 1) and, if given, another description."""
-        self._tell_length(fraction)
+        left_s = self._forecast(fraction)
         if self._progress is None:
             if sys.stderr is None or not sys.stderr.isatty():
-                self._write_line(fraction, description)
+                self._write_line(fraction, description, left_s)
                 return
             self._progress = _progress()
             self._progress.add_task(self._description, total=1.0)
             self._progress.start()
         shown = None if description is None else foreign.in_cell(description)
-        self._progress.update(
-            self._progress.task_ids[0], completed=min(fraction, 1.0), description=shown
-        )
+        task = self._progress.task_ids[0]
+        completed = min(fraction, 1.0)
+        self._progress.update(task, completed=completed, description=shown, left_s=left_s)
 
     def expect(self, seconds: float) -> None:
         """Take note of how long it takes, if that is known; the first update says so."""
         self._expected_s = seconds
 
-    def _tell_length(self, fraction: float) -> None:
-        """Say in the first line how long it takes, if that is long."""
+    def reckon(self, share: float) -> None:
+        """Take note of the share of the work that is done for certain: forecasts rest on it alone.
+
+        What is shown may have shares in it of parts that end before all of them is done.
+        """
+        if self._known is None or share != self._known[1]:
+            self._known = time.monotonic(), share
+
+    def _forecast(self, fraction: float) -> float | None:
+        """Return how long the rest takes, if that is known; say the whole, if it is long."""
         now = time.monotonic()
+        at, share = self._known or (now, fraction)
         if self._first is None and fraction > 0:
-            self._first = now, fraction
+            self._first = now, share
+        left_s = self._left_s(now, at, share)
         expected_s = self._expected_s
-        if expected_s is None and (left_s := self._left_s(now, fraction)) is not None:
+        if expected_s is None and left_s is not None:
             expected_s = now - self._began + left_s
-        if self._told or expected_s is None:
-            return
-        self._told = True
-        if self._lines and expected_s >= _LONG_S:
-            note(f"{self._description}: takes about {_duration(expected_s)}")
+        if not self._told and expected_s is not None:
+            self._told = True
+            if self._lines and expected_s >= _LONG_S:
+                note(f"{self._description}: takes about {_duration(expected_s)}")
+        if self._expected_s is not None:
+            return max(self._expected_s - (now - self._began), 0.0)
+        return left_s
 
-    def _left_s(self, now: float, fraction: float) -> float | None:
-        """Return how long the rest takes at the pace since the first progress, once it is known."""
-        began, share = self._first or (now, fraction)
-        if now - began < _TELLS_S or fraction - share < _TELLS_SHARE:
+    def _left_s(self, now: float, at: float, share: float) -> float | None:
+        """Return how long the rest takes, once it is known.
+
+        The pace is that from the first progress until this `share` was done.
+        """
+        began, before = self._first or (at, share)
+        if at - began < _TELLS_S or share - before < _TELLS_SHARE:
             return None
-        return (now - began) * (1 - fraction) / (fraction - share)
+        return max((at - began) * (1 - share) / (share - before) - (now - at), 0.0)
 
-    def _write_line(self, fraction: float, description: str | None) -> None:
+    def _write_line(self, fraction: float, description: str | None, left_s: float | None) -> None:
         """Write how far it is, if it is time for the next line."""
         now = time.monotonic()
         if not self._lines or now - self._line_at < _LINE_EVERY_S:
             return
         self._line_at = now
         what = f", {description}" if description else ""
-        left_s = None if self._expected_s else self._left_s(now, fraction)
-        left = f", about {_duration(left_s)} left" if left_s and left_s >= _LONG_S else ""
+        is_told = self._expected_s is None and left_s is not None and left_s >= _LONG_S
+        left = f", about {_duration(left_s)} left" if is_told and left_s is not None else ""
         note(f"{self._description}: {now - self._began:.0f} s, {100 * fraction:.0f} %{what}{left}")
 
     def close(self) -> None:
@@ -224,13 +242,14 @@ class _NotebookBar(Bar):
         """Show `fraction` (0 to 1), what is left of the time, and, if given, a description."""
         from IPython.display import HTML, display
 
+        left_s = self._forecast(fraction)
         now = time.monotonic()
         if now - self._shown < _REFRESH_S and fraction < 1:
             return
         self._shown = now
-        left_s = (now - self._began) * (1 - fraction) / fraction if fraction > 0 else 0.0
         text = foreign.in_html(description or self._description)
-        shown = HTML(f'<progress value="{fraction:.3f}"></progress> {text}, {left_s:.0f} s left')
+        left = "" if left_s is None else f", {left_s:.0f} s left"
+        shown = HTML(f'<progress value="{fraction:.3f}"></progress> {text}{left}')
         if self._display is None:
             self._display = display(shown, display_id=True)
         else:
@@ -267,11 +286,21 @@ def _progress() -> "Progress":
     from rich.progress import (
         BarColumn,
         Progress,
+        ProgressColumn,
+        Task,
         TaskProgressColumn,
         TextColumn,
         TimeElapsedColumn,
-        TimeRemainingColumn,
     )
+    from rich.text import Text
+
+    class TimeLeft(ProgressColumn):
+        """The bar's own forecast: the pace of what is shown is not that of what is done."""
+
+        def render(self, task: Task) -> Text:
+            left_s = task.fields.get("left_s")
+            shown = "-:--:--" if left_s is None else str(timedelta(seconds=round(left_s)))
+            return Text(shown, style="progress.remaining")
 
     return Progress(
         TextColumn("{task.description}", markup=False),
@@ -279,7 +308,7 @@ def _progress() -> "Progress":
         TaskProgressColumn(),
         TimeElapsedColumn(),
         TextColumn("left"),
-        TimeRemainingColumn(),
+        TimeLeft(),
         console=Console(stderr=True),
         transient=True,
     )
