@@ -50,6 +50,10 @@ def test_points_are_shown_with_axes_numbers_units_and_state(stores: Skipline) ->
     done = stores("store", "show", "a.duckdb", "--metric", "latency_ns.p98")
     assert done.code == 2 or "latency_ns.p98" in done.out
     assert stores("store", "show", "a.duckdb", "--sweep", "7").code == 2
+    # Percentiles have the short names that `report` takes.
+    assert stores("store", "show", "a.duckdb", "--metric", "p99").out == shown
+    assert stores("store", "export", "a.duckdb", "--metric", "p99", "--csv", "p99.csv").code == 0
+    assert list(rows((stores.directory / "p99.csv").read_text())[0])[-1] == "latency_ns.p99"
 
 
 def test_sql_reads_and_does_not_write(stores: Skipline) -> None:

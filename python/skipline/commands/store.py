@@ -27,7 +27,11 @@ _sweep = click.option(
     "--sweep", metavar="N", type=int, help="Number of a sweep; default: the last one."
 )
 _metrics = click.option(
-    "--metric", "metrics", metavar="NAME", multiple=True, help="METRIC[.COMPONENT]; repeatable."
+    "--metric",
+    "metrics",
+    metavar="NAME",
+    multiple=True,
+    help="METRIC[.COMPONENT], or p99; repeatable.",
 )
 
 
@@ -67,7 +71,7 @@ def list_sweeps(path: str, output: Format) -> None:
     "show",
     examples=[
         "skipline store show results.duckdb",
-        "skipline store show results.duckdb --sweep 1 --metric latency_ns.p99",
+        "skipline store show results.duckdb --sweep 1 --metric p99",
         "skipline store show results.duckdb --failed",
     ],
 )
@@ -83,7 +87,7 @@ def show(
     with _open(path) as opened:
         from skipline.store import frames, view
 
-        found = frames.with_state(opened, sweep, list(metrics) or None, failed=failed)
+        found = frames.with_state(opened, sweep, _full_names(metrics) or None, failed=failed)
         axes, units = [*opened.keys(sweep), "seed"], opened.units(sweep)
     _print(found, output, view.points(found, [a for a in axes if a in found.columns], units))
 
@@ -126,7 +130,8 @@ def export(
     if parquet is None and csv is None:
         raise InputError(f"{path}: where to: --parquet FILE, --csv FILE, or both")
     with _open(path) as opened:
-        found = opened.frame(list(metrics), sweep) if metrics else opened.numbers(None, sweep)
+        names = _full_names(metrics)
+        found = opened.frame(names, sweep) if names else opened.numbers(None, sweep)
     for target, content in ((parquet, _parquet), (csv, _csv)):
         if target is not None:
             atomic.write(target, content(found))
@@ -248,6 +253,13 @@ def _listed(rows: dict[str, int]) -> str:
 
 def _so_far(path: str, done: int, wanted: int) -> str:
     return f"{done} of {wanted} stores were added to {path}" if done else f"{path} is as it was"
+
+
+def _full_names(names: tuple[str, ...]) -> list[str]:
+    """Return the names that numbers have in stores; short ones are those that `report` takes."""
+    from skipline.diff import bound
+
+    return [bound.full_name(name) for name in names]
 
 
 def _open(path: str) -> "Store":
