@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Skipline
+from command_line import L2FWD, REPOSITORY, Skipline
 from skipline import InputError, _core
-from skipline.platforms import platform_facts
+from skipline.platforms import makers, platform_facts
 
 MINE = """
 title = "Mine"
@@ -94,3 +94,38 @@ def test_parts_are_no_platforms() -> None:
     assert not [name for name in _core.platform_names() if "/" in name]
     with pytest.raises(InputError, match="`part`: is a part"):
         platform_facts.facts("parts/ddr4")
+
+
+EPYC = """
+title = "AMD EPYC 9354 32-Core Processor as measured on the host itself by skipline-host calibrate"
+extends = "sapphire-rapids-56"
+because = "not measured on this host"
+[cpu]
+cores = { value = 32, source = "the kernel: cores of the socket", confidence = "seen" }
+"""
+
+
+def test_a_run_says_that_its_platform_stands_in_for_another_maker_s(
+    skipline: Skipline, mine: str
+) -> None:
+    epyc = Path(mine).with_name("epyc.toml")
+    epyc.write_text(EPYC)
+    beside = Path(mine).with_name("ours.toml")
+    beside.write_text('title = "Ours"\nextends = "epyc.toml"\n')
+    brief = ("--set", "run.batch_packets=256", "--set", "run.max_batches=5")
+    told = "another maker's server"
+    for name in ("epyc.toml", "ours.toml"):
+        done = skipline("run", L2FWD, *brief, "--set", f"platform={name}")
+        assert done.code == 0, done.err
+        assert "The platform is of AMD" in done.out and "sapphire-rapids-56, " + told in done.out
+    assert makers.note(mine) is None
+    # Those that are built in are what they say.
+    assert {makers.note(name) for name in _core.platform_names()} == {None}
+
+
+def test_cards_and_ssds_are_listed_beside_platforms(skipline: Skipline) -> None:
+    shown = skipline("platforms").out
+    for key, folder in (("nic", "devices/nic"), ("ssd", "devices/ssd")):
+        names = [path.stem for path in (REPOSITORY / folder).glob("*.toml")]
+        assert names and all(f" {name} " in shown for name in names)
+        assert f"{key} = NAME" in shown

@@ -29,7 +29,7 @@ def platforms(context: click.Context) -> None:
     "list", examples=["skipline platforms list", "skipline platforms list | grep skylake"]
 )
 def list_all() -> None:
-    """List the known platforms."""
+    """List the known platforms, cards and SSDs."""
     _list()
 
 

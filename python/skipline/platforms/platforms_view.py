@@ -6,15 +6,19 @@ from collections.abc import Iterable
 from rich.console import Group, RenderableType
 
 from skipline import _core
+from skipline.platforms import devices
 from skipline.platforms.platform_facts import Fact, facts
-from skipline.text.table import Column, Styled, TextTable, numbers
+from skipline.text.table import Column, Styled, TextTable, numbers, texts
 
 CONFIDENCE_STYLE = {"seen": "green", "derived": "cyan", "memory": "yellow", "fitted": "magenta"}
 _CONFIDENCES = tuple(CONFIDENCE_STYLE)
 
 
 def overview() -> RenderableType:
-    """List the known platforms: how many facts each has and states itself, how sure they are."""
+    """List the known platforms, and the cards and SSDs that scenarios name beside them.
+
+    Of a platform: how many facts it has and states itself, how sure they are.
+    """
     columns = (Column("platform"), *numbers("facts", "own", *_CONFIDENCES))
     table = TextTable(columns, has_edges=True)
     for name in _core.platform_names():
@@ -22,7 +26,16 @@ def overview() -> RenderableType:
         counts = [sum(fact.confidence == level for fact in known) for level in _CONFIDENCES]
         own = sum(fact.origin is None for fact in known)
         table.add(name, len(known), own, *counts)
-    return Group(table, "", "skipline platforms show NAME: every fact with its source")
+    how = "skipline platforms show NAME: every fact with its source"
+    return Group(table, "", how, *(part for key in devices.KINDS for part in _devices(key)))
+
+
+def _devices(key: str) -> Iterable[RenderableType]:
+    """Return a table of the devices of a kind, with the key that takes their names."""
+    table = TextTable(texts(devices.KINDS[key], "what it is"), has_edges=True)
+    for device in devices.known(key):
+        table.add(device.name, device.title)
+    return "", table, f"In a scenario: {key} = NAME"
 
 
 def facts_table(name_or_path: str, known: Iterable[Fact]) -> TextTable:

@@ -36,7 +36,7 @@ def page(result: Result) -> str:
     document.add(f'<div class="blocks">{"".join(_blocks(document, result))}</div>')
     document.heading("How it ran")
     # Notes stand beside the settings that they are about.
-    notes = {f"{note}." for note in result.notes}
+    notes = set(result_view.notes(result))
     for line in (*run_facts(result), result_view.slice_function_in_full(result)):
         if line not in notes:
             document.add(f"<p>{escape(line)}</p>")

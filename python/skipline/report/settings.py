@@ -11,6 +11,7 @@ from skipline import _core, atomic
 from skipline._core import InputError
 from skipline.platforms import platform_facts
 from skipline.report.document import Document, details, escape
+from skipline.runs import result_view
 from skipline.runs.result import Result
 from skipline.scenarios.settings import toml_literal
 
@@ -57,8 +58,7 @@ def add(document: Document, result: Result) -> None:
 
 
 def _add_notes(document: Document, result: Result) -> None:
-    if result.notes:
-        sentences = (note if note.endswith(".") else f"{note}." for note in result.notes)
+    if sentences := result_view.notes(result):
         notes = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
         document.add(f'<ul class="notes" aria-label="Notes">{notes}</ul>')
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from skipline._core import InputError
 from skipline.model_error import view as model_error_view
-from skipline.platforms import platform_facts
+from skipline.platforms import makers, platform_facts
 from skipline.platforms.platform_facts import Fact
 from skipline.runs import agents as agent_names
 from skipline.runs.result import Entry, MissKinds, Result, natural_order
@@ -60,7 +60,7 @@ def overview(result: Result) -> RenderableType:
             tenant = result.tenant_of(entry.metric)
             found.setdefault(f"Tenant {tenant}" if tenant else machine, []).append(entry)
     table = _metrics_table(result, list(found.items()), labelled=terminal.width() >= _WIDE)
-    warnings = [*_unsettled(result), *(f"{note}." for note in result.notes)]
+    warnings = [*_unsettled(result), *notes(result)]
     believed = [model_error] if (model_error := _model_error(result)) else []
     return Group(
         *_headed(result), table, "", *_busiest(result), *warnings, *believed, _in_short(result)
@@ -195,7 +195,7 @@ def run_facts(result: Result) -> list[str]:
         f"Simulated {result.packets:,} {work} in {result.simulated_ns / 1e6:,.2f} ms; the metrics "
         f"are of {measured}. The run ended because {stop}.",
         *_unsettled(result),
-        *(f"{note}." for note in result.notes),
+        *notes(result),
         f"Took {result.wall_s:.2f} s: {result.line_ops_per_s / 1e6:,.1f} million line operations "
         f"(one line of one request) per second, "
         f"{_pace(1e9 * result.wall_s / result.simulated_ns)} than real time.",
@@ -208,6 +208,13 @@ def run_facts(result: Result) -> list[str]:
         *_testbed_facts(result),
         f"{_guessed(result.platform, facts)}Fitted: {fitted_names(result)}.",
     ]
+
+
+def notes(result: Result) -> list[str]:
+    """Return what readers must not miss: the result's own notes, and a platform that stands in."""
+    base = makers.note(result.platform)
+    every = (*result.notes, *([base] if base else []))
+    return [note if note.endswith(".") else f"{note}." for note in every]
 
 
 def _unsettled(result: Result) -> list[str]:
