@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from skipline.report import run_page
+from skipline.report import model_bands, run_page
 from skipline.runs import result, result_view
 from skipline.runs.run_command import RESULT_FILE
 from skipline.scenarios import metrics
+from skipline.store import summary
 
 
 @pytest.fixture
@@ -91,3 +92,24 @@ def test_the_reference_has_one_row_per_metric() -> None:
     rows = list(csv.DictReader(io.StringIO(metrics.table().as_csv())))
     assert [row["name"] for row in rows] == list(metrics.declared())
     assert [entry["name"] for entry in metrics.table().records()] == list(metrics.declared())
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("latency_ns.p99", "Latency, 99th percentile"),
+        ("b:latency_ns.p50", "Latency, median, of b"),
+        ("latency_ns.p99.9", "Latency, 99.9th percentile"),
+        ("time_in_regime.ring_full", "Time in each regime, ring full"),
+        ("main:throughput_gbps", "Sent, on the wire, of main"),
+        ("nosuch.p99", "nosuch.p99"),
+    ],
+)
+def test_numbers_are_labelled_for_people(name: str, text: str) -> None:
+    assert metrics.label(name) == text
+
+
+def test_all_metrics_that_pages_draw_by_themselves_have_labels() -> None:
+    for name in (*summary._FIRST, *model_bands.BESIDE):
+        assert metrics.label(name) != name
+        assert "_" not in metrics.label(name)

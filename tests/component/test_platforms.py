@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import L2FWD, REPOSITORY, Skipline
+from command_line import L2FWD, REPOSITORY, SHORT, Skipline
 from skipline import InputError, _core
 from skipline.platforms import makers, platform_facts
 
@@ -112,10 +112,9 @@ def test_a_run_says_that_its_platform_stands_in_for_another_maker_s(
     epyc.write_text(EPYC)
     beside = Path(mine).with_name("ours.toml")
     beside.write_text('title = "Ours"\nextends = "epyc.toml"\n')
-    brief = ("--set", "run.batch_packets=256", "--set", "run.max_batches=5")
     told = "another maker's server"
     for name in ("epyc.toml", "ours.toml"):
-        done = skipline("run", L2FWD, *brief, "--set", f"platform={name}")
+        done = skipline("run", L2FWD, *SHORT, "--set", f"platform={name}")
         assert done.code == 0, done.err
         assert "The platform is of AMD" in done.out and "sapphire-rapids-56, " + told in done.out
     assert makers.note(mine) is None

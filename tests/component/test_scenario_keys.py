@@ -65,3 +65,38 @@ def test_values_are_offered_where_they_can_be_listed(begun: str, values: set[str
     found = {step.text for step in scenario_keys.completions(begun)}
     assert {f"{begun}{value}" for value in values} <= found
     assert bool(found) == bool(values)
+
+
+def test_every_key_has_a_label_for_people() -> None:
+    for key in keys():
+        label = scenario_keys.label(key)
+        last = key.rpartition(".")[2]
+        # One word is a label where the key is that word.
+        assert label.words != key and label.words[0].isupper(), key
+        assert len(label.words) <= 110 and not label.words.endswith((",", " the")), key
+        assert bool(label.unit) == (
+            last.endswith(tuple(scenario_keys._UNITS)) and "_per_" not in last
+        )
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("rx_descriptors", "Receive descriptors per queue"),
+        ("tenant.0.packet_bytes", "Frame size without FCS, B"),
+        ("offered_gbps", "Offered load on the wire of each port, Gbit/s"),
+        ("block_io.block_bytes", "Size of a block, B"),
+        # What comes before a colon is when the key counts.
+        ("traffic.arrivals", "Arrival times of packets"),
+        ("rng_calls", "Extra std::mt19937 calls per packet"),
+        ("hardware.llc.slices", "Number of slices of the socket"),
+        ("no.such", "no.such"),
+    ],
+)
+def test_labels_are_how_meanings_begin(key: str, text: str) -> None:
+    assert scenario_keys.label(key).text == text
+
+
+def test_abbreviations_keep_their_capitals_within_a_sentence() -> None:
+    assert scenario_keys.label("core_way_mask").within == "CAT mask of the cores"
+    assert scenario_keys.label("cores").within == "cores in use"

@@ -12,6 +12,7 @@ from skipline.commands.command import Command
 from skipline.text import terminal
 
 if TYPE_CHECKING:
+    from skipline.report.pictures import Kind
     from skipline.report.sweep_page import Choice
 
 
@@ -80,7 +81,7 @@ def _write_sweep(
     path: Path,
     out: Path | None,
     choice: "Choice",
-    pictures: dict[str, Path | None],
+    pictures: "dict[Kind, Path | None]",
 ) -> None:
     """Write the page of a sweep, and its figures as pictures."""
     target = out or path.with_suffix(".html")
@@ -88,12 +89,13 @@ def _write_sweep(
     wanted = {kind: folder for kind, folder in pictures.items() if folder is not None}
     for folder in wanted.values():
         atomic.prepare_directory(folder)
-    from skipline.report import sweep_page
+    from skipline.report import sweep_page, sweep_pictures
 
-    atomic.write(target, sweep_page.page(str(path), choice))
+    swept = sweep_page.read(str(path), choice)
+    atomic.write(target, sweep_page.page(swept))
     terminal.emit_for_people(str(target.resolve()))
     for kind, folder in wanted.items():
-        for file in sweep_page.write_pictures(str(path), choice, folder, kind):
+        for file in sweep_pictures.write(swept, folder, kind):
             terminal.emit_for_people(str(file.resolve()))
 
 

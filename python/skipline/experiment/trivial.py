@@ -11,8 +11,7 @@ from skipline.experiment.checks import BASES, select
 from skipline.experiment.definition import Basis, Experiment, Setting, Trivial
 from skipline.experiment.table import Comparison
 from skipline.platforms import platform_facts
-
-_LINE_BYTES = 64
+from skipline.runs import rings
 
 
 class TrivialScore(BaseModel):
@@ -92,8 +91,7 @@ def _score(
 def _capacity_over_footprint(aim: Target, backlog: int) -> float:
     keys = ("packet_bytes", "rx_descriptors", "ddio_ways")
     packet_bytes, rx_descriptors, ways = (float(str(aim.settings[key])) for key in keys)
-    lines = math.ceil(packet_bytes / _LINE_BYTES)
-    footprint = (rx_descriptors + backlog) * lines * _LINE_BYTES
+    footprint = rings.data_bytes(rx_descriptors + backlog, packet_bytes)
     return ways * aim.way_bytes / footprint
 
 

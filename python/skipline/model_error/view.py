@@ -7,7 +7,8 @@ from skipline.model_error.kinds import KINDS, Kind
 from skipline.model_error.rows import kept
 
 _PAGE = "docs/evidence/model-error.md"
-_OFFERED = "offered_gbps"
+_OFFERED, _RATE_ENDING = "offered_gbps", "_gbps"
+_FAR, _UNJUDGED = "nothing measured near it", "nothing measured judges it"
 # Names of single numbers, shorter than those of metrics.
 _NAMES = {
     "pcie_write_hit_rate": "write hits",
@@ -31,7 +32,7 @@ def line(values: Mapping[str, float | None]) -> str:
         for text, (metrics, why) in kinds.UNJUDGED.items()
         if any(values.get(metric) for metric in metrics)
     ]
-    unknown += [f"{name} (nothing measured near it)" for name in _far_names(values)]
+    unknown += [f"{name} ({_FAR})" for name in _far_names(values)]
     told = [
         *([f"{', '.join(parts)}, as errors on measured servers tell"] if parts else []),
         *([f"not known for {' and '.join(unknown)}"] if unknown else []),
@@ -47,14 +48,45 @@ def _part(metric: str, values: Mapping[str, float | None]) -> str:
     kind = interval.kind
     if kind.times * value >= kind.below:
         return f"{_NAMES[metric]} {_among_the_highest(kind)}"
-    if not interval.reaches(kind.times * value):
+    known = bounds(metric, values)
+    if known is None:
         return ""
-    low, high = interval.around(kind.times * value)
-    offered = values.get(_OFFERED)
-    if kind.name == "throughput" and offered:
-        high = min(high, max(offered, value))
+    low, high = (kind.times * end for end in known)
     unit = "%" if kind.unit == "percent" else kind.unit
     return f"{_NAMES[metric]} {_number(low)} to {_number(high)} {unit}"
+
+
+def bounds(metric: str, values: Mapping[str, float | None]) -> tuple[float, float] | None:
+    """Return what a number among these may be, in its own unit, as `line` tells it.
+
+    None where nothing measured is near it, or judges its kind.
+    """
+    interval, value = _interval(metric, values), values.get(metric)
+    if interval is None or value is None:
+        return None
+    kind = interval.kind
+    known = kind.times * value
+    if known >= kind.below or not interval.reaches(known):
+        return None
+    low, high = (end / kind.times for end in interval.around(known))
+    offered = values.get(_OFFERED)
+    if metric.endswith(_RATE_ENDING) and offered:
+        high = min(high, max(offered, value))
+    return low, high
+
+
+def why_unknown(metric: str, values: Mapping[str, float | None]) -> str:
+    """Say why `bounds` has none for a number among these; empty for a number that is nothing."""
+    if not values.get(metric):
+        return ""
+    interval = _interval(metric, values)
+    if interval is None:
+        judged = kinds.UNJUDGED.values()
+        return next((why for metrics, why in judged if metric in metrics), _UNJUDGED)
+    known = interval.kind.times * (values[metric] or 0.0)
+    if known >= interval.kind.below:
+        return _among_the_highest(interval.kind)
+    return "" if interval.reaches(known) else _FAR
 
 
 def _among_the_highest(kind: Kind) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 from skipline.report.palette import variable
 
 PAPER = variable("paper")
+INK = variable("ink")
 SOFT = variable("soft")
 EDGE = variable("edge")
 MEASURED = variable("measured")

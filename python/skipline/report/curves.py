@@ -1,115 +1,322 @@
 """Curves of a sweep: metric over setting, one for each value of a second setting."""
 
 import math
+import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 
-from skipline.report.chart_style import CATEGORIES, MEASURED, PAPER, PREDICTED
+from skipline.report import ring_rules
+from skipline.report.chart_style import CATEGORIES, EDGE, MEASURED, PAPER, PREDICTED, SOFT
 from skipline.report.charts import chart, specification
 from skipline.report.document import Panel
 from skipline.report.measured_points import Measured
-from skipline.store.curves import CurvePoint
+from skipline.report.model_bands import Band
+from skipline.report.ring_rules import Rules
+from skipline.scenarios import metrics, scenario_keys
+from skipline.store.curves import CurvePoint, curve_name
 from skipline.text import quantity
 
 # A setting whose values are spread over so large a factor is drawn on a log scale.
 _LOG_FROM = 8
-HEIGHT_PX = 300
+HEIGHT_PX, _LEGEND_PX = 300, 50
 # With more curves colours can no longer be told apart.
 MOST_CURVES = len(CATEGORIES)
+# Letters of a title along the height and the width of a panel on a phone.
+_MOST_DOWN, _MOST_ACROSS = 40, 50
+# A pale band that is so much higher than the curves is cut, or these were lines.
+_MOST_TIMES = 4.0
+# Of curves that hardly change: what they are taken to change by, as a share of the largest value.
+_LEAST_CHANGE = 0.05
+MODEL_OPACITY, INTERVAL_OPACITY = 0.13, 0.3
 
 
-def panel(
-    title: str, points: Sequence[CurvePoint], x: str, by: str | None, measured: Measured | None
-) -> Panel:
-    """Draw a metric over a setting, with its interval; hollow marks are points that are unsettled.
+class Curve(NamedTuple):
+    """A metric along a setting: its name, unit and points, with what the model may be off by."""
 
-    `title` is METRIC, UNIT; with `by` there is a curve for each of its values.
+    name: str
+    unit: str
+    points: Sequence[CurvePoint]
+    bands: Sequence[Band]
+
+    @property
+    def scale(self) -> tuple[float, str]:
+        """By what values are divided, and the unit that they have then."""
+        largest = max((abs(point.value) for point in self.points), default=0.0)
+        factor, unit = quantity.scale(largest, self.unit)
+        return factor, "" if unit == "1" else unit
+
+    @property
+    def title(self) -> str:
+        """What people call the metric, with its unit."""
+        unit = self.scale[1]
+        return f"{metrics.label(self.name)}, {unit}" if unit else metrics.label(self.name)
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is zero everywhere, for certain."""
+        return all(point.value == 0 and not point.half for point in self.points)
+
+
+class Along(NamedTuple):
+    """What the panels of a figure share: setting, that of the curves, measured points, rings."""
+
+    x: str
+    by: str | None = None
+    measured: Measured | None = None
+    rings: Rules = ring_rules.NONE
+
+
+def panel(curve: Curve, along: Along) -> Panel:
+    """Draw a metric over a setting; hollow marks are points that are unsettled.
+
+    The dark band is the interval of the numbers, the pale one what the model may be off by.
     """
-    metric = title.partition(",")[0]
-    most = 100.0 if title.endswith(", %") else math.inf
-    records = [_record(point, x, by, most) for point in points]
+    records = _records(curve, along)
     numeric = all(isinstance(record["x"], int | float) for record in records)
-    axis = _axis(records, x, numeric=numeric)
-    y_title = alt.Y("value:Q", title=title, scale=alt.Scale(zero=False))
+    axis = _axis(records, along.x, numeric=numeric)
+    measured = _measured_records(curve, along)
+    domain, cut = _domain(records, measured)
+    _cut(records, domain)
+    scale = alt.Scale(zero=False) if domain is None else alt.Scale(zero=False, domain=domain)
+    value = alt.Y("value:Q", title=textwrap.wrap(curve.title, _MOST_DOWN), scale=scale)
+    colour = _colour(records, along.by)
     base = chart(records)
-    colour: Any = alt.value(PREDICTED)
-    if by is not None:
-        names = list(dict.fromkeys(record["curve"] for record in records))
-        colour = alt.Color(
-            "curve:N",
-            sort=names,
-            scale=alt.Scale(domain=names, range=CATEGORIES[: len(names)]),
-            legend=alt.Legend(orient="top", title=by, symbolOpacity=1, symbolType="stroke"),
-        )
-    band = (
-        base.mark_area(opacity=0.2) if numeric else base.mark_rule(strokeWidth=6, opacity=0.3)
-    ).encode(axis, alt.Y("low:Q", scale=alt.Scale(zero=False)), alt.Y2("high:Q"), color=colour)
-    line = base.mark_line(strokeWidth=2).encode(axis, y_title, color=colour)
-    marks = base.mark_point(size=55, opacity=1, strokeWidth=1.8).encode(
-        axis,
-        y_title,
-        color=colour,
-        fill=alt.condition("datum.unsettled", alt.value(PAPER), colour if by else _filled()),
-        tooltip=[
-            alt.Tooltip("x:N", title=x),
-            *([alt.Tooltip("curve:N", title=by)] if by else []),
-            alt.Tooltip("value:Q", format=",.5g"),
-            alt.Tooltip("half:Q", title="± 95 %", format=",.3g"),
-            alt.Tooltip("seeds:Q"),
-            alt.Tooltip("state:N", title="run"),
-        ],
+    layers = [
+        *_bands(records, axis, scale, colour, numeric=numeric),
+        base.mark_line(strokeWidth=2).encode(axis, value, color=colour),
+        base.mark_point(size=55, opacity=1, strokeWidth=1.8).encode(
+            axis,
+            value,
+            color=colour,
+            fill=alt.condition("datum.unsettled", alt.value(PAPER), colour),
+            tooltip=_tooltip(curve, along),
+        ),
+        *_measured(measured, along.x, axis, scale),
+        *(_rules(along, axis, colour, records) if numeric else []),
+        *([_told(f"pale band: {_range(cut)} {curve.scale[1]}")] if cut else []),
+    ]
+    title = f"{curve.title} ({curve.name})"
+    height = HEIGHT_PX + (_LEGEND_PX if along.by else 0)
+    return title, specification(alt.layer(*layers), height=height)
+
+
+def _colour(records: list[dict[str, Any]], by: str | None) -> Any:
+    if by is None:
+        return alt.value(PREDICTED)
+    names = list(dict.fromkeys(record["curve"] for record in records))
+    return alt.Color(
+        "curve:N",
+        sort=names,
+        scale=alt.Scale(domain=names, range=CATEGORIES[: len(names)]),
+        legend=alt.Legend(
+            orient="top",
+            title=_titled(by),
+            titleLimit=0,
+            titleColor=SOFT,
+            titleFontWeight="normal",
+            titleFontSize=12,
+            symbolOpacity=1,
+            symbolType="stroke",
+        ),
     )
-    layers = [band, line, marks]
-    if measured is not None:
-        layers += _measured(measured, metric, x, axis)
-    return title, specification(alt.layer(*layers), height=HEIGHT_PX)
 
 
-def _filled() -> Any:
-    return alt.value(PREDICTED)
+def _records(curve: Curve, along: Along) -> list[dict[str, Any]]:
+    factor, unit = curve.scale
+    most = 100.0 if unit == "%" else math.inf
+    records = [
+        _record(point, band, along, factor, most)
+        for point, band in zip(curve.points, curve.bands, strict=True)
+    ]
+    for name in dict.fromkeys(record["curve"] for record in records):
+        own = [record for record in records if record["curve"] == name]
+        if all(isinstance(record["x"], int | float) for record in own):
+            own.sort(key=lambda record: float(record["x"]))
+        known = [False, *(record["model_low"] is not None for record in own), False]
+        for at, record in enumerate(own, start=1):
+            record["alone"] = known[at] and not (known[at - 1] or known[at + 1])
+    return records
 
 
-def _record(point: CurvePoint, x: str, by: str | None, most: float) -> dict[str, Any]:
+def _record(
+    point: CurvePoint, band: Band, along: Along, factor: float, most: float
+) -> dict[str, Any]:
     """Return a point with the ends of its interval; no share is below nothing or above all."""
     half = point.half or 0.0
-    low, high = point.value - half, point.value + half
+    low, high = (point.value - half) / factor, (point.value + half) / factor
+    ends = [None if end is None else end / factor for end in (band.low, band.high)]
     return {
-        "x": point.axes[x],
-        "curve": None if by is None else str(point.axes[by]),
-        "value": point.value,
+        "x": point.axes[along.x],
+        "curve": None if along.by is None else curve_name(point.axes[along.by]),
+        "value": point.value / factor,
         "low": max(low, 0.0) if most < math.inf else low,
         "high": min(high, most),
-        "half": point.half,
+        "half": None if point.half is None else half / factor,
+        "model_low": ends[0],
+        "model_high": ends[1],
+        "model": "not known" if ends[0] is None or ends[1] is None else _range((ends[0], ends[1])),
         "seeds": point.seeds,
         "unsettled": point.unsettled,
         "state": "not settled" if point.unsettled else "settled",
     }
 
 
+def _range(ends: Sequence[float]) -> str:
+    low, high = (f"{end:,.0f}" if abs(end) >= 100 else f"{end:,.3g}" for end in ends)  # noqa: PLR2004 - three digits
+    return f"{low} to {high}"
+
+
+def _tooltip(curve: Curve, along: Along) -> list[alt.Tooltip]:
+    curves = [alt.Tooltip("curve:N", title=along.by)] if along.by else []
+    return [
+        alt.Tooltip("x:N", title=along.x),
+        *curves,
+        alt.Tooltip("value:Q", title=f"{curve.name}, {curve.scale[1]}", format=",.5g"),
+        alt.Tooltip("half:Q", title="± 95 %", format=",.3g"),
+        alt.Tooltip("model:N", title="by the model's own error"),
+        alt.Tooltip("seeds:Q"),
+        alt.Tooltip("state:N", title="run"),
+    ]
+
+
+def _domain(
+    records: list[dict[str, Any]], measured: list[dict[str, Any]]
+) -> tuple[list[float] | None, tuple[float, float] | None]:
+    """Return the ends of the axis and those of the pale band, if it is much too high to be seen."""
+    seen = [record[key] for record in records for key in ("low", "high")]
+    seen += [end for one in measured for end in (one["value"], one["least"], one["most"]) if end]
+    known = [
+        record[key]
+        for record in records
+        for key in ("model_low", "model_high")
+        if record[key] is not None
+    ]
+    low, high = min(seen), max(seen)
+    change = max(high - low, _LEAST_CHANGE * abs(high))
+    if not known or max(*known, high) - min(*known, low) <= _MOST_TIMES * change:
+        return None, None
+    ends = [max(min(*known, low), low - change), min(max(*known, high), high + change)]
+    return ends, (min(known), max(known))
+
+
+def _cut(records: list[dict[str, Any]], domain: Sequence[float] | None) -> None:
+    """Add the ends of the pale band as they are drawn: within the panel.
+
+    A clip would do the same, and takes seconds in a picture.
+    """
+    low, high = domain or (-math.inf, math.inf)
+    for record in records:
+        for end in ("low", "high"):
+            known = record[f"model_{end}"]
+            record[f"pale_{end}"] = None if known is None else min(max(known, low), high)
+
+
+def _bands(
+    records: list[dict[str, Any]], axis: alt.X, scale: alt.Scale, colour: Any, *, numeric: bool
+) -> list[alt.Chart]:
+    """Draw what the model may be off by, where it is known, and on it the intervals."""
+    base = chart(records)
+    pale = (axis, alt.Y("pale_low:Q", scale=scale), alt.Y2("pale_high:Q"))
+    dark = (axis, alt.Y("low:Q", scale=scale), alt.Y2("high:Q"))
+    area = base.mark_area(opacity=1, fillOpacity=MODEL_OPACITY)
+    # A layer without any record has no extent, which Vega warns of. An area between a point and
+    # none has no width.
+    known = [record for record in records if record["pale_low"] is not None]
+    alone = [record for record in known if not numeric or record["alone"]]
+    wide = chart(alone).mark_rule(strokeWidth=14, strokeOpacity=MODEL_OPACITY)
+    layers = [
+        *([area.encode(*pale, color=colour)] if numeric and len(known) > len(alone) else []),
+        *([wide.encode(*pale, color=colour)] if alone else []),
+    ]
+    if numeric:
+        interval = base.mark_area(opacity=1, fillOpacity=INTERVAL_OPACITY)
+    else:
+        interval = base.mark_rule(strokeWidth=6, strokeOpacity=INTERVAL_OPACITY)
+    return [*layers, interval.encode(*dark, color=colour)]
+
+
+def _titled(key: str, more: str = "") -> list[str]:
+    """Return what a setting is and, on a line of its own if need be, its key."""
+    words, name = scenario_keys.label(key).text, f"({key}{more})"
+    if len(words) + len(name) < _MOST_ACROSS:
+        return [f"{words} {name}"]
+    return [*textwrap.wrap(words, _MOST_ACROSS), name]
+
+
 def _axis(records: list[dict[str, Any]], x: str, *, numeric: bool) -> alt.X:
     if not numeric:
         order = list(dict.fromkeys(str(record["x"]) for record in records))
-        return alt.X("x:N", title=x, sort=order, axis=alt.Axis(labelAngle=0))
+        return alt.X("x:N", title=_titled(x), sort=order, axis=alt.Axis(labelAngle=0))
     values = sorted({float(record["x"]) for record in records})
     is_log = values[0] > 0 and values[-1] >= _LOG_FROM * values[0]
     ticks = alt.Axis(values=values, format="~f", labelOverlap="greedy", grid=False)
+    title = _titled(x, ", log scale" if is_log else "")
     if is_log:
         scale = alt.Scale(type="log", base=2, nice=False, padding=12)
-        return alt.X("x:Q", title=f"{x} (log scale)", scale=scale, axis=ticks)
-    return alt.X("x:Q", title=x, scale=alt.Scale(zero=False, nice=False, padding=12), axis=ticks)
+    else:
+        scale = alt.Scale(zero=False, nice=False, padding=12)
+    return alt.X("x:Q", title=title, scale=scale, axis=ticks)
 
 
-def _measured(measured: Measured, metric: str, x: str, axis: alt.X) -> list[alt.Chart]:
-    records = [
-        {"x": axes[x], "value": value, "least": least, "most": most}
-        for axes, value, least, most in measured.of(metric)
-        if x in axes
+def _rules(
+    along: Along, axis: alt.X, colour: Any, records: list[dict[str, Any]]
+) -> list[alt.Chart]:
+    """Draw where rings fill the DDIO ways: in the colours of the curves if these differ."""
+    if not along.rings.rules:
+        return []
+    lines = [{"x": rule.value, "curve": rule.curve} for rule in along.rings.rules]
+    of_all = any(rule.curve is None for rule in along.rings.rules)
+    drawn = chart(lines).mark_rule(strokeDash=[6, 4], strokeWidth=1.5)
+    first = min(along.rings.rules)
+    values = sorted(float(record["x"]) for record in records)
+    is_left = sum(value <= first.value for value in values) <= len(values) / 2
+    # Above the plot, where no curve is; towards its middle, where there is room.
+    words = chart([{"x": first.value}]).mark_text(
+        align="left" if is_left else "right",
+        baseline="bottom",
+        dx=-3 if is_left else 3,
+        dy=-4,
+        fontSize=11,
+        color=SOFT,
+    )
+    return [
+        drawn.encode(axis, color=alt.value(EDGE) if of_all else colour),
+        words.encode(axis, y=alt.value(0), text=alt.value(ring_rules.WORDS)),
     ]
+
+
+def _told(words: str) -> alt.Chart:
+    """Write words into the upper right corner of a panel."""
+    mark = chart([{}]).mark_text(
+        align="right", baseline="top", dx=-4, dy=4, fontSize=11, color=SOFT
+    )
+    told: alt.Chart = mark.encode(x=alt.value("width"), y=alt.value(0), text=alt.value(words))
+    return told
+
+
+def _measured_records(curve: Curve, along: Along) -> list[dict[str, Any]]:
+    if along.measured is None:
+        return []
+    factor = curve.scale[0]
+    return [
+        {
+            "x": axes[along.x],
+            "value": value / factor,
+            "least": None if least is None else least / factor,
+            "most": None if most is None else most / factor,
+        }
+        for axes, value, least, most in along.measured.of(curve.name)
+        if along.x in axes
+    ]
+
+
+def _measured(
+    records: list[dict[str, Any]], x: str, axis: alt.X, scale: alt.Scale
+) -> list[alt.Chart]:
     if not records:
         return []
-    scale = alt.Scale(zero=False)
     dots = (
         chart(records)
         .mark_point(shape="diamond", filled=True, color=MEASURED, size=80, opacity=1)
@@ -129,58 +336,3 @@ def _measured(measured: Measured, metric: str, x: str, axis: alt.X) -> list[alt.
         .encode(axis, alt.Y("least:Q", scale=scale), alt.Y2("most:Q"))
     )
     return [spread, dots]
-
-
-def caption(
-    metrics: Sequence[str],
-    points: dict[str, list[CurvePoint]],
-    x: str,
-    by: str | None,
-    measured: Measured | None,
-) -> str:
-    """Say what axes and marks show, which points are unsettled, and where numbers come from."""
-    every = [point for name in metrics for point in points[name]]
-    seeds = max((point.seeds for point in every), default=1)
-    interval = f"of the mean over {seeds} seeds" if seeds > 1 else "within the run"
-    curves = f", a curve for each {by}" if by else ""
-    unsettled = _where(every, x, by)
-    hollow = (
-        f" Hollow: points that have not settled ({unsettled}); raise run.max_batches."
-        if unsettled
-        else ""
-    )
-    seen = f" Diamonds: measured, from {measured.name}." if measured else " Nothing is measured."
-    verticals = ", ".join(metrics)
-    return (
-        f"{verticals} (vertical) over {x} (horizontal){curves}. Simulated; shaded: 95 % interval "
-        f"{interval}.{hollow}{seen}"
-    )
-
-
-def _where(points: Sequence[CurvePoint], x: str, by: str | None) -> str:
-    """Name the points that have not settled: of each curve the values along it."""
-    found: dict[str, list[str]] = {}
-    for point in points:
-        if point.unsettled:
-            curve = f"{by} {point.axes[by]}, " if by else ""
-            values = found.setdefault(f"{curve}{x}", [])
-            values += [text] if (text := str(point.axes[x])) not in values else []
-    return "; ".join(f"{curve} {', '.join(values)}" for curve, values in found.items())
-
-
-def legend(points: Sequence[CurvePoint], measured: Measured | None) -> str:
-    """Say in a few words what a picture without its caption shows."""
-    seeds = max((point.seeds for point in points), default=1)
-    of = f"over {seeds} seeds" if seeds > 1 else "within a run; other seeds may differ by more"
-    parts = [f"shaded: 95 % interval {of}"]
-    if any(point.unsettled for point in points):
-        parts.append("hollow: not settled")
-    if measured is not None:
-        parts.append(f"diamonds: measured ({measured.name})")
-    return f"Simulated; {'; '.join(parts)}"
-
-
-def title(metric: str, unit: str) -> str:
-    """Name a metric with its unit."""
-    known = quantity.scale(0.0, unit)[1] if unit == "percent" else unit
-    return f"{metric}, {known}" if known and known != "1" else metric

@@ -4,26 +4,29 @@ import json
 from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skipline import extras
 from skipline._core import InputError
 from skipline.diff import bound
 
+if TYPE_CHECKING:
+    from skipline.report.pictures import Frame
+
+_WIDTH_PX = 640
 _MIME = "application/vnd.vegalite.v6+json"
 
 
 class Plot:
     """A figure: a notebook draws it, `save` writes it, `spec` is its Vega-Lite specification."""
 
-    def __init__(self, title: str, spec: dict[str, Any], legend: str = "") -> None:
-        from skipline.report import palette
+    def __init__(self, spec: dict[str, Any], frame: "Frame") -> None:
+        from skipline.report import palette, pictures
         from skipline.report.chart_style import CONFIG
 
-        self.title = title
-        self._drawn, self._legend = spec, legend
-        head = {"text": title, "subtitle": legend}
-        whole = {**spec, "config": CONFIG, "title": head, "width": 640}
+        self.title = frame.title
+        self._drawn, self._frame = spec, frame
+        whole = {**pictures.framed([spec], frame, _WIDTH_PX), "config": CONFIG}
         self.spec: dict[str, Any] = json.loads(palette.in_light(json.dumps(whole)))
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -34,7 +37,7 @@ class Plot:
         if kind not in {"png", "svg"}:
             raise InputError(f"{fspath(path)}: a picture ends with .png or .svg")
         of_kind: pictures.Kind = "svg" if kind == "svg" else "png"
-        pictures.write(self._drawn, self.title, Path(path), of_kind, legend=self._legend)
+        pictures.write([self._drawn], self._frame, Path(path), of_kind)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         return {_MIME: self.spec, "text/plain": repr(self)}
@@ -60,7 +63,7 @@ def plot(
     the metric. Raises InputError for what the sweep does not have.
     """
     extras.require("reports", "a figure")
-    from skipline.report import sweep_page
+    from skipline.report import sweep_page, sweep_pictures
     from skipline.store import summary
 
     chosen: Sequence[str] = () if metric is None else (bound.full_name(metric),)
@@ -68,6 +71,5 @@ def plot(
     choice = sweep_page.Choice(sweep, tuple(chosen), x, y, beside)
     swept = sweep_page.read(fspath(store), choice)
     found = swept.summary
-    drawn = sweep_page.draw(swept, choice, summary.pareto(found.frame, found.metrics))
-    _, spec = drawn[0].panels[0]
-    return Plot(swept.title, spec, drawn[0].legend)
+    first = sweep_page.draw(swept, summary.pareto(found.frame, found.metrics))[0]
+    return Plot(first.panels[0][1], sweep_pictures.frame_of(swept, first, 0))

@@ -1,5 +1,6 @@
 """Figures of a sweep: parallel coordinates, heat maps of two axes, the Pareto front."""
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,11 +11,14 @@ from skipline.report.chart_style import CATEGORIES, EDGE, PREDICTED, SOFT
 from skipline.report.charts import chart, specification
 from skipline.report.document import Panel
 from skipline.report.figures import unit_text
+from skipline.scenarios import metrics, scenario_keys
 from skipline.store import summary
 from skipline.store.summary import Summary
 
 # More lines are a grey area, and slow: of more points these are drawn, evenly chosen.
 MOST_LINES = 600
+# Letters of a title along a panel on a phone.
+_MOST_LETTERS = 40
 # From here on four digits are whole.
 _WHOLE = 1000
 _COMMAND = alt.Tooltip("command:N", title="reproduce")
@@ -26,6 +30,19 @@ def title(found: Summary, name: str) -> str:
     """Name a metric with its unit."""
     unit = unit_text(found.units.get(name, ""))
     return f"{name}, {unit}" if unit else name
+
+
+def words(found: Summary, name: str) -> str:
+    """Return what people call a metric or an axis, with its unit and its name."""
+    if name in found.axes:
+        return f"{scenario_keys.label(name).text} ({name})"
+    unit = unit_text(found.units.get(name, ""))
+    return f"{metrics.label(name)}{f', {unit}' if unit else ''} ({name})"
+
+
+def _wrapped(found: Summary, name: str) -> list[str]:
+    """Return `words` in lines that are no longer than a panel on a phone is wide and high."""
+    return textwrap.wrap(words(found, name), _MOST_LETTERS)
 
 
 def choose_points(found: Summary, front: Sequence[bool]) -> pl.DataFrame:
@@ -64,7 +81,7 @@ def parallel(found: Summary, frame: pl.DataFrame) -> Panel:
     y = alt.Y("position:Q", title=None, axis=alt.Axis(values=[0, 1], labelExpr=_ENDS))
     base = chart(records).encode(x, y, detail="point:N")
     lines = base.mark_line(strokeWidth=1).encode(
-        color=alt.Color("colour:Q", scale=_SCALE, legend=_legend(title(found, first))),
+        color=alt.Color("colour:Q", scale=_SCALE, legend=_legend(_wrapped(found, first))),
         opacity=alt.condition(hover, alt.value(1.0), alt.value(0.45)),
         strokeWidth=alt.condition(hover, alt.value(4), alt.value(1)),
     )
@@ -80,9 +97,9 @@ _NAMES = alt.Axis(labelAngle=-30, labelOverlap=False, labelLimit=130, grid=True)
 _ENDS = "datum.value === 0 ? 'least' : 'most'"
 
 
-def _legend(text: str) -> alt.Legend:
+def _legend(text: list[str]) -> alt.Legend:
     """Return a key to colours above the figure, which leaves it its width."""
-    return alt.Legend(orient="top", title=text, gradientLength=160, titleColor=SOFT)
+    return alt.Legend(orient="top", title=text, titleLimit=0, gradientLength=160, titleColor=SOFT)
 
 
 def heat_maps(found: Summary, x: str, y: str) -> list[Panel]:
@@ -102,8 +119,13 @@ def heat_maps(found: Summary, x: str, y: str) -> list[Panel]:
         )
         base = chart(cells.rename({x: "x", y: "y"}).to_dicts())
         rects = base.mark_rect().encode(
-            alt.X("x:O", title=x, sort=_order(found.frame[x]), axis=alt.Axis(labelAngle=0)),
-            alt.Y("y:O", title=y, sort=_order(found.frame[y], reverse=True)),
+            alt.X(
+                "x:O",
+                title=_wrapped(found, x),
+                sort=_order(found.frame[x]),
+                axis=alt.Axis(labelAngle=0),
+            ),
+            alt.Y("y:O", title=_wrapped(found, y), sort=_order(found.frame[y], reverse=True)),
             alt.Color("mean:Q", scale=_SCALE, title=None),
             tooltip=[
                 alt.Tooltip("x:N", title=x),
@@ -113,7 +135,7 @@ def heat_maps(found: Summary, x: str, y: str) -> list[Panel]:
                 _COMMAND,
             ],
         )
-        panels.append((title(found, name), specification(rects, height=260)))
+        panels.append((words(found, name), specification(rects, height=260)))
     return panels
 
 
@@ -132,8 +154,8 @@ def front(found: Summary, frame: pl.DataFrame, x: str, y: str) -> Panel:
     ]
     scale = alt.Scale(zero=False, nice=True)
     colours = alt.Scale(domain=["best trade-off", "other"], range=[CATEGORIES[1], PREDICTED])
-    axis_x = alt.X("x:Q", title=title(found, x), scale=scale)
-    axis_y = alt.Y("y:Q", title=title(found, y), scale=scale)
+    axis_x = alt.X("x:Q", title=_wrapped(found, x), scale=scale)
+    axis_y = alt.Y("y:Q", title=_wrapped(found, y), scale=scale)
     base = chart(records)
     points = base.mark_circle(size=60, opacity=0.8).encode(
         axis_x,
@@ -153,7 +175,8 @@ def front(found: Summary, frame: pl.DataFrame, x: str, y: str) -> Panel:
         .mark_line(color=EDGE, strokeDash=[5, 4], interpolate="step-after")
         .encode(axis_x, axis_y, order="x:Q")
     )
-    return f"{y} against {x}", specification(alt.layer(line, points), height=380)
+    of_both = f"{metrics.label(y)} ({y}) against {metrics.label(x)} ({x})"
+    return of_both, specification(alt.layer(line, points), height=380)
 
 
 def _positions(values: pl.Series) -> list[float | None]:

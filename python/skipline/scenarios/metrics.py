@@ -42,6 +42,29 @@ def rank(name: str) -> int:
     return ranks.get(name.rpartition(":")[2], len(ranks))
 
 
+def label(name: str) -> str:
+    """Name a number of results, [TENANT:]METRIC[.COMPONENT], for people; an unknown one as it is.
+
+    `b:latency_ns.p99` is "Latency, 99th percentile, of b".
+    """
+    tenant, _, whole = name.rpartition(":")
+    metric, _, component = whole.partition(".")
+    known = declared().get(metric)
+    if known is None:
+        return name
+    part = f", {_component(component)}" if component else ""
+    return f"{known.label}{part}{f', of {tenant}' if tenant else ''}"
+
+
+def _component(name: str) -> str:
+    """Write a figure of a latency in words, and names of other parts without underscores."""
+    digits = name.removeprefix("p")
+    if name == "p50":
+        return "median"
+    is_percentile = name.startswith("p") and digits.replace(".", "", 1).isdigit()
+    return f"{digits}th percentile" if is_percentile else name.replace("_", " ")
+
+
 def table() -> TextTable:
     """Return all metrics, group by group."""
     for_people = {"unit": "unit", "by": "by", "about": "what it is"}

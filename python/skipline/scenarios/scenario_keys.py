@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
@@ -15,6 +16,18 @@ Schema = dict[str, Any]
 _FACTS = "hardware"
 # A key of files alone: no setting replaces it.
 _VERSION = "schema_version"
+# Meanings begin with what a key is, some with when it counts (`Random: ...`); more of it follows.
+_BEGINNING = re.compile(r"(?:[^.,;:(]{1,24}: )?((?:[^.,;:(]|[.:](?=\S))+)")
+# Names of keys end with their units.
+_UNITS = {
+    "_gbps": "Gbit/s",
+    "_bytes": "B",
+    "_percent": "%",
+    "_ghz": "GHz",
+    "_cycles": "cycles",
+    "_ns": "ns",
+    "_us": "µs",
+}
 # Keys of a table of facts that are no facts.
 _NO_FACTS = {"because", "extends"}
 
@@ -38,6 +51,40 @@ def completions(typed: str) -> Iterator[Step]:
     for name, ending, meaning in _keys(path):
         if name.startswith(last):
             yield Step(f"{prefix}{name}{ending}", meaning)
+
+
+class Label(NamedTuple):
+    """What a key is, in a few words, and its unit, which may be empty."""
+
+    words: str
+    unit: str
+
+    @property
+    def text(self) -> str:
+        """Both, as axes are titled."""
+        return f"{self.words}, {self.unit}" if self.unit else self.words
+
+    @property
+    def within(self) -> str:
+        """The words as they are within a sentence; abbreviations keep their capitals."""
+        first = self.words[:1] if self.words[1:2].isupper() else self.words[:1].lower()
+        return first + self.words[1:]
+
+
+def label(key: str) -> Label:
+    """Return what people call a key: how its meaning begins; else the key itself.
+
+    `packet_bytes` is "Frame size without FCS", in B.
+    """
+    path, _, last = key.rpartition(".")
+    meaning = next((text for name, _, text in _keys(path) if name == last), "")
+    found = _BEGINNING.match(meaning)
+    if found is None:
+        return Label(key, "")
+    words = found[1].strip().removesuffix(" in bytes")
+    is_rate = "_per_" in last
+    unit = next((unit for end, unit in _UNITS.items() if last.endswith(end) and not is_rate), "")
+    return Label(words[:1].upper() + words[1:], unit)
 
 
 def _keys(path: str) -> Iterator[tuple[str, str, str]]:

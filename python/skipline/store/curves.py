@@ -25,6 +25,11 @@ class CurvePoint(NamedTuple):
     unsettled: bool
 
 
+def curve_name(value: object) -> str:
+    """Write a value of a setting as the name of its curve."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def points(store: Store, sweep: int, metrics: Sequence[str]) -> dict[str, list[CurvePoint]]:
     """Return the points of each metric, in the order of the sweep."""
     import polars as pl
