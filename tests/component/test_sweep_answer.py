@@ -39,7 +39,7 @@ def test_a_difference_within_the_intervals_is_none() -> None:
         dram_write_gbytes_per_s=[(4.0, 0.1), (8.0, 0.1), (10.0, 0.1)],
     )
     assert told == (
-        "DRAM writes: lowest, 4.000 Gbit/s, with receive descriptors per queue = 256. "
+        "DRAM writes: 4 to 10 Gbit/s, lowest with receive descriptors per queue = 256. "
         "Sent, on the wire: 80.00 Gbit/s at all points, within the intervals."
     )
 
@@ -47,7 +47,7 @@ def test_a_difference_within_the_intervals_is_none() -> None:
 def test_others_that_may_be_as_good_are_counted() -> None:
     told = sentence(throughput_gbps=[(80.0, 0.3), (79.8, 0.3), (60.0, 0.3)])
     assert told == (
-        "Sent, on the wire: highest, 80.00 Gbit/s, with receive descriptors per queue = 256; no "
+        "Sent, on the wire: 60 to 80 Gbit/s, highest with receive descriptors per queue = 256; no "
         "worse at 1 of the others."
     )
 
@@ -90,7 +90,7 @@ def test_what_a_load_of_each_curve_does_is_not_what_the_setting_does() -> None:
     ]
     told = sweep_answer.sentence(found, curves, Along("rx_descriptors", "offered_gbps"))
     assert told == (
-        "Device writes that hit the cache: highest, 90.00 %, with receive descriptors per queue = "
-        "256 and offered load on the wire of each port = 25 Gbit/s. Sent, on the wire: the same "
+        "Device writes that hit the cache: 20 to 90 %, highest with receive descriptors per queue "
+        "= 256 and offered load on the wire of each port = 25 Gbit/s. Sent, on the wire: the same "
         "whatever receive descriptors per queue is, within the intervals."
     )

@@ -95,7 +95,7 @@ def panel(curve: Curve, along: Along) -> Panel:
         ),
         *_measured(measured, along.x, axis, scale),
         *(_rules(along, axis, colour, records) if numeric else []),
-        *([_told(f"pale band: {_range(cut)} {curve.scale[1]}")] if cut else []),
+        *([_told(f"pale band: {_in_words(cut, curve)}")] if cut else []),
     ]
     title = f"{curve.title} ({curve.name})"
     height = HEIGHT_PX + (_LEGEND_PX if along.by else 0)
@@ -166,6 +166,13 @@ def _record(
 def _range(ends: Sequence[float]) -> str:
     low, high = (f"{end:,.0f}" if abs(end) >= 100 else f"{end:,.3g}" for end in ends)  # noqa: PLR2004 - three digits
     return f"{low} to {high}"
+
+
+def _in_words(ends: Sequence[float], curve: Curve) -> str:
+    """Write ends that were divided by the curve's factor in the unit that suits the larger one."""
+    own = curve.scale[0]
+    factor, unit = quantity.scale(max(ends) * own, curve.unit)
+    return f"{_range([end * own / factor for end in ends])} {unit}"
 
 
 def _tooltip(curve: Curve, along: Along) -> list[alt.Tooltip]:

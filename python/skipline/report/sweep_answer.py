@@ -14,25 +14,28 @@ from skipline.store.curves import CurvePoint
 from skipline.store.summary import Summary
 from skipline.text import quantity
 
+# Sentences on metrics that change, and on those that do not.
+_MOST_TOLD = 3
+
 
 def sentence(found: Summary, curves: Sequence[Curve], along: Along | None = None) -> str:
-    """Say where the first metric that the settings change is best, and which they do not change.
+    """Say where the metrics that the settings change are best, and which they do not change.
 
     Of several curves each is looked at alone: that a setting with curves of its own changes a
     metric is not what the one along the figure does.
     """
-    changed = ""
+    changed: list[str] = []
     unchanged: list[str] = []
     for curve in (curve for curve in curves if not curve.is_nothing):
         best = _best(found, curve.name)
         if best is None:
             continue
-        if not changed and _changes(curve, along):
-            changed = _best_of(found, curve, best)
-        elif len(curve.points) > 1 and not _changes(curve, along):
+        if _changes(curve, along):
+            changed.append(_best_of(found, curve, best))
+        elif len(curve.points) > 1:
             unchanged.append(_unchanged(curve, best[curve.name], along))
     lost = curve_words.nothing([curve for curve in curves if curve.is_nothing])
-    told = [*([changed] if changed else []), *unchanged, *lost]
+    told = [*changed[:_MOST_TOLD], *unchanged[:_MOST_TOLD], *lost]
     return " ".join(told) or f"{len(found.frame):,} points of {', '.join(found.axes)}."
 
 
@@ -49,8 +52,10 @@ def _best_of(found: Summary, curve: Curve, best: dict[str, Any]) -> str:
     alike = _as_good(curve.name, curve.points)
     word = "highest" if summary.more_is_better(curve.name) else "lowest"
     others = f"; no worse at {alike - 1} of the others" if alike > 1 else ""
-    value = _text(best[curve.name], curve.unit)
-    return f"{metrics.label(curve.name)}: {word}, {value}, with {_settings(found, best)}{others}."
+    factor, unit = curve.scale
+    values = [point.value / factor for point in curve.points]
+    ends = f"{figures.number(min(values))} to {figures.number(max(values))} {unit}".strip()
+    return f"{metrics.label(curve.name)}: {ends}, {word} with {_settings(found, best)}{others}."
 
 
 def _unchanged(curve: Curve, value: float, along: Along | None) -> str:

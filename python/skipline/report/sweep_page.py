@@ -85,8 +85,10 @@ def read(path: str, choice: Choice) -> Swept:
     with Store(path) as store:
         found = summary.summarise(store, choice.sweep, choice.metrics)
         _require(path, found, choice)
-        beside = [name for name in model_bands.BESIDE if name in store.units(found.number)]
-        every = curve_points.points(store, found.number, [*found.metrics, *beside])
+        known = store.units(found.number)
+        beside = [name for name in model_bands.BESIDE if name in known]
+        names = list(dict.fromkeys([*found.metrics, *beside]))
+        every = curve_points.points(store, found.number, names)
         curves = [
             Curve(name, found.units.get(name, ""), every[name], model_bands.along(name, every))
             for name in found.metrics
