@@ -92,5 +92,29 @@ def test_what_a_load_of_each_curve_does_is_not_what_the_setting_does() -> None:
     assert told == (
         "Device writes that hit the cache: 20 to 90 %, highest with receive descriptors per queue "
         "= 256 and offered load on the wire of each port = 25 Gbit/s. Sent, on the wire: the same "
-        "whatever receive descriptors per queue is, within the intervals."
+        "at all values of receive descriptors per queue, within the intervals."
+    )
+
+
+def test_of_more_settings_fewer_metrics_are_told() -> None:
+    two = {"rx_descriptors": [256, 512], "cores": [2, 4], "ddio_ways": [2, 4]}
+    numbers = {"throughput_gbps": [50.0, 80.0], "pcie_write_hit_rate": [90.0, 30.0]}
+    found = Summary(
+        1, list(two), list(numbers), {}, pl.DataFrame({**two, **numbers}), pl.DataFrame()
+    )
+    curves = [
+        Curve(
+            name,
+            "",
+            [
+                CurvePoint({key: values[at] for key, values in two.items()}, number, 0.1, 1, False)
+                for at, number in enumerate(known)
+            ],
+            [Band(None, None, "")] * 2,
+        )
+        for name, known in numbers.items()
+    ]
+    assert sweep_answer.sentence(found, curves) == (
+        "Sent, on the wire: 50 to 80, highest with receive descriptors per queue = 512, cores in "
+        "use = 4 and ways in which the device may allocate = 4."
     )

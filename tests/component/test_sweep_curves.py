@@ -159,4 +159,4 @@ def test_a_rule_says_where_rings_fill_the_ways() -> None:
     # Each in the colour of its curve.
     assert dashed(spec)["encoding"]["color"]["field"] == "curve"
     assert [line["curve"] for line in records(spec, dashed(spec))] == ["6", "3"]
-    assert "(rx_descriptors 256 with 6, 512 with 3)" in curve_words.notes([two], apart)
+    assert "(rx_descriptors 256 with cores 6, 512 with cores 3)" in curve_words.notes([two], apart)

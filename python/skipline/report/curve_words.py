@@ -82,7 +82,7 @@ def _rules(along: Along) -> str:
     if not along.rings.rules:
         return along.rings.words
     at = ", ".join(
-        number(rule.value) if rule.curve is None else f"{number(rule.value)} with {rule.curve}"
+        number(rule.value) + (f" with {along.by} {rule.curve}" if rule.curve is not None else "")
         for rule in along.rings.rules
     )
     return f"Dashed: {WORDS} ({along.x} {at})."

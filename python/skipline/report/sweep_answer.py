@@ -14,7 +14,7 @@ from skipline.store.curves import CurvePoint
 from skipline.store.summary import Summary
 from skipline.text import quantity
 
-# Sentences on metrics that change, and on those that do not.
+# Sentences on metrics that change, fewer the more settings each names, and on those that do not.
 _MOST_TOLD = 3
 
 
@@ -35,7 +35,8 @@ def sentence(found: Summary, curves: Sequence[Curve], along: Along | None = None
         elif len(curve.points) > 1:
             unchanged.append(_unchanged(curve, best[curve.name], along))
     lost = curve_words.nothing([curve for curve in curves if curve.is_nothing])
-    told = [*changed[:_MOST_TOLD], *unchanged[:_MOST_TOLD], *lost]
+    most = max(_MOST_TOLD + 1 - len(_varied(found)), 1)
+    told = [*changed[:most], *unchanged[:most], *lost]
     return " ".join(told) or f"{len(found.frame):,} points of {', '.join(found.axes)}."
 
 
@@ -63,7 +64,7 @@ def _unchanged(curve: Curve, value: float, along: Along | None) -> str:
     if along is None or along.by is None:
         return f"{name}: {_text(value, curve.unit)} at all points, within the intervals."
     setting = scenario_keys.label(along.x).within
-    return f"{name}: the same whatever {setting} is, within the intervals."
+    return f"{name}: the same at all values of {setting}, within the intervals."
 
 
 def _text(value: float, unit: str) -> str:
@@ -76,7 +77,7 @@ def cards(found: Summary, curves: Sequence[Curve]) -> list[str]:
     result = []
     for curve in curves:
         best = _best(found, curve.name)
-        if best is None:
+        if best is None or curve.is_nothing:
             continue
         values: list[float] = found.frame[curve.name].drop_nulls().to_list()
         factor, _ = quantity.scale(best[curve.name], curve.unit)
@@ -95,8 +96,12 @@ def cards(found: Summary, curves: Sequence[Curve]) -> list[str]:
 
 
 def _settings(found: Summary, row: dict[str, Any]) -> str:
-    varied = [axis for axis in found.axes if found.frame[axis].n_unique() > 1] or found.axes
-    return " and ".join(_setting(axis, row[axis]) for axis in varied)
+    settings = [_setting(axis, row[axis]) for axis in _varied(found)]
+    return " and ".join(filter(None, (", ".join(settings[:-1]), settings[-1])))
+
+
+def _varied(found: Summary) -> list[str]:
+    return [axis for axis in found.axes if found.frame[axis].n_unique() > 1] or found.axes
 
 
 def _setting(axis: str, value: object) -> str:
