@@ -79,7 +79,8 @@ def label(key: str) -> Label:
     path, _, last = key.rpartition(".")
     meaning = next((text for name, _, text in _keys(path) if name == last), "")
     found = _BEGINNING.match(meaning)
-    if found is None:
+    # A meaning that begins with an ellipsis goes on with that of another key.
+    if found is None or meaning.startswith("..."):
         return Label(key, "")
     words = found[1].strip().removesuffix(" in bytes")
     is_rate = "_per_" in last
