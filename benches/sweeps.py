@@ -71,7 +71,7 @@ def _measure(points: int, engine: str, jobs: int) -> Measured:
 
         def watch(_share: float, told: str) -> None:
             nonlocal planned
-            if told == drive.PLANNING:
+            if told.startswith(drive.PLANNING):
                 planned = time.perf_counter()
 
         skipline.sweep(

@@ -71,9 +71,14 @@ def test_a_sweep_has_its_rule_where_the_sentences_change(tmp_path: Path) -> None
     store = tmp_path / "rings.duckdb"
     axes = {"rx_descriptors": [128, 512], "cores": [3, 6]}
     skipline.sweep(TWO_PORTS, axes, BRIEF, store=store)
+    # The setting and the metric have one name.
+    skipline.sweep(TWO_PORTS, {"ddio_ways": [2, 11]}, {**BRIEF, "cores": 6}, store=store)
     with skipline.Store(store) as opened:
+        of_ways = ring_rules.read(opened, 2, "ddio_ways", None)
         along = ring_rules.read(opened, 1, "rx_descriptors", "cores")
         fixed = ring_rules.read(opened, 1, "cores", "rx_descriptors")
+    # Rings of 1024 take 18 MiB, as much as eight ways of 2.25 MiB hold.
+    assert [(rule.value, rule.curve) for rule in of_ways.rules] == [(8, None)]
     # 12 rings of 24 lines fill 4.5 MiB at 256 descriptors each, 6 of them at 512.
     assert [(rule.value, rule.curve) for rule in along.rules] == [(512, "3"), (256, "6")]
     # Of three cores 512 fill the ways; 128 fit with any number of them.

@@ -72,26 +72,45 @@ def _rings(
     store: Store, sweep: int, x: str, by: str | None
 ) -> dict[str | None, list[tuple[float, Rings]]]:
     """Return the rings of each curve along it: those of the first seed of each point."""
-    state = store.points(sweep)
-    names = [name for name in store.units(sweep) if name.rpartition(":")[2] in rings.METRICS]
-    numbers = store.frame(names, sweep)
+    numbers = _numbers(store, sweep)
     resolved: dict[str | None, _Resolved] = {}
     found: dict[str | None, dict[float, Rings]] = {}
-    for row, known in zip(state.iter_rows(named=True), numbers.iter_rows(named=True), strict=True):
-        curve = None if by is None else curve_name(row[by])
-        value = row[x]
+    points = store.connection.rows(
+        "SELECT ordinal, axes, scenario, settings FROM answers WHERE sweep = ? AND NOT stale "
+        "AND settings IS NOT NULL ORDER BY ordinal",
+        [sweep],
+    )
+    for ordinal, axes_text, scenario, settings in points:
+        axes = json.loads(axes_text)
+        curve = None if by is None else curve_name(axes.get(by))
         own = found.setdefault(curve, {})
-        if not isinstance(value, int | float) or value in own or row["settings"] is None:
+        value = axes.get(x)
+        if not isinstance(value, int | float) or value in own:
             continue
         if curve not in resolved:
-            resolved[curve] = _resolve(row["scenario"], row["settings"])
+            resolved[curve] = _resolve(scenario, settings)
         keys, way_bytes = resolved[curve]
         _set(keys, x, value)
-        measured = {name: known[name] for name in names if known[name] is not None}
-        of_run = rings.of_run(keys, measured, way_bytes)
+        of_run = rings.of_run(keys, numbers.get(ordinal, {}), way_bytes)
         if of_run is not None:
             own[float(value)] = of_run
     return {curve: list(own.items()) for curve, own in found.items() if own}
+
+
+def _numbers(store: Store, sweep: int) -> dict[int, dict[str, float]]:
+    """Return what tells sizes of rings, by the ordinal of a point.
+
+    A frame has one column of a name: none for the metric of a setting that is an axis.
+    """
+    names = [name for name in store.units(sweep) if name.rpartition(":")[2] in rings.METRICS]
+    found: dict[int, dict[str, float]] = {}
+    for ordinal, metric, value in store.connection.rows(
+        "SELECT ordinal, metric, value FROM results WHERE sweep = ? AND NOT stale "
+        "AND component IS NULL AND value IS NOT NULL AND metric IN (SELECT unnest(?::VARCHAR[]))",
+        [sweep, names],
+    ):
+        found.setdefault(ordinal, {})[metric] = value
+    return found
 
 
 class _Resolved(NamedTuple):

@@ -26,8 +26,8 @@ class CurvePoint(NamedTuple):
 
 
 def curve_name(value: object) -> str:
-    """Write a value of a setting as the name of its curve."""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    """Write a value of a setting as the name of its curve; a whole number has no fraction."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def points(store: Store, sweep: int, metrics: Sequence[str]) -> dict[str, list[CurvePoint]]:

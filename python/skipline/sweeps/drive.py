@@ -16,6 +16,9 @@ from skipline.sweeps.plan import Plan, plan
 from skipline.sweeps.runner import Pace, Policy, Runner, Tally, Wanted
 from skipline.sweeps.workers import Workers
 
+# How the description of the progress begins before the first point is simulated.
+PLANNING = "looking at the points"
+
 Progress = Callable[[float, str], None]
 # Called before each progress with the share that is done for certain (`Bar.reckon`).
 Reckon = Callable[[float], None]
@@ -106,7 +109,7 @@ def run_into(
         writer.known_members,
         os.cpu_count() or 1,
         # Nothing is simulated yet: a bar that these shares moved would go back.
-        lambda share: progress(0.0, f"looking at the points, {share:.0%}"),
+        lambda share: progress(0.0, f"{PLANNING}, {share:.0%}"),
         impossible_values=options.impossible_values,
     )
     number = writer.record_sweep(planned.head, planned.members)
