@@ -107,15 +107,15 @@ def test_a_known_point_between_unknown_ones_has_a_mark_of_its_own() -> None:
 def test_a_band_that_would_flatten_the_curve_is_cut_and_its_ends_are_written() -> None:
     own = curve("latency_ns.p99")
     title, spec = curves.panel(own, Along("rx_descriptors"))
-    assert title == "Latency, 99th percentile, ns (latency_ns.p99)"
+    assert title == "Latency, 99th percentile, µs (latency_ns.p99)"
     ends = next(
         layer["encoding"]["y"]["scale"]["domain"]
         for layer in spec["layer"]
         if "domain" in layer.get("encoding", {}).get("y", {}).get("scale", {})
     )
-    assert ends[1] < 6_000
+    assert ends[1] < 6
     highest = max(band.high or 0.0 for band in own.bands)
-    # In the unit of its end, as a run tells it.
+    # In the unit of the axis, and as a run tells it.
     assert f"pale band: 0 to {highest / 1e3:,.0f} µs" in str(spec)
     # One that fits is not cut, and says nothing.
     _, fits = curves.panel(curve("pcie_write_hit_rate"), Along("rx_descriptors"))
@@ -150,13 +150,73 @@ def test_a_rule_says_where_rings_fill_the_ways() -> None:
     _, spec = curves.panel(own, alike)
     assert records(spec, dashed(spec)) == [{"x": 256.0, "curve": None}]
     assert ring_rules.WORDS in str(spec)
-    assert "Dashed: rings fill the DDIO ways (rx_descriptors 256)." in curve_words.notes(
+    assert "beyond it rings exceed the DDIO ways (rx_descriptors 256)." in curve_words.notes(
         [own], alike
     )
+    assert "a limit, not advice" in curve_words.notes([own], alike)
+    # Grey on its right, behind all bands.
+    shade = spec["layer"][0]
+    assert shade["mark"]["type"] == "rect" and records(spec, shade) == [{"x": 256.0}]
+    assert shade["encoding"]["x2"] == {"value": "width"}
+    of_ways = alike._replace(rings=Rules([Rule(256.0, None)], "", is_below=True))
+    _, spec = curves.panel(own, of_ways)
+    assert spec["layer"][0]["encoding"]["x2"] == {"value": 0}
+    assert "below it rings exceed" in curve_words.notes([own], of_ways)
     apart = Along("rx_descriptors", "cores", rings=Rules([Rule(256.0, "6"), Rule(512.0, "3")], ""))
     two = own._replace(points=[p._replace(axes={**p.axes, "cores": 6}) for p in own.points])
     _, spec = curves.panel(two, apart)
+    assert "rect" not in {layer["mark"]["type"] for layer in spec["layer"]}
     # Each in the colour of its curve.
     assert dashed(spec)["encoding"]["color"]["field"] == "curve"
     assert [line["curve"] for line in records(spec, dashed(spec))] == ["6", "3"]
     assert "(rx_descriptors 256 with cores 6, 512 with cores 3)" in curve_words.notes([two], apart)
+
+
+def singles_of(*seeds: float) -> CurvePoint:
+    return CurvePoint({"rx_descriptors": 128}, 1.0633, 1.191, len(seeds), False, seeds)
+
+
+def drawn(name: str, unit: str, point: CurvePoint) -> dict[str, Any]:
+    own = Curve(name, unit, [point], [model_bands.Band(None, None, "")])
+    return curves.panel(own, Along("rx_descriptors"))[1]
+
+
+def test_no_interval_goes_beyond_what_a_number_can_be() -> None:
+    point = singles_of(0.2, 0.4, 2.6)
+    (record,) = records(drawn("dram_write_gbytes_per_s", "GB/s", point))
+    assert record["low"] == 0 and record["high"] == pytest.approx(1.0633 + 1.191)
+    (record,) = records(drawn("rx_loss_rate", "percent", point._replace(value=99.5)))
+    assert record["high"] == 100 and record["low"] == pytest.approx(99.5 - 1.191)
+    # Of what is not declared nobody knows.
+    (record,) = records(drawn("somebody_s", "GB/s", point))
+    assert record["low"] == pytest.approx(1.0633 - 1.191)
+
+
+def test_an_axis_whose_pale_band_is_cut_begins_at_nothing() -> None:
+    own = Curve(
+        "latency_ns.p99",
+        "ns",
+        [CurvePoint({"rx_descriptors": 128}, 20_000.0, 19_000.0, 3, False)],
+        [model_bands.Band(0.0, 1e6, "")],
+    )
+    _, spec = curves.panel(own, Along("rx_descriptors"))
+    scale = spec["layer"][-2]["encoding"]["y"]["scale"]
+    assert scale["domain"][0] == 0
+
+
+def test_each_seed_is_a_small_dot_beside_the_mean() -> None:
+    point = singles_of(0.2, 0.4, 2.6)
+    spec = drawn("dram_write_gbytes_per_s", "GB/s", point)
+    (dots,) = [layer for layer in spec["layer"] if layer["mark"]["type"] == "circle"]
+    assert [record["value"] for record in records(spec, dots)] == [0.2, 0.4, 2.6]
+    own = Curve("dram_write_gbytes_per_s", "GB/s", [point], [model_bands.Band(None, None, "")])
+    notes = curve_words.notes([own], Along("rx_descriptors"))
+    assert "Dark band: 95 % interval of the mean over 3 seeds." in notes
+    assert "Small dots: single seeds; one server is one of them." in notes
+    key = curve_words.key([own], Along("rx_descriptors"))
+    assert "95 % interval of the mean" in key and "small dots: single seeds" in key
+    single = point._replace(singles=(), seeds=1)
+    spec = drawn("dram_write_gbytes_per_s", "GB/s", single)
+    assert "circle" not in {layer["mark"]["type"] for layer in spec["layer"]}
+    alone = own._replace(points=[single])
+    assert "mall dots" not in curve_words.notes([alone], Along("rx_descriptors"))

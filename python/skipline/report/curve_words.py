@@ -11,6 +11,7 @@ from skipline.scenarios import metrics, scenario_keys
 from skipline.store.curves import CurvePoint, curve_name
 
 _LOSSES = ("rx_dropped", "rx_loss_rate")
+SINGLES = "Small dots: single seeds; one server is one of them"
 # More places are counted, not named.
 _MOST_PLACES = 8
 _MODEL = "what the model itself may be off by, from the comparison with measurements (90 %)"
@@ -43,10 +44,16 @@ def notes(curves: Sequence[Curve], along: Along) -> str:
 def _marks(curves: Sequence[Curve], along: Along) -> list[str]:
     every = [point for curve in curves for point in curve.points]
     seeds = max((point.seeds for point in every), default=1)
-    of = f"over {seeds} seeds" if seeds > 1 else "within a run; other seeds may differ by more"
+    of = (
+        f"of the mean over {seeds} seeds"
+        if seeds > 1
+        else "within a run; other seeds may differ by more"
+    )
+    has_singles = any(point.singles for point in every)
     unsettled = _where(every, along, lambda point: point.unsettled)
     return [
         f"Dark band: 95 % interval {of}.",
+        f"{SINGLES}." if has_singles else "",
         _model(curves, along),
         f"Hollow: points that have not settled ({unsettled}); raise run.max_batches."
         if unsettled
@@ -85,7 +92,10 @@ def _rules(along: Along) -> str:
         number(rule.value) + (f" with {along.by} {rule.curve}" if rule.curve is not None else "")
         for rule in along.rings.rules
     )
-    return f"Dashed: {WORDS} ({along.x} {at})."
+    side = "below" if along.rings.is_below else "beyond"
+    shaded = all(rule.curve is None for rule in along.rings.rules)
+    marks = "Dashed line and grey" if shaded else "Dashed"
+    return f"{marks}: a limit, not advice; {side} it rings exceed the DDIO ways ({along.x} {at})."
 
 
 def _where(points: Sequence[CurvePoint], along: Along, chosen: Callable[[CurvePoint], bool]) -> str:
@@ -125,7 +135,11 @@ def key(curves: Sequence[Curve], along: Along) -> str:
         diamond = f'<path d="M7 6L12 11L7 16L2 11Z" fill="{MEASURED}"/>'
         entries.append((_mark(14, diamond), "measured"))
     if any(point.half for point in every):
-        entries.append((_band(INTERVAL_OPACITY), "95 % interval"))
+        of = " of the mean" if any(point.seeds > 1 for point in every) else ""
+        entries.append((_band(INTERVAL_OPACITY), f"95 % interval{of}"))
+    if any(point.singles for point in every):
+        dot = f'<circle cx="7" cy="11" r="2" fill="{PREDICTED}"/>'
+        entries.append((_mark(14, dot), SINGLES.lower()))
     if any(band.low is not None for band in bands):
         entries.append((_band(MODEL_OPACITY), "pale: what the model itself may be off by"))
     if along.rings.rules:

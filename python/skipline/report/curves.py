@@ -29,7 +29,7 @@ _MOST_DOWN, _MOST_ACROSS = 40, 50
 _MOST_TIMES = 4.0
 # Of curves that hardly change: what they are taken to change by, as a share of the largest value.
 _LEAST_CHANGE = 0.05
-MODEL_OPACITY, INTERVAL_OPACITY = 0.13, 0.3
+MODEL_OPACITY, INTERVAL_OPACITY, BEYOND_OPACITY = 0.13, 0.3, 0.1
 
 
 class Curve(NamedTuple):
@@ -42,9 +42,15 @@ class Curve(NamedTuple):
 
     @property
     def scale(self) -> tuple[float, str]:
-        """By what values are divided, and the unit that they have then."""
+        """By what values are divided, and the unit that they have then.
+
+        It is that of the pale band, if the values are not less than one of it.
+        """
         largest = max((abs(point.value) for point in self.points), default=0.0)
-        factor, unit = quantity.scale(largest, self.unit)
+        highest = max((band.high or 0.0 for band in self.bands), default=0.0)
+        factor, unit = quantity.scale(max(highest, largest), self.unit)
+        if largest < factor:
+            factor, unit = quantity.scale(largest, self.unit)
         return factor, "" if unit == "1" else unit
 
     @property
@@ -71,20 +77,24 @@ class Along(NamedTuple):
 def panel(curve: Curve, along: Along) -> Panel:
     """Draw a metric over a setting; hollow marks are points that are unsettled.
 
-    The dark band is the interval of the numbers, the pale one what the model may be off by.
+    The dark band is the interval of the means, the pale one what the model may be off by; small
+    dots are single seeds.
     """
     records = _records(curve, along)
     numeric = all(isinstance(record["x"], int | float) for record in records)
     axis = _axis(records, along.x, numeric=numeric)
     measured = _measured_records(curve, along)
-    domain, cut = _domain(records, measured)
+    singles = _singles(curve, along)
+    domain, cut = _domain(records, [*measured, *singles], metrics.ends(curve.name, curve.unit)[0])
     _cut(records, domain)
     scale = alt.Scale(zero=False) if domain is None else alt.Scale(zero=False, domain=domain)
     value = alt.Y("value:Q", title=textwrap.wrap(curve.title, _MOST_DOWN), scale=scale)
     colour = _colour(records, along.by)
     base = chart(records)
     layers = [
+        *(_beyond(along.rings, axis) if numeric else []),
         *_bands(records, axis, scale, colour, numeric=numeric),
+        *([_dots(singles, axis, value, colour)] if singles else []),
         base.mark_line(strokeWidth=2).encode(axis, value, color=colour),
         base.mark_point(size=55, opacity=1, strokeWidth=1.8).encode(
             axis,
@@ -95,7 +105,7 @@ def panel(curve: Curve, along: Along) -> Panel:
         ),
         *_measured(measured, along.x, axis, scale),
         *(_rules(along, axis, colour, records) if numeric else []),
-        *([_told(f"pale band: {_in_words(cut, curve)}")] if cut else []),
+        *([_told(f"pale band: {_range(cut)} {curve.scale[1]}")] if cut else []),
     ]
     title = f"{curve.title} ({curve.name})"
     height = HEIGHT_PX + (_LEGEND_PX if along.by else 0)
@@ -125,9 +135,9 @@ def _colour(records: list[dict[str, Any]], by: str | None) -> Any:
 
 def _records(curve: Curve, along: Along) -> list[dict[str, Any]]:
     factor, unit = curve.scale
-    most = 100.0 if unit == "%" else math.inf
+    ends = [end if unit == "%" else end / factor for end in metrics.ends(curve.name, curve.unit)]
     records = [
-        _record(point, band, along, factor, most)
+        _record(point, band, along, factor, ends)
         for point, band in zip(curve.points, curve.bands, strict=True)
     ]
     for name in dict.fromkeys(record["curve"] for record in records):
@@ -141,18 +151,18 @@ def _records(curve: Curve, along: Along) -> list[dict[str, Any]]:
 
 
 def _record(
-    point: CurvePoint, band: Band, along: Along, factor: float, most: float
+    point: CurvePoint, band: Band, along: Along, factor: float, possible: Sequence[float]
 ) -> dict[str, Any]:
-    """Return a point with the ends of its interval; no share is below nothing or above all."""
-    half = point.half or 0.0
-    low, high = (point.value - half) / factor, (point.value + half) / factor
+    """Return a point with the ends of its interval, as far as they are possible."""
+    half, value = (point.half or 0.0) / factor, point.value / factor
+    low, high = max(value - half, possible[0]), min(value + half, possible[1])
     ends = [None if end is None else end / factor for end in (band.low, band.high)]
     return {
         "x": point.axes[along.x],
         "curve": None if along.by is None else curve_name(point.axes[along.by]),
-        "value": point.value / factor,
-        "low": max(low, 0.0) if most < math.inf else low,
-        "high": min(high, most),
+        "value": value,
+        "low": min(low, value),
+        "high": max(high, value),
         "half": None if point.half is None else half / factor,
         "model_low": ends[0],
         "model_high": ends[1],
@@ -168,11 +178,25 @@ def _range(ends: Sequence[float]) -> str:
     return f"{low} to {high}"
 
 
-def _in_words(ends: Sequence[float], curve: Curve) -> str:
-    """Write ends that were divided by the curve's factor in the unit that suits the larger one."""
-    own = curve.scale[0]
-    factor, unit = quantity.scale(max(ends) * own, curve.unit)
-    return f"{_range([end * own / factor for end in ends])} {unit}"
+def _singles(curve: Curve, along: Along) -> list[dict[str, Any]]:
+    """Return the numbers of the single seeds."""
+    factor = curve.scale[0]
+    return [
+        {
+            "x": point.axes[along.x],
+            "curve": None if along.by is None else curve_name(point.axes[along.by]),
+            "value": single / factor,
+        }
+        for point in curve.points
+        for single in point.singles
+    ]
+
+
+def _dots(singles: list[dict[str, Any]], axis: alt.X, value: alt.Y, colour: Any) -> alt.Chart:
+    tip = alt.Tooltip("value:Q", title="a single seed", format=",.5g")
+    dots = chart(singles).mark_circle(size=14, opacity=0.75)
+    drawn: alt.Chart = dots.encode(axis, value, color=colour, tooltip=tip)
+    return drawn
 
 
 def _tooltip(curve: Curve, along: Along) -> list[alt.Tooltip]:
@@ -189,11 +213,14 @@ def _tooltip(curve: Curve, along: Along) -> list[alt.Tooltip]:
 
 
 def _domain(
-    records: list[dict[str, Any]], measured: list[dict[str, Any]]
+    records: list[dict[str, Any]], marks: list[dict[str, Any]], least: float
 ) -> tuple[list[float] | None, tuple[float, float] | None]:
-    """Return the ends of the axis and those of the pale band, if it is much too high to be seen."""
+    """Return the ends of the axis and those of the pale band, if it is much too high to be seen.
+
+    The axis begins at the `least` that is possible, or above it.
+    """
     seen = [record[key] for record in records for key in ("low", "high")]
-    seen += [end for one in measured for end in (one["value"], one["least"], one["most"]) if end]
+    seen += [one[key] for one in marks for key in ("value", "least", "most") if one.get(key)]
     known = [
         record[key]
         for record in records
@@ -204,7 +231,7 @@ def _domain(
     change = max(high - low, _LEAST_CHANGE * abs(high))
     if not known or max(*known, high) - min(*known, low) <= _MOST_TIMES * change:
         return None, None
-    ends = [max(min(*known, low), low - change), min(max(*known, high), high + change)]
+    ends = [max(min(*known, low), low - change, least), min(max(*known, high), high + change)]
     return ends, (min(known), max(known))
 
 
@@ -267,6 +294,15 @@ def _axis(records: list[dict[str, Any]], x: str, *, numeric: bool) -> alt.X:
     return alt.X("x:Q", title=title, scale=scale, axis=ticks)
 
 
+def _beyond(rings: Rules, axis: alt.X) -> list[alt.Chart]:
+    """Shade where the rings of all curves exceed the DDIO ways: in grey, no band is."""
+    if not rings.rules or any(rule.curve is not None for rule in rings.rules):
+        return []
+    end = alt.X2Value(0 if rings.is_below else "width")  # type: ignore[arg-type] - the plot's
+    shade = chart([{"x": rings.rules[0].value}]).mark_rect(color=EDGE, opacity=BEYOND_OPACITY)
+    return [shade.encode(axis, end, y=alt.value(0), y2=alt.value("height"))]
+
+
 def _rules(
     along: Along, axis: alt.X, colour: Any, records: list[dict[str, Any]]
 ) -> list[alt.Chart]:
@@ -285,20 +321,18 @@ def _rules(
         baseline="bottom",
         dx=-3 if is_left else 3,
         dy=-4,
-        fontSize=11,
         color=SOFT,
     )
+    told = f"\u2190 {ring_rules.WORDS}" if along.rings.is_below else f"{ring_rules.WORDS} \u2192"
     return [
         drawn.encode(axis, color=alt.value(EDGE) if of_all else colour),
-        words.encode(axis, y=alt.value(0), text=alt.value(ring_rules.WORDS)),
+        words.encode(axis, y=alt.value(0), text=alt.value(told)),
     ]
 
 
 def _told(words: str) -> alt.Chart:
     """Write words into the upper right corner of a panel."""
-    mark = chart([{}]).mark_text(
-        align="right", baseline="top", dx=-4, dy=4, fontSize=11, color=SOFT
-    )
+    mark = chart([{}]).mark_text(align="right", baseline="top", dx=-4, dy=4, color=SOFT)
     told: alt.Chart = mark.encode(x=alt.value("width"), y=alt.value(0), text=alt.value(words))
     return told
 

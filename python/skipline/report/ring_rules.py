@@ -13,7 +13,8 @@ from skipline.runs.rings import Rings
 from skipline.store.curves import curve_name
 from skipline.store.store import Store
 
-WORDS = "rings fill the DDIO ways"
+# A limit, no advice: people take a bare line in a figure for the best place.
+WORDS = "beyond: rings exceed the DDIO ways"
 _WAY_FACTS = ("llc.slices", "llc.sets_per_slice")
 
 
@@ -28,10 +29,14 @@ class Rule(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The rules along a setting, and a sentence on curves without one; both may be empty."""
+    """The rules along a setting, and a sentence on curves without one; both may be empty.
+
+    Rings exceed the ways above the rule, or below it if `is_below`.
+    """
 
     rules: list[Rule]
     words: str
+    is_below: bool = False
 
 
 NONE = Rules([], "")
@@ -43,7 +48,8 @@ def read(store: Store, sweep: int, x: str, by: str | None) -> Rules:
     There are none along settings that rings and ways are not proportional to, nor where the
     scenario's file is no longer there.
     """
-    if x.rpartition(".")[2] not in rings.PROPORTIONAL:
+    key = x.rpartition(".")[2]
+    if key not in rings.PROPORTIONAL:
         return NONE
     try:
         by_curve = _rings(store, sweep, x, by)
@@ -55,7 +61,7 @@ def read(store: Store, sweep: int, x: str, by: str | None) -> Rules:
         rules = [Rule(rules[0].value, None)]
     without = [points for curve, points in by_curve.items() if filled[curve] is None]
     words = "" if rules or not without else _everywhere(without)
-    return Rules(rules, words)
+    return Rules(rules, words, key in rings.OF_WAYS)
 
 
 def _everywhere(curves: Sequence[list[tuple[float, Rings]]]) -> str:

@@ -12,6 +12,8 @@ LINE_BYTES = 64
 _MAIN, _TENANTS = "main", "tenant"
 # Settings that rings, or ways, are proportional to: between two values both are on a line.
 PROPORTIONAL = ("rx_descriptors", "cores", "ports", "ddio_ways")
+# More of these hold more.
+OF_WAYS = ("ddio_ways",)
 # Metrics of each tenant that tell sizes.
 METRICS = ("rx_packets", "rx_bytes", "ddio_ways")
 

@@ -1,5 +1,6 @@
 """Every metric of results: unit, group, label, meaning, as the simulator declares them."""
 
+import math
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Literal
@@ -29,6 +30,16 @@ def declared() -> dict[str, Declared]:
     """Return every metric by its name, in the order in which tables show them."""
     entries = json_record.read(list[Declared], _core.metrics())
     return {entry.name: entry for entry in entries}
+
+
+def ends(name: str, unit: str) -> tuple[float, float]:
+    """Return between what a number of results can be at all.
+
+    What is declared are counts, rates and levels, none of which is below nothing; no share is more
+    than all.
+    """
+    known = name.rpartition(":")[2].partition(".")[0] in declared()
+    return 0.0 if known else -math.inf, 100.0 if unit == "percent" else math.inf
 
 
 @cache

@@ -23,6 +23,8 @@ class CurvePoint(NamedTuple):
     half: float | None
     seeds: int
     unsettled: bool
+    # The numbers of the seeds, if there are several.
+    singles: tuple[float, ...] = ()
 
 
 def curve_name(value: object) -> str:
@@ -64,6 +66,5 @@ def _point(axes: dict[str, Any], rows: "pl.DataFrame") -> CurvePoint | None:
 
     variance = math.fsum((one - mean) ** 2 for one in values) / (len(values) - 1)
     student = float(stats.t.ppf((1 + _LEVEL) / 2, len(values) - 1))
-    return CurvePoint(
-        axes, mean, student * math.sqrt(variance / len(values)), len(values), unsettled
-    )
+    half = student * math.sqrt(variance / len(values))
+    return CurvePoint(axes, mean, half, len(values), unsettled, tuple(values))
