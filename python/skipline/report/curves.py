@@ -21,6 +21,8 @@ from skipline.text import quantity
 # A setting whose values are spread over so large a factor is drawn on a log scale.
 _LOG_FROM = 8
 HEIGHT_PX, _LEGEND_PX = 300, 50
+# Up to here words that begin at a place along the axis have room; logarithms are not exact.
+_MIDDLE = 0.501
 # With more curves colours can no longer be told apart.
 MOST_CURVES = len(CATEGORIES)
 # Letters of a title along the height and the width of a panel on a phone.
@@ -284,7 +286,7 @@ def _axis(records: list[dict[str, Any]], x: str, *, numeric: bool) -> alt.X:
         order = list(dict.fromkeys(str(record["x"]) for record in records))
         return alt.X("x:N", title=_titled(x), sort=order, axis=alt.Axis(labelAngle=0))
     values = sorted({float(record["x"]) for record in records})
-    is_log = values[0] > 0 and values[-1] >= _LOG_FROM * values[0]
+    is_log = _is_log(values[0], values[-1])
     ticks = alt.Axis(values=values, format="~f", labelOverlap="greedy", grid=False)
     title = _titled(x, ", log scale" if is_log else "")
     if is_log:
@@ -294,13 +296,17 @@ def _axis(records: list[dict[str, Any]], x: str, *, numeric: bool) -> alt.X:
     return alt.X("x:Q", title=title, scale=scale, axis=ticks)
 
 
+def _is_log(low: float, high: float) -> bool:
+    return low > 0 and high >= _LOG_FROM * low
+
+
 def _beyond(rings: Rules, axis: alt.X) -> list[alt.Chart]:
     """Shade where the rings of all curves exceed the DDIO ways: in grey, no band is."""
     if not rings.rules or any(rule.curve is not None for rule in rings.rules):
         return []
-    end = alt.X2Value(0 if rings.is_below else "width")  # type: ignore[arg-type] - the plot's
+    end: Any = {"value": 0 if rings.is_below else "width"}
     shade = chart([{"x": rings.rules[0].value}]).mark_rect(color=EDGE, opacity=BEYOND_OPACITY)
-    return [shade.encode(axis, end, y=alt.value(0), y2=alt.value("height"))]
+    return [shade.encode(axis, x2=end, y=alt.value(0), y2=alt.value("height"))]
 
 
 def _rules(
@@ -313,8 +319,7 @@ def _rules(
     of_all = any(rule.curve is None for rule in along.rings.rules)
     drawn = chart(lines).mark_rule(strokeDash=[6, 4], strokeWidth=1.5)
     first = min(along.rings.rules)
-    values = sorted(float(record["x"]) for record in records)
-    is_left = sum(value <= first.value for value in values) <= len(values) / 2
+    is_left = _share(first.value, [float(record["x"]) for record in records]) <= _MIDDLE
     # Above the plot, where no curve is; towards its middle, where there is room.
     words = chart([{"x": first.value}]).mark_text(
         align="left" if is_left else "right",
@@ -328,6 +333,14 @@ def _rules(
         drawn.encode(axis, color=alt.value(EDGE) if of_all else colour),
         words.encode(axis, y=alt.value(0), text=alt.value(told)),
     ]
+
+
+def _share(value: float, values: Sequence[float]) -> float:
+    """Return where a value is along the axis, from 0 to 1."""
+    low, high = min(values), max(values)
+    if _is_log(low, high):
+        low, high, value = math.log(low), math.log(high), math.log(value)
+    return (value - low) / ((high - low) or 1.0)
 
 
 def _told(words: str) -> alt.Chart:

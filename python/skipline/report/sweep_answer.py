@@ -1,16 +1,14 @@
 """The answer of a sweep: where a metric is best, and which metrics its settings do not change."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from skipline.report import curve_words
+from skipline.report import best_range, curve_words, differences
 from skipline.report import sweep_figures as figures
 from skipline.report.curves import Along, Curve
 from skipline.report.document import card
 from skipline.scenarios import metrics, scenario_keys
 from skipline.store import summary
-from skipline.store.curves import CurvePoint
 from skipline.store.summary import Summary
 from skipline.text import quantity
 
@@ -21,50 +19,56 @@ _MOST_TOLD = 3
 def sentence(found: Summary, curves: Sequence[Curve], along: Along | None = None) -> str:
     """Say where the metrics that the settings change are best, and which they do not change.
 
-    Of several curves each is looked at alone: that a setting with curves of its own changes a
-    metric is not what the one along the figure does.
+    Along one setting that is a statement on all of them: winners of each alone contradict each
+    other.
     """
-    changed: list[str] = []
+    changed: list[tuple[Curve, dict[str, Any]]] = []
     unchanged: list[str] = []
     for curve in (curve for curve in curves if not curve.is_nothing):
         best = _best(found, curve.name)
         if best is None:
             continue
-        if _changes(curve, along):
-            changed.append(_best_of(found, curve, best))
+        why_alike = differences.why_alike(curve, along)
+        if why_alike is None:
+            changed.append((curve, best))
         elif len(curve.points) > 1:
-            unchanged.append(_unchanged(curve, best[curve.name], along))
+            by_model = why_alike == "model"
+            unchanged.append(_unchanged(curve, best[curve.name], along, by_model=by_model))
     lost = curve_words.nothing([curve for curve in curves if curve.is_nothing])
     most = max(_MOST_TOLD + 1 - len(_varied(found)), 1)
-    told = [*changed[:most], *unchanged[:most], *lost]
+    if along is not None and along.by is None and changed:
+        first = [best_range.sentence([curve for curve, _ in changed], along)]
+    else:
+        first = [_best_of(found, curve, best) for curve, best in changed[:most]]
+    told = [*first, *unchanged[:most], *lost]
     return " ".join(told) or f"{len(found.frame):,} points of {', '.join(found.axes)}."
 
 
-def _changes(curve: Curve, along: Along | None) -> bool:
-    """Return whether the best point of some curve is better than another one of it."""
-    by = along.by if along else None
-    apart: dict[object, list[CurvePoint]] = {}
-    for point in curve.points:
-        apart.setdefault(point.axes[by] if by else None, []).append(point)
-    return any(_as_good(curve.name, points) < len(points) for points in apart.values())
-
-
 def _best_of(found: Summary, curve: Curve, best: dict[str, Any]) -> str:
-    alike = _as_good(curve.name, curve.points)
+    alike = _as_good(curve)
     word = "highest" if summary.more_is_better(curve.name) else "lowest"
     others = f"; no worse at {alike - 1} of the others" if alike > 1 else ""
+    name = metrics.label(curve.name)
+    return f"{name}: {_ends(curve)}, {word} with {_settings(found, best)}{others}."
+
+
+def _unchanged(curve: Curve, value: float, along: Along | None, *, by_model: bool) -> str:
+    name = metrics.label(curve.name)
+    if along is not None and along.by is not None:
+        setting = scenario_keys.label(along.x).within
+        if by_model:
+            return f"{name}: the model cannot tell the values of {setting} apart."
+        return f"{name}: the same at all values of {setting}, within the intervals."
+    if by_model:
+        return f"{name}: {_ends(curve)} everywhere; the model cannot tell these apart."
+    return f"{name}: {_text(value, curve.unit)} at all points, within the intervals."
+
+
+def _ends(curve: Curve) -> str:
+    """Write from where to where a metric goes."""
     factor, unit = curve.scale
     values = [point.value / factor for point in curve.points]
-    ends = f"{figures.number(min(values))} to {figures.number(max(values))} {unit}".strip()
-    return f"{metrics.label(curve.name)}: {ends}, {word} with {_settings(found, best)}{others}."
-
-
-def _unchanged(curve: Curve, value: float, along: Along | None) -> str:
-    name = metrics.label(curve.name)
-    if along is None or along.by is None:
-        return f"{name}: {_text(value, curve.unit)} at all points, within the intervals."
-    setting = scenario_keys.label(along.x).within
-    return f"{name}: the same at all values of {setting}, within the intervals."
+    return f"{figures.number(min(values))} to {figures.number(max(values))} {unit}".strip()
 
 
 def _text(value: float, unit: str) -> str:
@@ -82,7 +86,7 @@ def cards(found: Summary, curves: Sequence[Curve]) -> list[str]:
         values: list[float] = found.frame[curve.name].drop_nulls().to_list()
         factor, _ = quantity.scale(best[curve.name], curve.unit)
         ends = [figures.number(end / factor) for end in (min(values), max(values))]
-        differs = _as_good(curve.name, curve.points) < len(curve.points)
+        differs = _as_good(curve) < len(curve.points)
         where = f"at {_keys(found, best)}" if differs else "no clear difference"
         label = metrics.label(curve.name)
         result.append(
@@ -122,11 +126,8 @@ def _best(found: Summary, metric: str) -> dict[str, Any] | None:
     return ordered.row(0, named=True)
 
 
-def _as_good(metric: str, points: Sequence[CurvePoint]) -> int:
+def _as_good(curve: Curve) -> int:
     """Return how many points the intervals do not tell from the best, itself among them."""
-    choose = max if summary.more_is_better(metric) else min
-    best = choose(points, key=lambda point: point.value)
-    return sum(
-        abs(point.value - best.value) <= math.hypot(point.half or 0.0, best.half or 0.0)
-        for point in points
-    )
+    every = differences.known(curve)
+    best = differences.best(curve.name, every)
+    return sum(differences.by_intervals(one, best) for one in every)

@@ -62,7 +62,7 @@ class Drawn(NamedTuple):
 class Swept(NamedTuple):
     """A sweep of a store as its figures need it: one row a point, its metrics as curves.
 
-    `load` is what is offered; `along` is what curves share, None of a sweep that is not drawn so.
+    `conditions` are what is offered, and what serves it; `along` is what curves share, None of a sweep that is not drawn so.
     """
 
     path: str
@@ -71,7 +71,7 @@ class Swept(NamedTuple):
     curves: list[Curve]
     measured: Measured | None
     title: str
-    load: str
+    conditions: str
     along: Along | None
 
     @property
@@ -99,8 +99,8 @@ def read(path: str, choice: Choice) -> Swept:
             measured = measured_points.read(choice.measured, found.axes, found.metrics)
         along = _along(store, found, choice, measured) if is_curved(found) else None
         title = sweep_scenario.title(store, found.number)
-        load = sweep_scenario.load(store, found.number, found.axes)
-    return Swept(path, choice, found, curves, measured, title, load, along)
+        conditions = sweep_scenario.conditions(store, found.number, found.axes)
+    return Swept(path, choice, found, curves, measured, title, conditions, along)
 
 
 def _require(path: str, found: Summary, choice: Choice) -> None:
@@ -122,8 +122,8 @@ def page(swept: Swept) -> str:
     document = Document(swept.title, "sweep")
     points = f"{len(found.frame):,} points, each one setting of {', '.join(found.axes)}"
     beside = f"measured: {swept.measured.name}" if swept.measured else "nothing here is measured"
-    load = f"{swept.load}. " if swept.load else ""
-    of = f"{load}Sweep {found.number} of {swept.path}: {points}; simulated, {beside}."
+    conditions = f"{swept.conditions}. " if swept.conditions else ""
+    of = f"{conditions}Sweep {found.number} of {swept.path}: {points}; simulated, {beside}."
     document.head("", swept.answer, of)
     tiles = cards(sweep_answer.cards(found, swept.curves))
     if swept.along is None:

@@ -1,8 +1,10 @@
 """Figures of a sweep as pictures: for papers, slides, and people who see nothing else of it."""
 
 from pathlib import Path
+from typing import Any
 
-from skipline.report import curve_words, pictures, sweep_answer, sweep_page
+from skipline.report import curve_words, differences, pictures, sweep_answer, sweep_page
+from skipline.report.curves import Curve
 from skipline.report.pictures import Frame
 from skipline.report.sweep_page import Drawn, Swept
 from skipline.store import summary
@@ -17,23 +19,42 @@ def write(swept: Swept, directory: Path, kind: pictures.Kind) -> list[Path]:
             files.append(directory / f"{drawn.name}{_suffix(drawn, at)}.{kind}")
             pictures.write([spec], frame_of(swept, drawn, at), files[-1], kind)
         if len(drawn.panel_names) > 1:
-            # One picture that tells the whole.
             files.append(directory / f"{drawn.name}s.{kind}")
-            whole = Frame(swept.title, swept.answer, swept.load, drawn.notes)
-            pictures.write([spec for _, spec in drawn.panels], whole, files[-1], kind)
+            specs, notes = _whole(swept, drawn)
+            whole = Frame(swept.title, swept.answer, swept.conditions, notes)
+            pictures.write(specs, whole, files[-1], kind)
     return files
+
+
+def _whole(swept: Swept, drawn: Drawn) -> tuple[list[dict[str, Any]], str]:
+    """Return the figures of the picture that tells the whole, and its notes.
+
+    What the setting cannot be seen to change has none: the answer says so. Metrics that were asked
+    for are drawn, and all if there is nothing else to draw.
+    """
+    specs = {name: spec for name, (_, spec) in zip(drawn.panel_names, drawn.panels, strict=True)}
+    told = telling(swept, drawn)
+    if swept.along is None or swept.choice.metrics or len(told) == len(specs):
+        return list(specs.values()), drawn.notes
+    return [specs[curve.name] for curve in told], curve_words.notes(told, swept.along)
+
+
+def telling(swept: Swept, drawn: Drawn) -> list[Curve]:
+    """Return the curves that are seen to change along the setting, of those drawn; else all."""
+    own = [curve for curve in swept.curves if curve.name in drawn.panel_names]
+    return [one for one in own if differences.why_alike(one, swept.along) is None] or own
 
 
 def frame_of(swept: Swept, drawn: Drawn, at: int) -> Frame:
     """Return the words around the picture of one panel: its answer, what is offered, its marks."""
     if swept.along is None:
-        facts = "\n".join(filter(None, (swept.load, drawn.panels[at][0])))
+        facts = "\n".join(filter(None, (swept.conditions, drawn.panels[at][0])))
         return Frame(swept.title, swept.answer, facts, drawn.notes)
     # The axis says what the panel shows. What is nothing everywhere has no picture.
     own = [curve for curve in swept.curves if curve.name == drawn.panel_names[at]]
     nothing = [curve for curve in swept.curves if curve.is_nothing and curve not in own]
     answer = sweep_answer.sentence(swept.summary, [*own, *nothing], swept.along)
-    return Frame(swept.title, answer, swept.load, curve_words.notes(own, swept.along))
+    return Frame(swept.title, answer, swept.conditions, curve_words.notes(own, swept.along))
 
 
 def _suffix(drawn: Drawn, at: int) -> str:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from skipline import _core, resources
 from skipline._core import InputError
@@ -23,8 +24,11 @@ def title(store: Store, number: int) -> str:
     return Path(scenario or "").stem or f"Sweep {number}"
 
 
-def load(store: Store, number: int, axes: Sequence[str]) -> str:
-    """Return what is offered and where, as far as the scenario is still there and says so."""
+def conditions(store: Store, number: int, axes: Sequence[str]) -> str:
+    """Return what is offered, what serves it and where, without what the axes change.
+
+    It is empty where the scenario is no longer there.
+    """
     row = store.connection.row("SELECT scenario FROM sweeps WHERE sweep = ?", [number])
     scenario = row[0] if row else None
     if not scenario or not resources.exists(scenario):
@@ -33,18 +37,38 @@ def load(store: Store, number: int, axes: Sequence[str]) -> str:
         keys = json.loads(_core.check_scenario(scenario, _settings(store, number)))
     except InputError:
         return ""
-    size, rate, ports, cores = (
-        None if name in axes else keys.get(name)
-        for name in ("packet_bytes", "offered_gbps", "ports", "cores")
-    )
+    fixed = {name: value for name, value in keys.items() if name not in axes}
+    offered = _offered(fixed) if keys.get("nic") else ""
+    of_box = (fixed.get("application"), fixed.get("nic"), _ways(fixed), fixed.get("platform"))
+    parts = [offered, _served(fixed), ", ".join(filter(None, of_box))]
+    whole = "; ".join(filter(None, parts))
+    return whole[:1].upper() + whole[1:] if offered else whole
+
+
+def _offered(fixed: dict[str, Any]) -> str:
+    size, rate, ports = (fixed.get(name) for name in ("packet_bytes", "offered_gbps", "ports"))
     packets = f"packets of {size:g} B" if size else ""
-    at_each = f" at each of {ports} ports" if ports and ports > 1 else ""
-    offered = f"{rate:g} Gbit/s{f' of {packets}' if packets else ''} offered" if rate else packets
-    offered += at_each if offered else ""
-    served = f"{cores} core{'s' if cores > 1 else ''}" if cores else ""
-    told = ", ".join(filter(None, (offered, served)))
-    whole = f"{told} on {keys['platform']}" if told else str(keys["platform"])
-    return whole[:1].upper() + whole[1:] if told else whole
+    told = f"{rate:g} Gbit/s{f' of {packets}' if packets else ''} offered" if rate else packets
+    return f"{told} at each of {ports} ports" if told and ports and ports > 1 else told
+
+
+def _served(fixed: dict[str, Any]) -> str:
+    """Name cores and their queues: a pair of each core at each port of a card."""
+    cores, ports = fixed.get("cores"), fixed.get("ports")
+    if not cores:
+        return ""
+    told = f"{cores} core{'s' if cores > 1 else ''}"
+    if not fixed.get("nic") or not ports:
+        return told
+    pairs = cores * ports
+    return f"{told}, {pairs} queue pair{'s' if pairs > 1 else ''}"
+
+
+def _ways(fixed: dict[str, Any]) -> str:
+    ways = fixed.get("ddio_ways")
+    if ways is None:
+        return ""
+    return f"{ways} DDIO way{'s' if ways > 1 else ''}" if ways else "DDIO is off"
 
 
 def _settings(store: Store, number: int) -> list[tuple[str, str]]:

@@ -1,0 +1,89 @@
+"""The values of a setting that are as good as any in all metrics, and what the others cost."""
+
+from collections.abc import Sequence
+
+from skipline.report import differences
+from skipline.report import sweep_figures as figures
+from skipline.report.curves import Along, Curve
+from skipline.scenarios import metrics, scenario_keys
+from skipline.scenarios.scenario_keys import Label
+from skipline.store import summary
+from skipline.store.curves import curve_name
+
+# From here on a difference has no decimals.
+_WHOLE = 100
+
+
+def sentence(curves: Sequence[Curve], along: Along) -> str:
+    """State where all of these metrics are best along a setting, else what the trade-off is.
+
+    It is known of each what is better, and it changes. A value is as good as the best one where
+    neither intervals nor the model's own error tell them apart.
+    """
+    order = _values(curves, along)
+    good = [{one.point.axes[along.x] for one in differences.as_good(one)} for one in curves]
+    of_all = [value for value in order if all(value in own for own in good)]
+    words = scenario_keys.label(along.x).words
+    if of_all:
+        names = _series([_name(curve) for curve in curves])
+        are = "is best" if len(of_all) == 1 else "are as good as any"
+        told = f"{words}: {_range(of_all, order)} {are} for {names}."
+    else:
+        sides: dict[str, list[str]] = {}
+        for curve, own in zip(curves, good, strict=True):
+            values = [value for value in order if value in own]
+            sides.setdefault(_range(values, order), []).append(_name(curve))
+        parts = [f"{values} for {_series(names)}" for values, names in sides.items()]
+        told = f"{words}: no value is best for all; best is {', but '.join(parts)}."
+    ends = [end for end in dict.fromkeys((order[0], order[-1])) if end not in of_all]
+    costs = [_cost(curves, along, good, end) for end in ends]
+    return " ".join([told, *filter(None, costs)])
+
+
+def _cost(curves: Sequence[Curve], along: Along, good: Sequence[set[object]], end: object) -> str:
+    """Say how much worse the metrics are at an end of the setting than where they are best."""
+    parts = []
+    for curve, own in zip(curves, good, strict=True):
+        at_end = [one.value for one in curve.points if one.axes[along.x] == end]
+        if end in own or not at_end:
+            continue
+        factor, unit = curve.scale
+        best = differences.best(curve.name, differences.known(curve)).point.value
+        difference = abs(at_end[0] - best) / factor
+        worse = "lower" if summary.more_is_better(curve.name) else "higher"
+        shown = f"{_text(difference)} {'pp' if unit == '%' else unit}".strip()
+        parts.append(f"{_name(curve)} {shown} {worse}")
+    return f"With {_shown(end)}: {'; '.join(parts)}." if parts else ""
+
+
+def _values(curves: Sequence[Curve], along: Along) -> list[object]:
+    """Return the values of the setting: numbers by their size, others as the sweep has them."""
+    every = [point.axes[along.x] for curve in curves for point in curve.points]
+    unique = list(dict.fromkeys(every))
+    return sorted(unique) if all(isinstance(one, int | float) for one in unique) else unique
+
+
+def _range(chosen: Sequence[object], order: Sequence[object]) -> str:
+    """Write values: from one to another if none between is missing, and they have an order."""
+    texts = [_shown(one) for one in chosen]
+    first = order.index(chosen[0])
+    are_next = list(order[first : first + len(chosen)]) == list(chosen)
+    is_ordered = all(isinstance(one, int | float) for one in order)
+    return f"{texts[0]} to {texts[-1]}" if are_next and is_ordered and texts[1:] else _series(texts)
+
+
+def _shown(value: object) -> str:
+    return figures.number(value) if isinstance(value, float) else curve_name(value)
+
+
+def _name(curve: Curve) -> str:
+    # Commas divide names, not parts of one.
+    return Label(metrics.label(curve.name).replace(", ", " "), "").within
+
+
+def _text(difference: float) -> str:
+    return f"{difference:,.0f}" if difference >= _WHOLE else f"{difference:.2g}"
+
+
+def _series(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
