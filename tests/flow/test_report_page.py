@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from browser_window import DESK, PHONE, show
 from command_line import L2FWD, SHORT, Skipline
 from small_experiment import write_small_evidence
 
+# The texts of an SVG, line by line.
+TEXTS = re.compile(r">([^<>]+)<")
 SIZES = [DESK, PHONE]
 # Figures along the axes, two of simulated against measured, one per unit of the claims' checks.
 PANELS = {"pktsize-desc": 5 * 4 + 3 + 4, "ddio-tune": 5 + 3 + 2}
@@ -152,7 +155,10 @@ def test_a_curve_is_written_as_a_picture_and_drawn_in_python(along_one: Path) ->
     drawn_twice = Skipline(folder)("report", "results.duckdb", *two[:-2], "--svg", "two")
     assert drawn_twice.code == 0, drawn_twice.err
     # What is offered is that of the points, not of the scenario's file.
-    assert "of packets of 1024 B" in (folder / "two" / "curves.svg").read_text()
+    conditions = "99.3 Gbit/s of packets of 1024 B offered; 1 core, 1 queue pair; l2-forward,"
+    box = "connectx-5, 2 DDIO ways, skylake-gold-6140"
+    words = " ".join(TEXTS.findall((folder / "two" / "curves.svg").read_text()))
+    assert f"{conditions} {box}" in words, words
     whole, one = (
         (folder / "two" / f"{name}.svg").read_text() for name in ("curves", "curve-rx_dropped")
     )
@@ -164,6 +170,29 @@ def test_a_curve_is_written_as_a_picture_and_drawn_in_python(along_one: Path) ->
     assert "var(--" not in str(drawn._repr_mimebundle_()[bundle])
     with pytest.raises(skipline_package.InputError, match=r"ends with \.png or \.svg"):
         drawn.save(folder / "again.gif")
+
+
+def test_a_slide_is_one_wide_figure_with_a_title_of_one_s_own(along_one: Path) -> None:
+    command = Skipline(along_one.parent)
+    wanted = ("--title", "Rings of the new box", "--slide")
+    done = command("report", "results.duckdb", *wanted, "--svg", "slides", "--png", "slides")
+    assert done.code == 0, done.err
+    folder = along_one.parent / "slides"
+    picture = (folder / "slide.png").read_bytes()
+    assert struct.unpack(">II", picture[16:24]) == (2560, 1440)
+    slide = " ".join(TEXTS.findall((folder / "slide.svg").read_text()))
+    # They change most, by a share of the most.
+    for told in ("Rings of the new box", "best for DRAM writes", "99.3 Gbit/s", "mean of 2 seeds"):
+        assert told in slide, slide
+    page = along_one.with_suffix(".html").read_text()
+    assert "<h1>Rings of the new box</h1>" in page
+    assert "L2 forwarder at" not in page
+    assert "mean of 2 seeds" not in (folder / "curves.svg").read_text()
+    # A title is no setting: the points stay what they were.
+    again = command("store", "list", "results.duckdb")
+    assert "Rings of the new box" not in again.out
+    assert "add --png DIR" in command("report", "results.duckdb", "--slide").err
+    assert command("report", "results.duckdb", "--title", " ").code == 2
 
 
 def first_records(drawn: skipline_package.Plot) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         "skipline report baseline --out baseline.html",
         "skipline report results.duckdb --metric throughput_gbps --metric p99",
         "skipline report results.duckdb --metric p99 --measured host.csv --png figures",
+        "skipline report results.duckdb --title 'Rings of the new box' --slide --png figures",
     ],
 )
 @click.argument(
@@ -47,6 +48,12 @@ if TYPE_CHECKING:
 @click.option(
     "--png", metavar="DIR", type=click.Path(path_type=Path), help="Also figures of a sweep as PNG."
 )
+@click.option(
+    "--title", metavar="TEXT", help="Title of page and figures; default: the sweep's own."
+)
+@click.option(
+    "--slide", is_flag=True, help="With --svg, --png: also one figure of a sweep as a slide, 16:9."
+)
 def report(  # noqa: PLR0913, PLR0917 - one argument for each option
     path: Path,
     out: Path | None,
@@ -57,22 +64,29 @@ def report(  # noqa: PLR0913, PLR0917 - one argument for each option
     measured: str | None,
     svg: Path | None,
     png: Path | None,
+    title: str | None,
+    slide: bool,
 ) -> None:
     """Write the HTML report of an experiment, of a single run, or of a sweep."""
     from skipline.store import parts
 
+    if slide and svg is None and png is None:
+        raise InputError("--slide is a picture; add --png DIR or --svg DIR")
+    if title is not None and not title.strip():
+        raise InputError("--title: a title has a word at least")
     if path.is_file() and parts.is_store(str(path)):
         extras.require("reports", "the page of a sweep")
         from skipline.diff import bound
         from skipline.report.sweep_page import Choice
 
-        choice = Choice(sweep, tuple(map(bound.full_name, metrics)), x, y, measured)
-        _write_sweep(path, out, choice, {"svg": svg, "png": png})
+        choice = Choice(sweep, tuple(map(bound.full_name, metrics)), x, y, measured, title)
+        _write_sweep(path, out, choice, {"svg": svg, "png": png}, slide=slide)
         return
-    of_sweep = (sweep, metrics or None, x, y, measured, svg, png)
+    of_sweep = (sweep, metrics or None, x, y, measured, svg, png, title)
     if path.exists() and any(one is not None for one in of_sweep):
         raise InputError(
-            f"{path} is not a store; --sweep, --metric, --x, --y, --measured, --svg, --png need one"
+            f"{path} is not a store; --sweep, --metric, --x, --y, --measured, --title, --svg, "
+            "--png need one"
         )
     terminal.emit_for_people(str(_write(path, out)))
 
@@ -82,6 +96,8 @@ def _write_sweep(
     out: Path | None,
     choice: "Choice",
     pictures: "dict[Kind, Path | None]",
+    *,
+    slide: bool,
 ) -> None:
     """Write the page of a sweep, and its figures as pictures."""
     target = out or path.with_suffix(".html")
@@ -92,10 +108,12 @@ def _write_sweep(
     from skipline.report import sweep_page, sweep_pictures
 
     swept = sweep_page.read(str(path), choice)
+    if slide and swept.along is None:
+        raise InputError(f"{path}: --slide needs a sweep over one or two settings")
     atomic.write(target, sweep_page.page(swept))
     terminal.emit_for_people(str(target.resolve()))
     for kind, folder in wanted.items():
-        for file in sweep_pictures.write(swept, folder, kind):
+        for file in sweep_pictures.write(swept, folder, kind, slide=slide):
             terminal.emit_for_people(str(file.resolve()))
 
 

@@ -30,5 +30,5 @@ CONFIG: dict[str, Any] = {
         "tickColor": EDGE,
         "labelOverlap": True,
     },
-    "legend": {"labelFontSize": 12, "labelColor": SOFT},
+    "legend": {"titleFontSize": 12, "labelFontSize": 12, "labelColor": SOFT},
 }

@@ -148,6 +148,21 @@ def key(curves: Sequence[Curve], along: Along) -> str:
     return legends.key(entries)
 
 
+def short_key(curve: Curve, along: Along) -> str:
+    """Return the key to the marks of a slide, in a few words."""
+    seeds = max((point.seeds for point in curve.points), default=1)
+    has_model = any(band.low is not None for band in curve.bands)
+    parts = [
+        f"Simulated. Line: mean of {seeds} seeds" if seeds > 1 else "Line: simulated",
+        "small dots: single seeds" if any(point.singles for point in curve.points) else "",
+        f"dark: 95 % interval{' of the mean' if seeds > 1 else ''}",
+        "pale: what the model may be off by (90 %)" if has_model else "",
+        "hollow: not settled" if any(point.unsettled for point in curve.points) else "",
+        "diamonds: measured" if along.measured else "",
+    ]
+    return f"{'; '.join(filter(None, parts))}."
+
+
 def _mark(width: int, content: str) -> str:
     return f'<svg width="{width}" height="22" aria-hidden="true">{content}</svg>'
 

@@ -96,6 +96,7 @@ def panel(curve: Curve, along: Along) -> Panel:
     layers = [
         *(_beyond(along.rings, axis) if numeric else []),
         *_bands(records, axis, scale, colour, numeric=numeric),
+        *(_rules(along, axis, colour, records) if numeric else []),
         *([_dots(singles, axis, value, colour)] if singles else []),
         base.mark_line(strokeWidth=2).encode(axis, value, color=colour),
         base.mark_point(size=55, opacity=1, strokeWidth=1.8).encode(
@@ -106,7 +107,6 @@ def panel(curve: Curve, along: Along) -> Panel:
             tooltip=_tooltip(curve, along),
         ),
         *_measured(measured, along.x, axis, scale),
-        *(_rules(along, axis, colour, records) if numeric else []),
         *([_told(f"pale band: {_range(cut)} {curve.scale[1]}")] if cut else []),
     ]
     title = f"{curve.title} ({curve.name})"
@@ -128,7 +128,6 @@ def _colour(records: list[dict[str, Any]], by: str | None) -> Any:
             titleLimit=0,
             titleColor=SOFT,
             titleFontWeight="normal",
-            titleFontSize=12,
             symbolOpacity=1,
             symbolType="stroke",
         ),

@@ -36,13 +36,17 @@ _TWO = 2
 
 
 class Choice(NamedTuple):
-    """Content of the page: the sweep, its metrics, the axes of its figures, measured points."""
+    """Content of the page: the sweep, its metrics, the axes of its figures, measured points.
+
+    The title is that of the sweep if there is none here.
+    """
 
     sweep: int | None = None
     metrics: tuple[str, ...] = ()
     x: str | None = None
     y: str | None = None
     measured: str | None = None
+    title: str | None = None
 
 
 class Drawn(NamedTuple):
@@ -62,7 +66,8 @@ class Drawn(NamedTuple):
 class Swept(NamedTuple):
     """A sweep of a store as its figures need it: one row a point, its metrics as curves.
 
-    `conditions` are what is offered, and what serves it; `along` is what curves share, None of a sweep that is not drawn so.
+    `conditions` are what is offered, and what serves it; `along` is what curves share, None of a
+    sweep that is not drawn so.
     """
 
     path: str
@@ -98,7 +103,7 @@ def read(path: str, choice: Choice) -> Swept:
         if choice.measured is not None:
             measured = measured_points.read(choice.measured, found.axes, found.metrics)
         along = _along(store, found, choice, measured) if is_curved(found) else None
-        title = sweep_scenario.title(store, found.number)
+        title = choice.title or sweep_scenario.title(store, found.number)
         conditions = sweep_scenario.conditions(store, found.number, found.axes)
     return Swept(path, choice, found, curves, measured, title, conditions, along)
 

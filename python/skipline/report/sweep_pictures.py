@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import Any
 
 from skipline.report import curve_words, differences, pictures, sweep_answer, sweep_page
-from skipline.report.curves import Curve
+from skipline.report.curves import Along, Curve
 from skipline.report.pictures import Frame
 from skipline.report.sweep_page import Drawn, Swept
 from skipline.store import summary
 
 
-def write(swept: Swept, directory: Path, kind: pictures.Kind) -> list[Path]:
-    """Write the figures of a sweep as SVG or PNG; return the files."""
+def write(swept: Swept, directory: Path, kind: pictures.Kind, *, slide: bool = False) -> list[Path]:
+    """Write the figures of a sweep as SVG or PNG, and one as a slide; return the files."""
     found = swept.summary
     files = []
     for drawn in sweep_page.draw(swept, summary.pareto(found.frame, found.metrics)):
@@ -23,6 +23,9 @@ def write(swept: Swept, directory: Path, kind: pictures.Kind) -> list[Path]:
             specs, notes = _whole(swept, drawn)
             whole = Frame(swept.title, swept.answer, swept.conditions, notes)
             pictures.write(specs, whole, files[-1], kind)
+        if slide and swept.along is not None:
+            files.append(directory / f"slide.{kind}")
+            _write_slide(swept, swept.along, drawn, files[-1], kind)
     return files
 
 
@@ -43,6 +46,27 @@ def telling(swept: Swept, drawn: Drawn) -> list[Curve]:
     """Return the curves that are seen to change along the setting, of those drawn; else all."""
     own = [curve for curve in swept.curves if curve.name in drawn.panel_names]
     return [one for one in own if differences.why_alike(one, swept.along) is None] or own
+
+
+def _write_slide(swept: Swept, along: Along, drawn: Drawn, path: Path, kind: pictures.Kind) -> None:
+    curve = of_slide(swept, drawn)
+    answer = sweep_answer.sentence(swept.summary, [curve], along)
+    words = Frame(swept.title, answer, swept.conditions, curve_words.short_key(curve, along))
+    at = list(drawn.panel_names).index(curve.name)
+    pictures.write_slide(drawn.panels[at][1], words, path, kind)
+
+
+def of_slide(swept: Swept, drawn: Drawn) -> Curve:
+    """Return the first metric that was asked for, else the one that changes most."""
+    own = [curve for curve in swept.curves if curve.name in drawn.panel_names]
+    return own[0] if swept.choice.metrics else max(telling(swept, drawn), key=_change)
+
+
+def _change(curve: Curve) -> float:
+    """Return by which share of its largest value a metric changes."""
+    values = [point.value for point in curve.points]
+    largest = max(map(abs, values))
+    return (max(values) - min(values)) / largest if largest else 0.0
 
 
 def frame_of(swept: Swept, drawn: Drawn, at: int) -> Frame:

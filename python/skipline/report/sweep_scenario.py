@@ -7,8 +7,13 @@ from typing import Any
 
 from skipline import _core, resources
 from skipline._core import InputError
+from skipline.platforms import platform_facts
 from skipline.store.store import Store
 from skipline.text import toml_model
+
+_CARD, _CARDS = "nic", "devices/nic/"
+# A number of scenarios that receive packets.
+_RECEIVED = "rx_packets"
 
 
 def title(store: Store, number: int) -> str:
@@ -38,9 +43,11 @@ def conditions(store: Store, number: int, axes: Sequence[str]) -> str:
     except InputError:
         return ""
     fixed = {name: value for name, value in keys.items() if name not in axes}
-    offered = _offered(fixed) if keys.get("nic") else ""
-    of_box = (fixed.get("application"), fixed.get("nic"), _ways(fixed), fixed.get("platform"))
-    parts = [offered, _served(fixed), ", ".join(filter(None, of_box))]
+    receives = _RECEIVED in store.units(number)
+    offered = _offered(fixed) if receives else ""
+    card = _card(keys, scenario) if receives and _CARD not in axes else ""
+    of_box = (fixed.get("application"), card, _ways(fixed), fixed.get("platform"))
+    parts = [offered, _served(fixed, axes) if receives else _cores(fixed), _series(of_box)]
     whole = "; ".join(filter(None, parts))
     return whole[:1].upper() + whole[1:] if offered else whole
 
@@ -52,16 +59,33 @@ def _offered(fixed: dict[str, Any]) -> str:
     return f"{told} at each of {ports} ports" if told and ports and ports > 1 else told
 
 
-def _served(fixed: dict[str, Any]) -> str:
+def _cores(fixed: dict[str, Any]) -> str:
+    cores = fixed.get("cores")
+    return f"{cores} core{'s' if cores > 1 else ''}" if cores else ""
+
+
+def _served(fixed: dict[str, Any], axes: Sequence[str]) -> str:
     """Name cores and their queues: a pair of each core at each port of a card."""
-    cores, ports = fixed.get("cores"), fixed.get("ports")
-    if not cores:
+    cores = fixed.get("cores")
+    if not cores or "ports" in axes:
+        return _cores(fixed)
+    pairs = cores * (fixed.get("ports") or 1)
+    return f"{_cores(fixed)}, {pairs} queue pair{'s' if pairs > 1 else ''}"
+
+
+def _card(keys: dict[str, Any], scenario: str) -> str:
+    """Return the card of a scenario, else that of its platform; empty if that has no name."""
+    if keys.get(_CARD):
+        return Path(str(keys[_CARD])).stem
+    if "platform" not in keys:
         return ""
-    told = f"{cores} core{'s' if cores > 1 else ''}"
-    if not fixed.get("nic") or not ports:
-        return told
-    pairs = cores * ports
-    return f"{told}, {pairs} queue pair{'s' if pairs > 1 else ''}"
+    facts = platform_facts.facts(keys["platform"], scenario)
+    origins = (str(fact.origin) for fact in facts if fact.key.startswith(f"{_CARD}."))
+    return next((Path(one).stem for one in origins if one.startswith(_CARDS)), "")
+
+
+def _series(parts: Sequence[object]) -> str:
+    return ", ".join(str(part) for part in parts if part)
 
 
 def _ways(fixed: dict[str, Any]) -> str:
