@@ -113,6 +113,14 @@ def test_what_the_model_cannot_tell_apart_is_not_a_difference() -> None:
     assert "256 is best for latency" in sweep_answer.sentence(found, [unknown], along)
 
 
+def test_rates_that_exceed_what_is_offered_by_a_little_are_not_apart() -> None:
+    bands = [Band(78.0, 80.0, "")] * 3
+    rates = of_one("throughput_gbps", "Gbit/s", [79.99, 80.0, 80.0005], bands)
+    assert differences.why_alike(rates, Along("rx_descriptors")) == "model"
+    lossy = of_one("throughput_gbps", "Gbit/s", [77.9, 80.0, 80.0005], bands)
+    assert differences.why_alike(lossy, Along("rx_descriptors")) is None
+
+
 def test_a_value_within_the_model_s_error_of_the_best_is_as_good() -> None:
     hits = of_one(
         "pcie_write_hit_rate",

@@ -9,6 +9,9 @@ from skipline.report.model_bands import Band
 from skipline.store import summary
 from skipline.store.curves import CurvePoint
 
+# Bands of rates end at what is offered, which single rates exceed by a little: by this share.
+_SLACK = 1e-4
+
 
 class Known(NamedTuple):
     """A point, and what the model may be off by there."""
@@ -36,7 +39,9 @@ def by_model(one: Known, other: Known) -> bool:
 
 def _within(one: Known, other: Known) -> bool:
     low, high = other.band.low, other.band.high
-    return low is not None and high is not None and low <= one.point.value <= high
+    if low is None or high is None:
+        return False
+    return low <= one.point.value <= high * (1.0 + _SLACK)
 
 
 def known(curve: Curve) -> list[Known]:
