@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         "skipline report baseline --out baseline.html",
         "skipline report results.duckdb --metric throughput_gbps --metric p99",
         "skipline report results.duckdb --metric p99 --measured host.csv --png figures",
-        "skipline report results.duckdb --title 'Rings of the new box' --slide --png figures",
+        "skipline report results.duckdb --title 'Rings, new box' --slide --png figures",
     ],
 )
 @click.argument(

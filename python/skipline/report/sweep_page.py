@@ -104,8 +104,16 @@ def read(path: str, choice: Choice) -> Swept:
             measured = measured_points.read(choice.measured, found.axes, found.metrics)
         along = _along(store, found, choice, measured) if is_curved(found) else None
         title = choice.title or sweep_scenario.title(store, found.number)
-        conditions = sweep_scenario.conditions(store, found.number, found.axes)
+        offered = sweep_scenario.conditions(store, found.number, found.axes)
+        conditions = "\n".join(filter(None, (_missing(store, found.number), offered)))
     return Swept(path, choice, found, curves, measured, title, conditions, along)
+
+
+def _missing(store: Store, number: int) -> str:
+    """Say how much of a sweep is not there, which no picture shows."""
+    states = store.points(number)["status"]
+    done = int((states == "done").sum())
+    return "" if done == len(states) else f"{done} of {len(states)} runs: the others are missing."
 
 
 def _require(path: str, found: Summary, choice: Choice) -> None:
