@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     examples=[
         "skipline report reports/pktsize-desc",
         "skipline report baseline --out baseline.html",
-        "skipline report results.duckdb --metric throughput_gbps --metric p99",
         "skipline report results.duckdb --metric p99 --measured host.csv --png figures",
         "skipline report results.duckdb --title 'Rings, new box' --slide --png figures",
     ],
