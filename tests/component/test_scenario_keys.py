@@ -88,7 +88,7 @@ def test_every_key_has_a_label_for_people() -> None:
         ("tenant.0.packet_bytes", "Frame size without FCS, B"),
         ("offered_gbps", "Offered load on the wire of each port, Gbit/s"),
         ("block_io.block_bytes", "Size of a block, B"),
-        # What comes before a colon is when the key counts.
+        # Words before a colon say when the key counts.
         ("traffic.arrivals", "Arrival times of packets"),
         ("rng_calls", "Extra std::mt19937 calls per packet"),
         ("hardware.llc.slices", "Number of slices of the socket"),

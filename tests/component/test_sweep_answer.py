@@ -64,7 +64,7 @@ def test_all_metrics_have_one_statement_on_where_they_are_best() -> None:
         "Receive descriptors per queue: 256 to 512 are as good as any for sent on the wire and "
         "DRAM writes. With 1024: sent on the wire 20 Gbit/s lower; DRAM writes 5.5 Gbit/s higher."
     )
-    # What is best for one of them alone is not in it.
+    # A best of one of them alone is not in it.
     told = sentence(
         throughput_gbps=[(80.0, 0.3), (79.9, 0.3), (60.0, 0.3)],
         dram_write_gbytes_per_s=[(9.5, 0.3), (4.0, 0.3), (4.3, 0.3)],

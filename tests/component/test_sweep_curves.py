@@ -187,7 +187,7 @@ def test_no_interval_goes_beyond_what_a_number_can_be() -> None:
     assert record["low"] == 0 and record["high"] == pytest.approx(1.0633 + 1.191)
     (record,) = records(drawn("rx_loss_rate", "percent", point._replace(value=99.5)))
     assert record["high"] == 100 and record["low"] == pytest.approx(99.5 - 1.191)
-    # Of what is not declared nobody knows.
+    # A metric that is not declared may be negative.
     (record,) = records(drawn("somebody_s", "GB/s", point))
     assert record["low"] == pytest.approx(1.0633 - 1.191)
 

@@ -17,6 +17,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 import skipline as skipline_package
 from browser_window import DESK, PHONE, show
 from command_line import L2FWD, SHORT, Skipline
+from skipline.report import sweep_page
 from small_experiment import write_small_evidence
 
 # The texts of an SVG, line by line.
@@ -170,6 +171,15 @@ def test_a_curve_is_written_as_a_picture_and_drawn_in_python(along_one: Path) ->
     assert "var(--" not in str(drawn._repr_mimebundle_()[bundle])
     with pytest.raises(skipline_package.InputError, match=r"ends with \.png or \.svg"):
         drawn.save(folder / "again.gif")
+
+
+def test_pictures_of_an_interrupted_sweep_say_how_much_of_it_is_there(tmp_path: Path) -> None:
+    store, short = tmp_path / "part.duckdb", {"run.batch_packets": 512, "run.max_batches": 10}
+    axes = {"rx_descriptors": [128, 256]}
+    for limit, told in ((1, True), (None, False)):
+        skipline_package.sweep(L2FWD, axes, short, store=store, limit=limit)
+        conditions = sweep_page.read(str(store), sweep_page.Choice()).conditions
+        assert conditions.startswith("1 of 2 runs: the others are missing") == told
 
 
 def test_a_slide_is_one_wide_figure_with_a_title_of_one_s_own(along_one: Path) -> None:

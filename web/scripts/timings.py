@@ -136,7 +136,7 @@ def share(browser: Browser) -> float:
         "const {configs} = window.skipline; configs.a.value = {...configs.a.value}"
     )
     wait(browser, "return window.skipline.timings.settled.length > arguments[0]", count)
-    # What was noted may be the run before.
+    # The time that was noted may be of the run before.
     wait(browser, "return window.skipline.runs.a.value.text")
     config, text = browser.execute_script(
         "const {configs, runs} = window.skipline; return [configs.a.value, runs.a.value.text]"

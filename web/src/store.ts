@@ -81,10 +81,10 @@ function partsOf(run: Signal<RunState>): RunParts {
   };
 }
 
-/** The parts of each run: a view is drawn anew when the part that it reads changes, not with every step of the run. */
+/** Fields of the runs as signals: a view is drawn anew when a field that it reads changes, not with every step of a run. */
 export const parts: Record<Side, RunParts> = { a: partsOf(runs.a), b: partsOf(runs.b) };
 
-/** What drawings show of a run: its last results. */
+/** The last results of a run, for drawings. */
 export type Drawn = Pick<RunState, "result" | "llc" | "trail">;
 
 /** Drawings follow the numbers, which are painted first, and no more often than eyes follow. */
@@ -101,7 +101,7 @@ function redraw(side: Side): void {
   };
   effect(() => {
     const { result, llc, trail, state } = parts[side];
-    // What a drawing follows, read so that it is followed.
+    // Reading them makes this follow them.
     void [result.value, llc.value, trail.value];
     const pause = state.value === "running" ? Math.max(0, last + REDRAW_MS - performance.now()) : 0;
     clearTimeout(timer);

@@ -52,7 +52,7 @@ def _cost(curves: Sequence[Curve], along: Along, good: Sequence[set[object]], en
         difference = abs(at_end[0] - best) / factor
         worse = "lower" if summary.more_is_better(curve.name) else "higher"
         shown = f"{_text(difference)} {'pp' if unit == '%' else unit}".strip()
-        # What the only metric is has been said.
+        # The sentence before names an only metric.
         name = f"{_name(curve)} " if len(curves) > 1 else ""
         parts.append(f"{name}{shown} {worse}")
     return f"With {_shown(end)}: {'; '.join(parts)}." if parts else ""

@@ -57,7 +57,7 @@ class Curve(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What people call the metric, with its unit."""
+        """The label of the metric, with its unit."""
         unit = self.scale[1]
         return f"{metrics.label(self.name)}, {unit}" if unit else metrics.label(self.name)
 
@@ -68,7 +68,7 @@ class Curve(NamedTuple):
 
 
 class Along(NamedTuple):
-    """What the panels of a figure share: setting, that of the curves, measured points, rings."""
+    """Settings, measured points and rings that the panels of a figure share."""
 
     x: str
     by: str | None = None

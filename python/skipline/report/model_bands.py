@@ -1,4 +1,4 @@
-"""What the model itself may be off by along the curves of a sweep: the bands of their points.
+"""Bands of the model's own error along the curves of a sweep, one for each point.
 
 They are the bounds that `skipline run` prints for the main tenant's numbers at the same point.
 """

@@ -110,10 +110,11 @@ def read(path: str, choice: Choice) -> Swept:
 
 
 def _missing(store: Store, number: int) -> str:
-    """Say how much of a sweep is not there, which no picture shows."""
-    states = store.points(number)["status"]
-    done = int((states == "done").sum())
-    return "" if done == len(states) else f"{done} of {len(states)} runs: the others are missing."
+    """Say how many runs of a sweep are drawn, if not all: no figure shows it."""
+    points = store.points(number)
+    done = len(points.filter(pl.col("status") == "done", ~pl.col("stale")))
+    told = f"{done} of {len(points)} runs: the others are missing, stale or have failed."
+    return "" if done == len(points) else told
 
 
 def _require(path: str, found: Summary, choice: Choice) -> None:

@@ -1,4 +1,4 @@
-"""What a sweep is of, by its scenario: title, what is offered and where."""
+"""The scenario of a sweep in words: its title, what is offered, which server."""
 
 import json
 from collections.abc import Sequence

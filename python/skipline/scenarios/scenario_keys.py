@@ -54,7 +54,7 @@ def completions(typed: str) -> Iterator[Step]:
 
 
 class Label(NamedTuple):
-    """What a key is, in a few words, and its unit, which may be empty."""
+    """The meaning of a key in a few words, and its unit, which may be empty."""
 
     words: str
     unit: str
