@@ -85,6 +85,22 @@ def test_a_trade_off_is_told_with_what_each_end_costs() -> None:
     )
 
 
+def test_what_people_choose_is_told_as_advice_with_what_was_not_tried() -> None:
+    hits = of_one("throughput_gbps", "Gbit/s", [80.0, 80.0, 60.0], [Band(None, None, "")] * 3)
+    choice = Along("rx_descriptors", is_choice=True)
+    assert best_range.sentence([hits], choice) == (
+        "Receive descriptors per queue: choose 256 to 512, as good as any for sent on the wire. "
+        "With 1024: 20 Gbit/s lower. A ring takes bursts of as many packets. No smaller value was "
+        "tried."
+    )
+    falls = hits._replace(points=[one._replace(value=-one.value) for one in hits.points])
+    told = best_range.sentence([falls], choice)
+    assert "choose 1024, best for" in told
+    assert told.endswith("No larger value was tried.")
+    middle = of_one("throughput_gbps", "Gbit/s", [60.0, 80.0, 60.0], [Band(None, None, "")] * 3)
+    assert "tried" not in best_range.sentence([middle], choice)
+
+
 def of_one(name: str, unit: str, values: Sequence[float], bands: Sequence[Band]) -> Curve:
     points = [
         CurvePoint({"rx_descriptors": ring}, value, 0.0, 3, False)
@@ -178,25 +194,35 @@ def test_what_a_load_of_each_curve_does_is_not_what_the_setting_does() -> None:
     )
 
 
-def test_of_more_settings_fewer_metrics_are_told() -> None:
-    two = {"rx_descriptors": [256, 512], "cores": [2, 4], "ddio_ways": [2, 4]}
-    numbers = {"throughput_gbps": [50.0, 80.0], "pcie_write_hit_rate": [90.0, 30.0]}
-    found = Summary(
-        1, list(two), list(numbers), {}, pl.DataFrame({**two, **numbers}), pl.DataFrame()
-    )
+def of_two_points(**numbers: list[float]) -> str:
+    """Return the answer over three settings at two points."""
+    axes = {"rx_descriptors": [256, 512], "cores": [2, 4], "ddio_ways": [2, 4]}
+    frame = pl.DataFrame({**axes, **numbers})
+    found = Summary(1, list(axes), list(numbers), {}, frame, pl.DataFrame())
     curves = [
         Curve(
             name,
             "",
             [
-                CurvePoint({key: values[at] for key, values in two.items()}, number, 0.1, 1, False)
+                CurvePoint({key: values[at] for key, values in axes.items()}, number, 0.1, 1, False)
                 for at, number in enumerate(known)
             ],
             [Band(None, None, "")] * 2,
         )
         for name, known in numbers.items()
     ]
-    assert sweep_answer.sentence(found, curves) == (
+    return sweep_answer.sentence(found, curves)
+
+
+def test_of_more_settings_fewer_metrics_are_told() -> None:
+    assert of_two_points(throughput_gbps=[50.0, 80.0], pcie_write_hit_rate=[90.0, 30.0]) == (
         "Sent, on the wire: 50 to 80, highest with receive descriptors per queue = 512, cores in "
         "use = 4 and ways in which the device may allocate = 4."
+    )
+
+
+def test_a_combination_that_is_best_for_all_metrics_is_told_instead_of_each() -> None:
+    assert of_two_points(throughput_gbps=[50.0, 80.0], pcie_write_hit_rate=[30.0, 90.0]) == (
+        "Receive descriptors per queue = 512, cores in use = 4 and ways in which the device may "
+        "allocate = 4: best for sent on the wire and device writes that hit the cache."
     )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from skipline.model_error import view
-from skipline.report import curve_words, curves, model_bands, ring_rules
+from skipline.report import curve_words, curves, model_bands, ring_rules, setting_axis
 from skipline.report.curves import Along, Curve
 from skipline.report.ring_rules import Rule, Rules
 from skipline.store.curves import CurvePoint
@@ -142,6 +142,26 @@ def test_axes_are_titled_in_words_with_unit_and_key() -> None:
     assert across == "Receive descriptors per queue (rx_descriptors, log scale)"
     line = next(layer for layer in spec["layer"] if layer["mark"].get("type") == "line")
     assert " ".join(line["encoding"]["y"]["title"]) == "Device writes that hit the cache, %"
+
+
+@pytest.mark.parametrize(
+    ("values", "is_log"),
+    [
+        ((256, 512, 1024), True),
+        ((1, 8), True),
+        ((10, 14, 20), False),
+        ((2, 4), False),
+        ((0, 8, 64), False),
+        ((500, 707, 1000), True),
+    ],
+)
+def test_values_far_apart_or_in_a_series_of_factors_have_a_log_scale(
+    values: tuple[int, ...], is_log: bool
+) -> None:
+    records = [{"x": value} for value in values]
+    axis: Any = setting_axis.drawn(records, "rx_descriptors", numeric=True)
+    scale = axis.to_dict()["scale"]
+    assert (scale.get("type") == "log") is is_log
 
 
 def test_a_rule_says_where_rings_fill_the_ways() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from skipline.report import curve_words, pictures, sweep_page, sweep_pictures
+from skipline.report import curve_words, curves, pictures, sweep_page, sweep_pictures
 from skipline.report.curves import Along, Curve
 from skipline.report.model_bands import Band
 from skipline.report.pictures import Frame
@@ -94,9 +94,28 @@ def test_a_slide_is_16_to_9_and_has_its_words_around_the_figure() -> None:
     of = swept(*VALUES)
     own = sweep_pictures.of_slide(of, drawn(of))
     key = curve_words.short_key(own, Along("rx_descriptors"))
-    assert key == "Simulated. Line: mean of 3 seeds; dark: 95 % interval of the mean."
+    assert key == (
+        "Simulated. Line: mean of 3 seeds; dark: 95 % interval of the mean; what the model may be "
+        "off by is not known here."
+    )
     spec = pictures.slide(drawn(of).panels[0][1], Frame("Rings", "Small ones.", "40 Gbit/s", key))
     assert spec["width"] * 9 == spec["height"] * 16
     assert spec["autosize"] == {"type": "fit", "contains": "padding"}
     assert (spec["title"]["text"], spec["title"]["subtitle"]) == ("Rings", ["Small ones."])
     assert spec["layer"][-1]["encoding"]["text"]["value"] == ["40 Gbit/s", key]
+
+
+def test_a_slide_writes_values_and_keeps_a_statement_on_a_line_of_its_own() -> None:
+    of = swept(*VALUES)
+    own = sweep_pictures.of_slide(of, drawn(of))
+    layer = curves.values(own, Along("rx_descriptors"))
+    assert [one["text"] for one in layer["data"]["values"]] == ["0.3", "4", "8"]
+    words = Frame("Rings", "Choose 128. With 4096: 9.8 GB/s higher.\nSent: 80.00 Gbit/s.")
+    shown = pictures.slide(drawn(of).panels[0][1], words)
+    assert shown["title"]["subtitle"] == words.answer.splitlines()
+
+
+@pytest.mark.parametrize("unit", ["%", "pp", "GB/s", "Gbit/s", "µs", "B", "KiB"])
+def test_no_line_ends_between_a_number_and_its_unit(unit: str) -> None:
+    lines = pictures._lines(f"it is 9.8 {unit} then", 10)
+    assert any(f"9.8 {unit}" in line for line in lines)

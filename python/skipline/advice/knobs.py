@@ -73,6 +73,11 @@ def of_scenario(
     return found
 
 
+def keys(resolved: dict[str, Any]) -> list[str]:
+    """Return the keys of a resolved scenario that people can set on a real machine."""
+    return [knob.key for knob in _all(resolved)]
+
+
 def why_ways_are_fixed(scenario: str, resolved: dict[str, Any]) -> str | None:
     """Return the source for DDIO ways that the machine of a scenario cannot change, or None."""
     platform = str(resolved["platform"])

@@ -1,6 +1,6 @@
 """The values of a setting that are as good as any in all metrics, and what the others cost."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from skipline.report import differences
 from skipline.report import sweep_figures as figures
@@ -12,6 +12,8 @@ from skipline.store.curves import curve_name
 
 # From here on a difference has no decimals.
 _WHOLE = 100
+# The least value of this setting that serves a steady load may be too few for bursts.
+_RING = "rx_descriptors"
 
 
 def sentence(curves: Sequence[Curve], along: Along) -> str:
@@ -25,19 +27,35 @@ def sentence(curves: Sequence[Curve], along: Along) -> str:
     of_all = [value for value in order if all(value in own for own in good)]
     words = scenario_keys.label(along.x).words
     if of_all:
-        names = _series([_name(curve) for curve in curves])
-        are = "is best" if len(of_all) == 1 else "are as good as any"
-        told = f"{words}: {_range(of_all, order)} {are} for {names}."
+        names = _series([name(curve) for curve in curves])
+        values, is_one = _range(of_all, order), len(of_all) == 1
+        if along.is_choice:
+            best = f"choose {values}, {'best' if is_one else 'as good as any'}"
+        else:
+            best = f"{values} {'is best' if is_one else 'are as good as any'}"
+        told = f"{words}: {best} for {names}."
     else:
         sides: dict[str, list[str]] = {}
         for curve, own in zip(curves, good, strict=True):
-            values = [value for value in order if value in own]
-            sides.setdefault(_range(values, order), []).append(_name(curve))
-        parts = [f"{values} for {_series(names)}" for values, names in sides.items()]
+            side = _range([value for value in order if value in own], order)
+            sides.setdefault(side, []).append(name(curve))
+        parts = [f"{side} for {_series(own)}" for side, own in sides.items()]
         told = f"{words}: no value is best for all; best is {', but '.join(parts)}."
     ends = [end for end in dict.fromkeys((order[0], order[-1])) if end not in of_all]
     costs = [_cost(curves, along, good, end) for end in ends]
-    return " ".join([told, *filter(None, costs)])
+    return " ".join([told, *filter(None, costs), *_beyond(along, of_all, order)])
+
+
+def _beyond(along: Along, of_all: Sequence[object], order: Sequence[object]) -> Iterator[str]:
+    """Yield what advice to choose these values leaves open."""
+    if not along.is_choice or not of_all or len(of_all) == len(order):
+        return
+    if along.x.endswith(_RING):
+        yield "A ring takes bursts of as many packets."
+    if _is_ordered(order) and order[0] in of_all:
+        yield "No smaller value was tried."
+    elif _is_ordered(order) and order[-1] in of_all:
+        yield "No larger value was tried."
 
 
 def _cost(curves: Sequence[Curve], along: Along, good: Sequence[set[object]], end: object) -> str:
@@ -53,8 +71,8 @@ def _cost(curves: Sequence[Curve], along: Along, good: Sequence[set[object]], en
         worse = "lower" if summary.more_is_better(curve.name) else "higher"
         shown = f"{_text(difference)} {'pp' if unit == '%' else unit}".strip()
         # The sentence before names an only metric.
-        name = f"{_name(curve)} " if len(curves) > 1 else ""
-        parts.append(f"{name}{shown} {worse}")
+        which = f"{name(curve)} " if len(curves) > 1 else ""
+        parts.append(f"{which}{shown} {worse}")
     return f"With {_shown(end)}: {'; '.join(parts)}." if parts else ""
 
 
@@ -62,7 +80,7 @@ def _values(curves: Sequence[Curve], along: Along) -> list[object]:
     """Return the values of the setting: numbers by their size, others as the sweep has them."""
     every = [point.axes[along.x] for curve in curves for point in curve.points]
     unique = list(dict.fromkeys(every))
-    return sorted(unique) if all(isinstance(one, int | float) for one in unique) else unique
+    return sorted(unique) if _is_ordered(unique) else unique
 
 
 def _range(chosen: Sequence[object], order: Sequence[object]) -> str:
@@ -70,15 +88,21 @@ def _range(chosen: Sequence[object], order: Sequence[object]) -> str:
     texts = [_shown(one) for one in chosen]
     first = order.index(chosen[0])
     are_next = list(order[first : first + len(chosen)]) == list(chosen)
-    is_ordered = all(isinstance(one, int | float) for one in order)
-    return f"{texts[0]} to {texts[-1]}" if are_next and is_ordered and texts[1:] else _series(texts)
+    if are_next and _is_ordered(order) and texts[1:]:
+        return f"{texts[0]} to {texts[-1]}"
+    return _series(texts)
+
+
+def _is_ordered(values: Sequence[object]) -> bool:
+    return all(isinstance(one, int | float) for one in values)
 
 
 def _shown(value: object) -> str:
     return figures.number(value) if isinstance(value, float) else curve_name(value)
 
 
-def _name(curve: Curve) -> str:
+def name(curve: Curve) -> str:
+    """Return what a metric is called within a sentence."""
     # Commas divide names, not parts of one.
     return Label(metrics.label(curve.name).replace(", ", " "), "").within
 

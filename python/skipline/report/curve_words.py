@@ -157,6 +157,7 @@ def short_key(curve: Curve, along: Along) -> str:
         "small dots: single seeds" if any(point.singles for point in curve.points) else "",
         f"dark: 95 % interval{' of the mean' if seeds > 1 else ''}",
         "pale: what the model may be off by (90 %)" if has_model else "",
+        "" if has_model else "what the model may be off by is not known here",
         "hollow: not settled" if any(point.unsettled for point in curve.points) else "",
         "diamonds: measured" if along.measured else "",
     ]

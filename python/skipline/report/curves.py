@@ -7,26 +7,24 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
-from skipline.report import ring_rules
-from skipline.report.chart_style import CATEGORIES, EDGE, MEASURED, PAPER, PREDICTED, SOFT
+from skipline.report import ring_rules, setting_axis
+from skipline.report.chart_style import CATEGORIES, EDGE, INK, MEASURED, PAPER, PREDICTED, SOFT
 from skipline.report.charts import chart, specification
 from skipline.report.document import Panel
 from skipline.report.measured_points import Measured
 from skipline.report.model_bands import Band
 from skipline.report.ring_rules import Rules
-from skipline.scenarios import metrics, scenario_keys
+from skipline.scenarios import metrics
 from skipline.store.curves import CurvePoint, curve_name
 from skipline.text import quantity
 
-# A setting whose values are spread over so large a factor is drawn on a log scale.
-_LOG_FROM = 8
 HEIGHT_PX, _LEGEND_PX = 300, 50
 # Up to here words that begin at a place along the axis have room; logarithms are not exact.
 _MIDDLE = 0.501
 # With more curves colours can no longer be told apart.
 MOST_CURVES = len(CATEGORIES)
-# Letters of a title along the height and the width of a panel on a phone.
-_MOST_DOWN, _MOST_ACROSS = 40, 50
+# Letters of a title along the height of a panel.
+_MOST_DOWN = 40
 # A pale band that is so much higher than the curves is cut, or these were lines.
 _MOST_TIMES = 4.0
 # Of curves that hardly change: what they are taken to change by, as a share of the largest value.
@@ -68,12 +66,16 @@ class Curve(NamedTuple):
 
 
 class Along(NamedTuple):
-    """Settings, measured points and rings that the panels of a figure share."""
+    """Settings, measured points and rings that the panels of a figure share.
+
+    `is_choice` tells that people choose the setting on their server; load and sizes they do not.
+    """
 
     x: str
     by: str | None = None
     measured: Measured | None = None
     rings: Rules = ring_rules.NONE
+    is_choice: bool = False
 
 
 def panel(curve: Curve, along: Along) -> Panel:
@@ -84,7 +86,7 @@ def panel(curve: Curve, along: Along) -> Panel:
     """
     records = _records(curve, along)
     numeric = all(isinstance(record["x"], int | float) for record in records)
-    axis = _axis(records, along.x, numeric=numeric)
+    axis = setting_axis.drawn(records, along.x, numeric=numeric)
     measured = _measured_records(curve, along)
     singles = _singles(curve, along)
     domain, cut = _domain(records, [*measured, *singles], metrics.ends(curve.name, curve.unit)[0])
@@ -114,6 +116,23 @@ def panel(curve: Curve, along: Along) -> Panel:
     return title, specification(alt.layer(*layers), height=height)
 
 
+def values(curve: Curve, along: Along) -> dict[str, Any]:
+    """Return a layer that writes its value above each point, for people far from the figure."""
+    factor = curve.scale[0]
+    written = [{"x": point.axes[along.x], "value": point.value / factor} for point in curve.points]
+    numeric = all(isinstance(one["x"], int | float) for one in written)
+    shown: dict[str, Any] = {
+        "data": {"values": [{**one, "text": _short(one["value"])} for one in written]},
+        "mark": {"type": "text", "dy": -12, "fontWeight": "bold", "color": INK},
+        "encoding": {
+            "x": {"field": "x", "type": "quantitative" if numeric else "nominal"},
+            "y": {"field": "value", "type": "quantitative"},
+            "text": {"field": "text"},
+        },
+    }
+    return shown
+
+
 def _colour(records: list[dict[str, Any]], by: str | None) -> Any:
     if by is None:
         return alt.value(PREDICTED)
@@ -124,7 +143,7 @@ def _colour(records: list[dict[str, Any]], by: str | None) -> Any:
         scale=alt.Scale(domain=names, range=CATEGORIES[: len(names)]),
         legend=alt.Legend(
             orient="top",
-            title=_titled(by),
+            title=setting_axis.titled(by),
             titleLimit=0,
             titleColor=SOFT,
             titleFontWeight="normal",
@@ -175,8 +194,13 @@ def _record(
 
 
 def _range(ends: Sequence[float]) -> str:
-    low, high = (f"{end:,.0f}" if abs(end) >= 100 else f"{end:,.3g}" for end in ends)  # noqa: PLR2004 - three digits
+    low, high = (_short(end) for end in ends)
     return f"{low} to {high}"
+
+
+def _short(value: float) -> str:
+    """Write a number with three digits, none as a power of ten."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.3g}"  # noqa: PLR2004 - three digits
 
 
 def _singles(curve: Curve, along: Along) -> list[dict[str, Any]]:
@@ -272,33 +296,6 @@ def _bands(
     return [*layers, interval.encode(*dark, color=colour)]
 
 
-def _titled(key: str, more: str = "") -> list[str]:
-    """Return what a setting is and, on a line of its own if need be, its key."""
-    words, name = scenario_keys.label(key).text, f"({key}{more})"
-    if len(words) + len(name) < _MOST_ACROSS:
-        return [f"{words} {name}"]
-    return [*textwrap.wrap(words, _MOST_ACROSS), name]
-
-
-def _axis(records: list[dict[str, Any]], x: str, *, numeric: bool) -> alt.X:
-    if not numeric:
-        order = list(dict.fromkeys(str(record["x"]) for record in records))
-        return alt.X("x:N", title=_titled(x), sort=order, axis=alt.Axis(labelAngle=0))
-    values = sorted({float(record["x"]) for record in records})
-    is_log = _is_log(values[0], values[-1])
-    ticks = alt.Axis(values=values, format="~f", labelOverlap="greedy", grid=False)
-    title = _titled(x, ", log scale" if is_log else "")
-    if is_log:
-        scale = alt.Scale(type="log", base=2, nice=False, padding=12)
-    else:
-        scale = alt.Scale(zero=False, nice=False, padding=12)
-    return alt.X("x:Q", title=title, scale=scale, axis=ticks)
-
-
-def _is_log(low: float, high: float) -> bool:
-    return low > 0 and high >= _LOG_FROM * low
-
-
 def _beyond(rings: Rules, axis: alt.X) -> list[alt.Chart]:
     """Shade where the rings of all curves exceed the DDIO ways: in grey, no band is."""
     if not rings.rules or any(rule.curve is not None for rule in rings.rules):
@@ -318,7 +315,7 @@ def _rules(
     of_all = any(rule.curve is None for rule in along.rings.rules)
     drawn = chart(lines).mark_rule(strokeDash=[6, 4], strokeWidth=1.5)
     first = min(along.rings.rules)
-    is_left = _share(first.value, [float(record["x"]) for record in records]) <= _MIDDLE
+    is_left = setting_axis.share(first.value, [float(record["x"]) for record in records]) <= _MIDDLE
     # Above the plot, where no curve is; towards its middle, where there is room.
     words = chart([{"x": first.value}]).mark_text(
         align="left" if is_left else "right",
@@ -332,14 +329,6 @@ def _rules(
         drawn.encode(axis, color=alt.value(EDGE) if of_all else colour),
         words.encode(axis, y=alt.value(0), text=alt.value(told)),
     ]
-
-
-def _share(value: float, values: Sequence[float]) -> float:
-    """Return where a value is along the axis, from 0 to 1."""
-    low, high = min(values), max(values)
-    if _is_log(low, high):
-        low, high, value = math.log(low), math.log(high), math.log(value)
-    return (value - low) / ((high - low) or 1.0)
 
 
 def _told(words: str) -> alt.Chart:

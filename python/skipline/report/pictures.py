@@ -1,6 +1,7 @@
 """Writes figures as pictures for papers and slides: SVG or PNG, in the colours of light pages."""
 
 import json
+import re
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ _SLIDE_BELOW_PX, _SLIDE_LINE_PX = 78, 19
 _SLIDE_ANSWER, _SLIDE_NOTE = 0.118, 0.155
 # Letters of a line below the title, and of one below the figure, for each pixel of its width.
 _ANSWER_LETTERS, _NOTE_LETTERS = 0.16, 0.19
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|pp|[kKMG]?i?(?:B|bit)(?:/s)?|[nµm]?s)(?![\w/]))")
 # A part of a figure may name data sets, the figure alone may have them.
 _OF_THE_WHOLE = ("$schema", "autosize", "datasets")
 Kind = Literal["svg", "png"]
@@ -64,14 +66,19 @@ def framed(specs: Sequence[dict[str, Any]], frame: Frame, width_px: int) -> dict
 
 def _lines(text: str, letters: int) -> list[str]:
     # A number and its unit stay together.
-    lines = textwrap.wrap(text.replace(" %", "\u00a0%"), letters, break_on_hyphens=False)
+    joined = _BEFORE_UNIT.sub("\u00a0", text)
+    lines = textwrap.wrap(joined, letters, break_on_hyphens=False)
     return [line.replace("\u00a0", " ") for line in lines]
 
 
 def slide(spec: dict[str, Any], words: Frame) -> dict[str, Any]:
     """Return a figure as a slide of 16:9: title and answer above it, conditions and marks below."""
     inner = SLIDE_PX[0] - 2 * _SLIDE_EDGE_PX
-    above = _lines(words.answer, round(inner * _SLIDE_ANSWER))
+    above = [
+        line
+        for statement in words.answer.splitlines()
+        for line in _lines(statement, round(inner * _SLIDE_ANSWER))
+    ]
     texts = (words.facts, words.notes)
     below = [line for text in texts for line in _lines(text, round(inner * _SLIDE_NOTE))]
     style = {"anchor": "start", "frame": "bounds", "fontSize": 26, "offset": 22, "color": INK}

@@ -17,10 +17,17 @@ _MOST_TOLD = 3
 
 
 def sentence(found: Summary, curves: Sequence[Curve], along: Along | None = None) -> str:
-    """Say where the metrics that the settings change are best, and which they do not change.
+    """Say where the metrics that the settings change are best, and which they do not change."""
+    return " ".join(statements(found, curves, along))
 
-    Along one setting that is a statement on all of them: winners of each alone contradict each
-    other.
+
+def statements(
+    found: Summary, curves: Sequence[Curve], along: Along | None = None
+) -> Sequence[str]:
+    """Return the answer statement by statement, each of one or more sentences.
+
+    Along one setting the first is on all metrics that change: winners of each alone contradict
+    each other.
     """
     changed: list[tuple[Curve, dict[str, Any]]] = []
     unchanged: list[str] = []
@@ -39,9 +46,29 @@ def sentence(found: Summary, curves: Sequence[Curve], along: Along | None = None
     if along is not None and along.by is None and changed:
         first = [best_range.sentence([curve for curve, _ in changed], along)]
     else:
-        first = [_best_of(found, curve, best) for curve, best in changed[:most]]
+        of_all = _best_of_all(found, [curve for curve, _ in changed])
+        first = of_all or [_best_of(found, curve, best) for curve, best in changed[:most]]
     told = [*first, *unchanged[:most], *lost]
-    return " ".join(told) or f"{len(found.frame):,} points of {', '.join(found.axes)}."
+    return told or [f"{len(found.frame):,} points of {', '.join(found.axes)}."]
+
+
+def _best_of_all(found: Summary, changed: Sequence[Curve]) -> list[str]:
+    """Name a combination that is as good as any in all metrics, if there is one."""
+    good = [
+        {tuple(one.point.axes[axis] for axis in found.axes) for one in differences.as_good(curve)}
+        for curve in changed
+    ]
+    if len(changed) <= 1 or not (of_all := set.intersection(*good)):
+        return []
+    for row in found.frame.iter_rows(named=True):
+        if tuple(row[axis] for axis in found.axes) in of_all:
+            names = _series([best_range.name(curve) for curve in changed])
+            others = len(of_all) - 1
+            more = f" ({others} other combination{'s are' if others > 1 else ' is'} as good)"
+            settings = _settings(found, row)
+            told = f"{settings[:1].upper()}{settings[1:]}"
+            return [f"{told}: best for {names}{more if others else ''}."]
+    return []
 
 
 def _best_of(found: Summary, curve: Curve, best: dict[str, Any]) -> str:
@@ -101,7 +128,11 @@ def cards(found: Summary, curves: Sequence[Curve]) -> list[str]:
 
 def _settings(found: Summary, row: dict[str, Any]) -> str:
     settings = [_setting(axis, row[axis]) for axis in _varied(found)]
-    return " and ".join(filter(None, (", ".join(settings[:-1]), settings[-1])))
+    return _series(settings)
+
+
+def _series(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def _varied(found: Summary) -> list[str]:

@@ -171,7 +171,8 @@ def _along(store: Store, found: Summary, choice: Choice, measured: Measured | No
     by_values = sorted(varied, key=lambda axis: -found.frame[axis].n_unique())
     x = choice.x if choice.x in varied else next(one for one in by_values if one != choice.y)
     by = next((axis for axis in varied if axis != x), None)
-    return Along(x, by, measured, ring_rules.read(store, found.number, x, by))
+    is_choice = x in sweep_scenario.choices(store, found.number)
+    return Along(x, by, measured, ring_rules.read(store, found.number, x, by), is_choice)
 
 
 def _draw_curves(swept: Swept, along: Along) -> Drawn:

@@ -1,32 +1,43 @@
 """Figures of a sweep as pictures: for papers, slides, and people who see nothing else of it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from skipline.report import curve_words, differences, pictures, sweep_answer, sweep_page
+from skipline.report import (
+    curve_words,
+    curves,
+    differences,
+    pictures,
+    sweep_answer,
+    sweep_page,
+)
 from skipline.report.curves import Along, Curve
 from skipline.report.pictures import Frame
 from skipline.report.sweep_page import Drawn, Swept
 from skipline.store import summary
 
 
-def write(swept: Swept, directory: Path, kind: pictures.Kind, *, slide: bool = False) -> list[Path]:
-    """Write the figures of a sweep as SVG or PNG, and one as a slide; return the files."""
+def write(
+    swept: Swept, directory: Path, kind: pictures.Kind, *, slide: bool = False
+) -> Iterator[Path]:
+    """Write the figures of a sweep as SVG or PNG, and one as a slide; yield each file."""
     found = swept.summary
-    files = []
     for drawn in sweep_page.draw(swept, summary.pareto(found.frame, found.metrics)):
         for at, (_, spec) in enumerate(drawn.panels):
-            files.append(directory / f"{drawn.name}{_suffix(drawn, at)}.{kind}")
-            pictures.write([spec], frame_of(swept, drawn, at), files[-1], kind)
+            file = directory / f"{drawn.name}{_suffix(drawn, at)}.{kind}"
+            pictures.write([spec], frame_of(swept, drawn, at), file, kind)
+            yield file
         if len(drawn.panel_names) > 1:
-            files.append(directory / f"{drawn.name}s.{kind}")
+            file = directory / f"{drawn.name}s.{kind}"
             specs, notes = _whole(swept, drawn)
             whole = Frame(swept.title, swept.answer, swept.conditions, notes)
-            pictures.write(specs, whole, files[-1], kind)
+            pictures.write(specs, whole, file, kind)
+            yield file
         if slide and swept.along is not None:
-            files.append(directory / f"slide.{kind}")
-            _write_slide(swept, swept.along, drawn, files[-1], kind)
-    return files
+            file = directory / f"slide.{kind}"
+            _write_slide(swept, swept.along, drawn, file, kind)
+            yield file
 
 
 def _whole(swept: Swept, drawn: Drawn) -> tuple[list[dict[str, Any]], str]:
@@ -50,10 +61,16 @@ def telling(swept: Swept, drawn: Drawn) -> list[Curve]:
 
 def _write_slide(swept: Swept, along: Along, drawn: Drawn, path: Path, kind: pictures.Kind) -> None:
     curve = of_slide(swept, drawn)
-    answer = sweep_answer.sentence(swept.summary, [curve], along)
+    # What the setting does not change is a part of the answer to whether to set it.
+    flat = [one for one in swept.curves if differences.why_alike(one, along) is not None]
+    shown = [curve, *(one for one in flat if one is not curve)]
+    answer = "\n".join(sweep_answer.statements(swept.summary, shown, along))
     words = Frame(swept.title, answer, swept.conditions, curve_words.short_key(curve, along))
     at = list(drawn.panel_names).index(curve.name)
-    pictures.write_slide(drawn.panels[at][1], words, path, kind)
+    spec = drawn.panels[at][1]
+    if along.by is None:
+        spec = {**spec, "layer": [*spec["layer"], curves.values(curve, along)]}
+    pictures.write_slide(spec, words, path, kind)
 
 
 def of_slide(swept: Swept, drawn: Drawn) -> Curve:

@@ -7,6 +7,7 @@ from typing import Any
 
 from skipline import _core, resources
 from skipline._core import InputError
+from skipline.advice import knobs
 from skipline.platforms import platform_facts
 from skipline.store.store import Store
 from skipline.text import toml_model
@@ -46,10 +47,43 @@ def conditions(store: Store, number: int, axes: Sequence[str]) -> str:
     receives = _RECEIVED in store.units(number)
     offered = _offered(fixed) if receives else ""
     card = _card(keys, scenario) if receives and _CARD not in axes else ""
-    of_box = (fixed.get("application"), card, _ways(fixed), fixed.get("platform"))
+    of_box = (_machine(fixed, card, scenario), _ways(fixed))
     parts = [offered, _served(fixed, axes) if receives else _cores(fixed), _series(of_box)]
     whole = "; ".join(filter(None, parts))
     return whole[:1].upper() + whole[1:] if offered else whole
+
+
+def choices(store: Store, number: int) -> list[str]:
+    """Return the settings of a sweep's scenario that people choose on a server.
+
+    There are none where the scenario is no longer there.
+    """
+    row = store.connection.row("SELECT scenario FROM sweeps WHERE sweep = ?", [number])
+    scenario = row[0] if row else None
+    if not scenario or not resources.exists(scenario):
+        return []
+    try:
+        return knobs.keys(json.loads(_core.check_scenario(scenario, _settings(store, number))))
+    except InputError:
+        return []
+
+
+def _machine(fixed: dict[str, Any], card: str, scenario: str) -> str:
+    """Say what runs on which server with which card, by the names that people have for these."""
+    platform = fixed.get("platform")
+    on = f"on {_name('platforms', str(platform), scenario)}" if platform else ""
+    with_card = f"with {_name('devices/nic', card, scenario)}" if card else ""
+    return " ".join(filter(None, (fixed.get("application"), on, with_card)))
+
+
+def _name(folder: str, value: str, scenario: str) -> str:
+    """Return the name that a file of facts states, else the file's own."""
+    is_file = value.endswith(".toml")
+    path = resources.path_beside(scenario, value) if is_file else f"{folder}/{value}.toml"
+    stated = None
+    if resources.exists(path):
+        stated = toml_model.top_level(resources.read_keys(path), path).get("name")
+    return stated if isinstance(stated, str) and stated else Path(value).stem
 
 
 def _offered(fixed: dict[str, Any]) -> str:
@@ -76,7 +110,7 @@ def _served(fixed: dict[str, Any], axes: Sequence[str]) -> str:
 def _card(keys: dict[str, Any], scenario: str) -> str:
     """Return the card of a scenario, else that of its platform; empty if that has no name."""
     if keys.get(_CARD):
-        return Path(str(keys[_CARD])).stem
+        return str(keys[_CARD])
     if "platform" not in keys:
         return ""
     facts = platform_facts.facts(keys["platform"], scenario)
