@@ -34,7 +34,9 @@ class Machine:
         self.run_s = run_s
         self.asked: list[tuple[Candidate, str]] = []
 
-    def settle(self, candidates: Sequence[Candidate], fidelity: Fidelity) -> list[Measured]:
+    def settle(
+        self, candidates: Sequence[Candidate], fidelity: Fidelity, _until: float | None = None
+    ) -> list[Measured]:
         found = []
         for candidate in candidates:
             new = (candidate, fidelity.name) not in self.asked
@@ -114,7 +116,9 @@ def test_with_less_time_there_are_fewer_seeds_then_shorter_runs(
     fake = FakeTime(monkeypatch)
     machine = Machine({"a": 30, "b": 10})
 
-    def slow(candidates: Sequence[Candidate], runs: Fidelity) -> list[Measured]:
+    def slow(
+        candidates: Sequence[Candidate], runs: Fidelity, _until: float | None
+    ) -> list[Measured]:
         before = len(machine.asked)
         found = machine.settle(candidates, runs)
         each = 0.1 if runs.runs == "short runs" else run_s
@@ -128,11 +132,40 @@ def test_with_less_time_there_are_fewer_seeds_then_shorter_runs(
     assert finals.best == changes("ab")
 
 
+def test_runs_to_the_end_that_nothing_could_follow_are_given_up_for_short_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fake = FakeTime(monkeypatch)
+    machine = Machine({"a": 30})
+
+    def given_up(
+        candidates: Sequence[Candidate], runs: Fidelity, until: float | None
+    ) -> list[Measured]:
+        end = Clock(12.0, lambda *_: None).until if until is None else until
+        before = len(machine.asked)
+        found = machine.settle(candidates, runs)
+        took_s = (len(machine.asked) - before) * runs.seeds * (0.5 if runs is REPEATED else 20.0)
+        assert end is not None
+        if fake.now + took_s / 2 > end:
+            fake.now = end
+            return [{}] * len(candidates)
+        fake.now += took_s / 2
+        return found
+
+    clock = Clock(12.0, lambda *_: None)
+    finals = judged(given_up, changes("a"), clock=clock)
+    assert finals.fidelity is REPEATED
+    assert finals.best == changes("a")
+    assert clock.left_s > 0
+
+
 def test_without_time_for_single_changes_the_whole_is_told_and_that_is_said() -> None:
     machine = Machine({"a": 30, "b": 10})
     whole = {changes("ab"), ()}
 
-    def cut(candidates: Sequence[Candidate], runs: Fidelity) -> list[Measured]:
+    def cut(
+        candidates: Sequence[Candidate], runs: Fidelity, _until: float | None
+    ) -> list[Measured]:
         found = machine.settle(candidates, runs)
         return [one if c in whole else {} for c, one in zip(candidates, found, strict=True)]
 

@@ -29,9 +29,10 @@ from skipline.sweeps.drive import Options
 from skipline.sweeps.workers import Workers
 
 # Of the time, or without a limit of the bar, the share of short runs: at least, and at most where
-# the runs that judge the best need less. They take about as long as so many short ones.
+# the runs that judge the best need less. These take about as long as so many short ones: five seeds
+# of two settings, and as much again for what is left out or given up before.
 _SEARCH_SHARE, _MOST_SEARCH_SHARE = 0.4, 0.75
-_FINALS_IN_SHORT_RUNS = 20
+_FINALS_IN_SHORT_RUNS = 25
 # No further short run begins after this share of the time.
 _GUIDELINES_SHARE = 0.85
 
@@ -136,6 +137,8 @@ class _Search:
         self._clock = clock
         self._budget = request.budget or search.default_budget(subject.knobs)
         self._share = _SEARCH_SHARE
+        # Seconds of a short run with others beside it, of a search with a limit.
+        self._short_run_s = 0.0
         self._undone: list[str] = []
 
     def run(self) -> Advice:
@@ -170,16 +173,17 @@ class _Search:
         seed, clock = self._request.seed, self._clock
 
         def settle(
-            candidates: Sequence[Candidate], fidelity: evaluation.Fidelity
+            candidates: Sequence[Candidate], fidelity: evaluation.Fidelity, until: float | None
         ) -> list[Measured]:
             def report(share: float, _text: str) -> None:
                 clock.report(share, f"{fidelity.runs} of the best")
 
             clock.begin_step()
-            return simulate(candidates, fidelity, self._writer, self._options, report)
+            options = self._options if until is None else self._options._replace(until=until)
+            return simulate(candidates, fidelity, self._writer, options, report)
 
         jobs = self._options.engine.processes
-        return Finals(self._target, self._knobs, settle, clock, seed, jobs)
+        return Finals(self._target, self._knobs, settle, clock, seed, jobs, self._short_run_s)
 
     def _advice(self, tried: list[Tried], alone: list[Tried], finals: Finals) -> Advice:
         best, fidelity = finals.best, finals.fidelity
@@ -230,6 +234,7 @@ class _Search:
         jobs = self._options.engine.processes
         self._brief(first[:jobs])
         one_s = max(time.monotonic() - began, 0.05) / max(1, min(jobs, len(first)))
+        self._short_run_s = one_s
         limit_s = self._request.time_s or 0.0
         left_for_search = 1 - _FINALS_IN_SHORT_RUNS * one_s / limit_s if limit_s else 0.0
         self._share = max(_SEARCH_SHARE, min(_MOST_SEARCH_SHARE, left_for_search))

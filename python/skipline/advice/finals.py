@@ -4,6 +4,7 @@ Only what is significant and worth a change is recommended: each part by itself,
 """
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -31,8 +32,11 @@ _FINALS = 2
 LEAST_GAIN = 0.005
 # No further finalist begins after this share of the time.
 _FINALISTS_SHARE = 0.7
+# Of the time that is left runs may take this share; the rest is for what is not foreseen.
+_USED_SHARE = 0.9
 
-Settle = Callable[[Sequence[Candidate], Fidelity], list[Measured]]
+# With an end, as `time.monotonic` tells it, runs are given up then.
+Settle = Callable[[Sequence[Candidate], Fidelity, float | None], list[Measured]]
 
 
 class Part(NamedTuple):
@@ -62,6 +66,7 @@ class Finals:
         clock: Clock,
         seed: int,
         jobs: int,
+        short_run_s: float = 0.0,
     ) -> None:
         self._target = target
         self._now = {knob.key: knob.now for knob in knobs}
@@ -69,8 +74,9 @@ class Finals:
         self._clock = clock
         self._seed = seed
         self._jobs = jobs
-        # Seconds of one run, with as many beside it as there are workers.
-        self._run_s = 0.0
+        # Seconds of one run, with as many beside it as there are workers: a short one, and one to
+        # the end.
+        self._short_run_s, self._run_s = short_run_s, 0.0
         self.fidelity = SETTLED
         self.best: Candidate = ()
         self.gain: Change | None = None
@@ -100,13 +106,10 @@ class Finals:
 
     def _choose_fidelity(self, best: Candidate) -> None:
         """Choose runs such that the best candidate and its parts are judged in time."""
-        began = self._clock.elapsed_s
-        self._settle([best, ()], ONCE)
-        took_s = self._clock.elapsed_s - began
-        self._run_s = took_s / min(2, self._jobs)
+        self._run_s = self._time_once(best)
         runs = 2 + (len(best) if len(best) > 1 else 0)
         for fidelity in (SETTLED, FEW):
-            if self._affords(fidelity.seeds * runs - 2):
+            if self._affords(fidelity.seeds * runs - 2, fidelity):
                 self.fidelity = fidelity
                 break
         else:
@@ -115,12 +118,26 @@ class Finals:
         if self.fidelity is FEW:
             self.undone.append(f"more than {FEW.seeds} seeds")
 
-    def _affords(self, runs: int) -> bool:
+    def _time_once(self, best: Candidate) -> float:
+        """Return the seconds of a run to the end, of the best and the present settings.
+
+        They are given up, and take for ever, when the fewest seeds could no longer follow in time.
+        """
+        together = min(2, self._jobs)
+        further = 2 * FEW.seeds - 2
+        began = self._clock.elapsed_s
+        most_s = self._clock.left_s / (1 + further / together / _USED_SHARE)
+        ended = self._settle([best, ()], ONCE, time.monotonic() + most_s)
+        took_s = self._clock.elapsed_s - began
+        return took_s / together if all(ended) else math.inf
+
+    def _affords(self, runs: int, fidelity: Fidelity) -> bool:
         """Return whether so many runs end in time."""
-        return runs * self._run_s <= 0.9 * self._clock.left_s
+        run_s = self._short_run_s if fidelity is REPEATED else self._run_s
+        return runs * run_s <= _USED_SHARE * self._clock.left_s
 
     def _simulate(self, candidates: Sequence[Candidate]) -> list[Measured]:
-        return self._settle(candidates, self.fidelity)
+        return self._settle(candidates, self.fidelity, None)
 
     def _winner(self, candidates: Sequence[Candidate]) -> Candidate:
         """Return the candidate that is better for certain by most; nothing if none is."""
@@ -130,7 +147,7 @@ class Finals:
             if good := [(gain.now, one) for one, gain in gains if _is_worth(gain)]:
                 return min(good)[1]
             known += [(gain.now, one) for one, gain in gains if gain.difference < 0]
-        if not known or (self._clock.is_limited and not self._affords(2 * CERTAIN.seeds)):
+        if not known or (self._clock.is_limited and not self._affords(2 * CERTAIN.seeds, CERTAIN)):
             return ()
         before, self.fidelity = self.fidelity, CERTAIN
         several = [candidate for _, candidate in sorted(known)[:_FINALISTS]]
@@ -150,7 +167,7 @@ class Finals:
         for number, candidate in enumerate(candidates):
             is_late = self._clock.is_past(_FINALISTS_SHARE)
             parts_too = self.fidelity.seeds * (1 + len(candidate))
-            if number and (is_late or not self._affords(parts_too)):
+            if number and (is_late or not self._affords(parts_too, self.fidelity)):
                 self.undone.append("further finalists")
                 break
             found += self._gains([candidate])

@@ -137,6 +137,7 @@ class _Sweep:
         try:
             if self._options.workers is not None:
                 runner.run(self._options.workers)
+                self._options.workers.give_up()
             else:
                 with Workers(self._options.engine, len(wanted)) as workers:
                     runner.run(workers)

@@ -105,6 +105,16 @@ class Workers:
             self._note(process, message)
             yield message
 
+    def give_up(self) -> None:
+        """Start other processes for those that simulate: who asked does not want to know any more.
+
+        Their answers would be taken for those of later chunks of the same numbers.
+        """
+        for at, process in enumerate(self._processes):
+            if process.chunks:
+                process.end(kill=self._engine.name == "local")
+                self._processes[at] = _Process(self._engine)
+
     def _note(self, process: _Process, message: Event) -> None:
         match message:
             case Ready(slots):
