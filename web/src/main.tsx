@@ -16,11 +16,14 @@ declare global {
 
 window.skipline = { timings, configs, runs, drawn, set, commandLine };
 
+// What takes longest begins first: the module is unpacked and compiled beside the first drawing of the page.
+const loading = NativeEngine.find() ?? BrowserEngine.load();
+
 const place = document.getElementById("app");
 if (place) render(<App />, place);
 
 async function begin(): Promise<void> {
-  await connect(NativeEngine.find() ?? (await BrowserEngine.load()));
+  await connect(await loading);
 }
 
 begin().catch((error: unknown) => {
