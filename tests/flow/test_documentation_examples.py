@@ -100,6 +100,7 @@ def test_the_circle_from_a_server_to_its_check_closes(
         "docs/how-to/python.md",
         "docs/how-to/traces.md",
         "docs/how-to/sweeps.md",
+        "docs/how-to/sweep-pictures.md",
         "docs/how-to/dsa-library.md",
     ],
 )
