@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from skipline.report import best_range, differences, sweep_answer
+from skipline.report import best_range, differences, losses, sweep_answer
 from skipline.report.curves import Along, Curve
 from skipline.report.model_bands import Band
 from skipline.store.curves import CurvePoint
@@ -42,8 +42,8 @@ def test_a_difference_within_the_intervals_is_none() -> None:
     )
     assert told == (
         "Receive descriptors per queue: 256 is best for DRAM writes. "
-        "With 1024: 6 Gbit/s higher. "
-        "Sent, on the wire: 80.00 Gbit/s at all points, within the intervals."
+        "With 1024: DRAM writes 6 Gbit/s higher. "
+        "Sent, on the wire: 79.98 to 80 Gbit/s, within the intervals."
     )
 
 
@@ -51,7 +51,7 @@ def test_others_that_may_be_as_good_are_named() -> None:
     told = sentence(throughput_gbps=[(80.0, 0.3), (79.8, 0.3), (60.0, 0.3)])
     assert told == (
         "Receive descriptors per queue: 256 to 512 are as good as any for sent on the wire. With "
-        "1024: 20 Gbit/s lower."
+        "1024: sent on the wire 20 Gbit/s lower."
     )
 
 
@@ -90,8 +90,8 @@ def test_what_people_choose_is_told_as_advice_with_what_was_not_tried() -> None:
     choice = Along("rx_descriptors", is_choice=True)
     assert best_range.sentence([hits], choice) == (
         "Receive descriptors per queue: choose 256 to 512, as good as any for sent on the wire. "
-        "With 1024: 20 Gbit/s lower. A ring takes bursts of as many packets. No smaller value was "
-        "tried."
+        "With 1024: sent on the wire 20 Gbit/s lower. Bursts of more than 512 packets for a queue "
+        "may be lost. No smaller value was tried."
     )
     falls = hits._replace(points=[one._replace(value=-one.value) for one in hits.points])
     told = best_range.sentence([falls], choice)
@@ -99,6 +99,47 @@ def test_what_people_choose_is_told_as_advice_with_what_was_not_tried() -> None:
     assert told.endswith("No larger value was tried.")
     middle = of_one("throughput_gbps", "Gbit/s", [60.0, 80.0, 60.0], [Band(None, None, "")] * 3)
     assert "tried" not in best_range.sentence([middle], choice)
+
+
+def losing(*shares: tuple[float, ...]) -> Curve:
+    points = [
+        CurvePoint({"rx_descriptors": ring}, sum(of) / len(of), 1.0, len(of), False, of)
+        for ring, of in zip(RINGS, shares, strict=True)
+    ]
+    return Curve(losses.METRIC, "percent", points, [Band(None, None, "")] * 3)
+
+
+def test_what_loses_packets_is_no_advice_however_good_it_is_otherwise() -> None:
+    writes = of_one("dram_write_gbytes_per_s", "GB/s", [0.1, 0.6, 8.0], [Band(None, None, "")] * 3)
+    one_drops = losing((0.06, 0.05, 0.04), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    choice = Along("rx_descriptors", is_choice=True, loss=one_drops)
+    told = best_range.sentence([writes], choice)
+    assert "choose 512, best for DRAM writes. With 1024: DRAM writes 7.4 GB/s higher." in told
+    assert losses.statement(one_drops, "rx_descriptors") == (
+        "Packets are lost with 256: 0.05 % of those that arrive; else none."
+    )
+    # The null model: without the losses the smallest ring wins.
+    assert "choose 256" in best_range.sentence([writes], choice._replace(loss=None))
+
+
+def test_where_all_values_lose_those_that_lose_least_are_left() -> None:
+    writes = of_one("dram_write_gbytes_per_s", "GB/s", [0.1, 0.6, 8.0], [Band(None, None, "")] * 3)
+    every = losing((31.0, 31.2), (11.0, 11.1), (11.0, 11.2))
+    told = best_range.sentence([writes], Along("rx_descriptors", is_choice=True, loss=every))
+    assert "choose 512" in told
+    assert losses.statement(every, "rx_descriptors") == (
+        "Packets are lost at all points: 11 to 31 % of those that arrive."
+    )
+    none = losing((0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
+    assert losses.statement(none, "rx_descriptors") == "Nothing is lost at any point."
+    assert losses.acceptable(none, "rx_descriptors") is None
+
+
+def test_values_that_are_no_neighbours_are_not_chosen() -> None:
+    hits = of_one("throughput_gbps", "Gbit/s", [80.0, 60.0, 80.0], [Band(None, None, "")] * 3)
+    told = best_range.sentence([hits], Along("rx_descriptors", is_choice=True))
+    assert "256 and 1024 are as good as any" in told
+    assert "choose" not in told
 
 
 def of_one(name: str, unit: str, values: Sequence[float], bands: Sequence[Band]) -> Curve:
@@ -146,13 +187,15 @@ def test_a_value_within_the_model_s_error_of_the_best_is_as_good() -> None:
     )
     assert best_range.sentence([hits], Along("rx_descriptors")) == (
         "Receive descriptors per queue: 256 to 512 are as good as any for device writes that hit "
-        "the cache. With 1024: 74 pp lower."
+        "the cache. With 1024: device writes that hit the cache 74 pp lower."
     )
 
 
 def test_a_sweep_that_changes_nothing_says_so() -> None:
     told = sentence(throughput_gbps=[(80.0, 0.3), (79.8, 0.3), (79.9, 0.3)])
-    assert told == "Sent, on the wire: 80.00 Gbit/s at all points, within the intervals."
+    assert told == "Sent, on the wire: 79.8 to 80 Gbit/s, within the intervals."
+    alike = sentence(throughput_gbps=[(80.0, 0.3), (80.0, 0.3), (80.0, 0.3)])
+    assert alike == "Sent, on the wire: 80.00 Gbit/s at all points, within the intervals."
 
 
 def test_what_is_nothing_everywhere_is_said_once_and_in_words() -> None:

@@ -108,11 +108,25 @@ def test_a_slide_is_16_to_9_and_has_its_words_around_the_figure() -> None:
 def test_a_slide_writes_values_and_keeps_a_statement_on_a_line_of_its_own() -> None:
     of = swept(*VALUES)
     own = sweep_pictures.of_slide(of, drawn(of))
-    layer = curves.values(own, Along("rx_descriptors"))
-    assert [one["text"] for one in layer["data"]["values"]] == ["0.3", "4", "8"]
+    layers = curves.values(own, Along("rx_descriptors"))
+    # Each over an edge of its own.
+    written = [one["text"] for layer in layers for one in layer["data"]["values"]]
+    assert written == ["0.3", "0.3", "4", "4", "8", "8"]
     words = Frame("Rings", "Choose 128. With 4096: 9.8 GB/s higher.\nSent: 80.00 Gbit/s.")
     shown = pictures.slide(drawn(of).panels[0][1], words)
     assert shown["title"]["subtitle"] == words.answer.splitlines()
+
+
+@pytest.mark.parametrize("band", [Band(10.0, 99.0, ""), Band(None, None, "far")])
+def test_a_slide_prefers_what_the_model_error_is_known_of_and_says_where_not(band: Band) -> None:
+    of = swept(HITS, WRITES)
+    hits, writes = of.curves
+    of = of._replace(curves=[hits._replace(bands=[*hits.bands[:2], band]), writes])
+    own = sweep_pictures.of_slide(of, drawn(of))
+    assert own.name == (HITS if band.low else WRITES)
+    key = curve_words.short_key(own, Along("rx_descriptors"))
+    is_told = "(90 %, not known at rx_descriptors 128, 256)" in key
+    assert is_told is (band.low is not None)
 
 
 @pytest.mark.parametrize("unit", ["%", "pp", "GB/s", "Gbit/s", "µs", "B", "KiB"])

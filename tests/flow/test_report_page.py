@@ -156,7 +156,7 @@ def test_a_curve_is_written_as_a_picture_and_drawn_in_python(along_one: Path) ->
     drawn_twice = Skipline(folder)("report", "results.duckdb", *two[:-2], "--svg", "two")
     assert drawn_twice.code == 0, drawn_twice.err
     # What is offered is that of the points, not of the scenario's file.
-    conditions = "99.3 Gbit/s of packets of 1024 B offered; 1 core, 1 queue pair;"
+    conditions = "99.3 Gbit/s of 1024 B packets; 1 core, 1 queue pair;"
     box = "l2-forward on the Gold 6140 with the ConnectX-5, 2 DDIO ways"
     words = " ".join(TEXTS.findall((folder / "two" / "curves.svg").read_text()))
     assert f"{conditions} {box}" in words, words

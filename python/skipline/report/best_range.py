@@ -1,8 +1,8 @@
 """The values of a setting that are as good as any in all metrics, and what the others cost."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from skipline.report import differences
+from skipline.report import differences, losses
 from skipline.report import sweep_figures as figures
 from skipline.report.curves import Along, Curve
 from skipline.scenarios import metrics, scenario_keys
@@ -22,6 +22,9 @@ def sentence(curves: Sequence[Curve], along: Along) -> str:
     It is known of each what is better, and it changes. A value is as good as the best one where
     neither intervals nor the model's own error tell them apart.
     """
+    wanted = losses.acceptable(along.loss, along.x) if along.is_choice else None
+    if wanted:
+        curves = [_only(curve, along, wanted) for curve in curves]
     order = _values(curves, along)
     good = [{one.point.axes[along.x] for one in differences.as_good(one)} for one in curves]
     of_all = [value for value in order if all(value in own for own in good)]
@@ -29,7 +32,7 @@ def sentence(curves: Sequence[Curve], along: Along) -> str:
     if of_all:
         names = _series([name(curve) for curve in curves])
         values, is_one = _range(of_all, order), len(of_all) == 1
-        if along.is_choice:
+        if along.is_choice and _are_neighbours(of_all, order):
             best = f"choose {values}, {'best' if is_one else 'as good as any'}"
         else:
             best = f"{values} {'is best' if is_one else 'are as good as any'}"
@@ -46,16 +49,23 @@ def sentence(curves: Sequence[Curve], along: Along) -> str:
     return " ".join([told, *filter(None, costs), *_beyond(along, of_all, order)])
 
 
+def _only(curve: Curve, along: Along, wanted: Collection[object]) -> Curve:
+    """Return a curve without the values that are not wanted."""
+    kept = [one for one in differences.known(curve) if one.point.axes[along.x] in wanted]
+    return curve._replace(points=[one.point for one in kept], bands=[one.band for one in kept])
+
+
 def _beyond(along: Along, of_all: Sequence[object], order: Sequence[object]) -> Iterator[str]:
     """Yield what advice to choose these values leaves open."""
     if not along.is_choice or not of_all or len(of_all) == len(order):
         return
-    if along.x.endswith(_RING):
-        yield "A ring takes bursts of as many packets."
-    if _is_ordered(order) and order[0] in of_all:
-        yield "No smaller value was tried."
-    elif _is_ordered(order) and order[-1] in of_all:
+    if along.x.endswith(_RING) and _is_ordered(order):
+        packets = f"{_shown(of_all[-1])} packets"
+        yield f"Bursts of more than {packets} for a queue may be lost."
+    if _is_ordered(order) and order[-1] in of_all:
         yield "No larger value was tried."
+    elif _is_ordered(order) and order[0] in of_all:
+        yield "No smaller value was tried."
 
 
 def _cost(curves: Sequence[Curve], along: Along, good: Sequence[set[object]], end: object) -> str:
@@ -70,9 +80,7 @@ def _cost(curves: Sequence[Curve], along: Along, good: Sequence[set[object]], en
         difference = abs(at_end[0] - best) / factor
         worse = "lower" if summary.more_is_better(curve.name) else "higher"
         shown = f"{_text(difference)} {'pp' if unit == '%' else unit}".strip()
-        # The sentence before names an only metric.
-        which = f"{name(curve)} " if len(curves) > 1 else ""
-        parts.append(f"{which}{shown} {worse}")
+        parts.append(f"{name(curve)} {shown} {worse}")
     return f"With {_shown(end)}: {'; '.join(parts)}." if parts else ""
 
 
@@ -86,11 +94,14 @@ def _values(curves: Sequence[Curve], along: Along) -> list[object]:
 def _range(chosen: Sequence[object], order: Sequence[object]) -> str:
     """Write values: from one to another if none between is missing, and they have an order."""
     texts = [_shown(one) for one in chosen]
-    first = order.index(chosen[0])
-    are_next = list(order[first : first + len(chosen)]) == list(chosen)
-    if are_next and _is_ordered(order) and texts[1:]:
+    if _are_neighbours(chosen, order) and _is_ordered(order) and texts[1:]:
         return f"{texts[0]} to {texts[-1]}"
     return _series(texts)
+
+
+def _are_neighbours(chosen: Sequence[object], order: Sequence[object]) -> bool:
+    first = order.index(chosen[0])
+    return list(order[first : first + len(chosen)]) == list(chosen)
 
 
 def _is_ordered(values: Sequence[object]) -> bool:

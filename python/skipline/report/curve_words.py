@@ -10,7 +10,7 @@ from skipline.report.sweep_figures import number
 from skipline.scenarios import metrics, scenario_keys
 from skipline.store.curves import CurvePoint, curve_name
 
-_LOSSES = ("rx_dropped", "rx_loss_rate")
+LOSSES = ("rx_dropped", "rx_loss_rate")
 SINGLES = "Small dots: single seeds; one server is one of them"
 # More places are counted, not named.
 _MOST_PLACES = 8
@@ -117,7 +117,7 @@ def nothing(curves: Sequence[Curve]) -> list[str]:
     return list(
         dict.fromkeys(
             "Nothing is lost at any point."
-            if curve.name.rpartition(":")[2] in _LOSSES
+            if curve.name.rpartition(":")[2] in LOSSES
             else f"{metrics.label(curve.name)}: nothing at any point."
             for curve in curves
         )
@@ -151,17 +151,21 @@ def key(curves: Sequence[Curve], along: Along) -> str:
 def short_key(curve: Curve, along: Along) -> str:
     """Return the key to the marks of a slide, in a few words."""
     seeds = max((point.seeds for point in curve.points), default=1)
-    has_model = any(band.low is not None for band in curve.bands)
+    unknown = [
+        point for point, band in zip(curve.points, curve.bands, strict=True) if band.low is None
+    ]
+    has_model = len(unknown) < len(curve.points)
+    at = f", not known at {_where(unknown, along, lambda _: True)}" if unknown else ""
     parts = [
-        f"Simulated. Line: mean of {seeds} seeds" if seeds > 1 else "Line: simulated",
+        f"Simulated. Line: mean of {seeds} seeds" if seeds > 1 else "Line: simulated, one seed",
         "small dots: single seeds" if any(point.singles for point in curve.points) else "",
         f"dark: 95 % interval{' of the mean' if seeds > 1 else ''}",
-        "pale: what the model may be off by (90 %)" if has_model else "",
+        f"pale: what the model may be off by (90 %{at})" if has_model else "",
         "" if has_model else "what the model may be off by is not known here",
         "hollow: not settled" if any(point.unsettled for point in curve.points) else "",
         "diamonds: measured" if along.measured else "",
     ]
-    return f"{'; '.join(filter(None, parts))}."
+    return " ".join(filter(None, (f"{'; '.join(filter(None, parts))}.", along.rings.sizes)))
 
 
 def _mark(width: int, content: str) -> str:

@@ -69,6 +69,7 @@ class Along(NamedTuple):
     """Settings, measured points and rings that the panels of a figure share.
 
     `is_choice` tells that people choose the setting on their server; load and sizes they do not.
+    `loss` is the share of packets that are lost, whether it is drawn or not.
     """
 
     x: str
@@ -76,6 +77,7 @@ class Along(NamedTuple):
     measured: Measured | None = None
     rings: Rules = ring_rules.NONE
     is_choice: bool = False
+    loss: Curve | None = None
 
 
 def panel(curve: Curve, along: Along) -> Panel:
@@ -116,21 +118,31 @@ def panel(curve: Curve, along: Along) -> Panel:
     return title, specification(alt.layer(*layers), height=height)
 
 
-def values(curve: Curve, along: Along) -> dict[str, Any]:
-    """Return a layer that writes its value above each point, for people far from the figure."""
+def values(curve: Curve, along: Along) -> list[dict[str, Any]]:
+    """Return layers that write its value above each point, for people far from the figure."""
     factor = curve.scale[0]
     written = [{"x": point.axes[along.x], "value": point.value / factor} for point in curve.points]
     numeric = all(isinstance(one["x"], int | float) for one in written)
-    shown: dict[str, Any] = {
-        "data": {"values": [{**one, "text": _short(one["value"])} for one in written]},
-        "mark": {"type": "text", "dy": -12, "fontWeight": "bold", "color": INK},
-        "encoding": {
-            "x": {"field": "x", "type": "quantitative" if numeric else "nominal"},
-            "y": {"field": "value", "type": "quantitative"},
-            "text": {"field": "text"},
-        },
+    if numeric:
+        written.sort(key=lambda one: float(one["x"]))
+    encoding = {
+        "x": {"field": "x", "type": "quantitative" if numeric else "nominal"},
+        "y": {"field": "value", "type": "quantitative"},
+        "text": {"field": "text"},
     }
-    return shown
+    layers: list[dict[str, Any]] = []
+    for at, one in enumerate(written):
+        # The first and the last one stay within the plot.
+        align = "left" if at == 0 else "right" if at == len(written) - 1 else "center"
+        mark = {"type": "text", "dy": -12, "dx": {"left": -6, "right": 6}.get(align, 0)}
+        mark |= {"align": align, "fontWeight": "bold"}
+        data = {"values": [{**one, "text": _short(one["value"])}]}
+        # What lies below is covered by the letters' own edge.
+        layers += [
+            {"data": data, "mark": {**mark, **look}, "encoding": encoding}
+            for look in ({"stroke": PAPER, "strokeWidth": 4}, {"color": INK})
+        ]
+    return layers
 
 
 def _colour(records: list[dict[str, Any]], by: str | None) -> Any:

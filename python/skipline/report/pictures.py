@@ -22,10 +22,12 @@ _SLIDE_PNG_SCALE, _SLIDE_EDGE_PX = 8 / 3, 28
 # From the end of the plot to the lines below its axis, and their height.
 _SLIDE_BELOW_PX, _SLIDE_LINE_PX = 78, 19
 # Letters of a line above it, and of one below it, for each pixel of its width.
-_SLIDE_ANSWER, _SLIDE_NOTE = 0.118, 0.155
+_SLIDE_ANSWER, _SLIDE_NOTE = 0.125, 0.155
 # Letters of a line below the title, and of one below the figure, for each pixel of its width.
 _ANSWER_LETTERS, _NOTE_LETTERS = 0.16, 0.19
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|pp|[kKMG]?i?(?:B|bit)(?:/s)?|[nµm]?s)(?![\w/]))")
+# Of the title of a vertical axis.
+_SLIDE_DOWN = 24
 # A part of a figure may name data sets, the figure alone may have them.
 _OF_THE_WHOLE = ("$schema", "autosize", "datasets")
 Kind = Literal["svg", "png"]
@@ -82,7 +84,7 @@ def slide(spec: dict[str, Any], words: Frame) -> dict[str, Any]:
     texts = (words.facts, words.notes)
     below = [line for text in texts for line in _lines(text, round(inner * _SLIDE_NOTE))]
     style = {"anchor": "start", "frame": "bounds", "fontSize": 26, "offset": 22, "color": INK}
-    of_answer = {"subtitleFontSize": 18, "subtitleColor": INK, "subtitlePadding": 8}
+    of_answer = {"subtitleFontSize": 17, "subtitleColor": INK, "subtitlePadding": 8}
     key = {
         "data": {"values": [{}]},
         "mark": {
@@ -107,10 +109,19 @@ def slide(spec: dict[str, Any], words: Frame) -> dict[str, Any]:
         "width": SLIDE_PX[0],
         "height": SLIDE_PX[1],
         "padding": padding,
-        "layer": [*spec["layer"], key],
+        "layer": [*map(_lower, spec["layer"]), key],
     }
     shown: dict[str, Any] = foreign.in_tree(whole)
     return shown
+
+
+def _lower(layer: dict[str, Any]) -> dict[str, Any]:
+    """Return a layer whose vertical axis has a title for the height of a slide."""
+    vertical = layer.get("encoding", {}).get("y", {})
+    if not vertical.get("title"):
+        return layer
+    title = textwrap.wrap(" ".join(vertical["title"]), _SLIDE_DOWN)
+    return {**layer, "encoding": {**layer["encoding"], "y": {**vertical, "title": title}}}
 
 
 def write_slide(spec: dict[str, Any], words: Frame, path: Path, kind: Kind) -> None:

@@ -12,6 +12,7 @@ from skipline.runs import rings
 from skipline.runs.rings import Rings
 from skipline.store.curves import curve_name
 from skipline.store.store import Store
+from skipline.text import quantity
 
 # A limit, no advice: people take a bare line in a figure for the best place.
 WORDS = "beyond: rings exceed the DDIO ways"
@@ -31,12 +32,14 @@ class Rule(NamedTuple):
 class Rules(NamedTuple):
     """The rules along a setting, and a sentence on curves without one; both may be empty.
 
-    Rings exceed the ways above the rule, or below it if `is_below`.
+    Rings exceed the ways above the rule, or below it if `is_below`. `sizes` says how large both are
+    at the last value of the setting.
     """
 
     rules: list[Rule]
     words: str
     is_below: bool = False
+    sizes: str = ""
 
 
 NONE = Rules([], "")
@@ -61,7 +64,19 @@ def read(store: Store, sweep: int, x: str, by: str | None) -> Rules:
         rules = [Rule(rules[0].value, None)]
     without = [points for curve, points in by_curve.items() if filled[curve] is None]
     words = "" if rules or not without else _everywhere(without)
-    return Rules(rules, words, key in rings.OF_WAYS)
+    sizes = _sizes(next(iter(by_curve.values()))) if len(by_curve) == 1 else ""
+    return Rules(rules, words, key in rings.OF_WAYS, sizes)
+
+
+def _size(size_bytes: float) -> str:
+    shown = quantity.text(size_bytes, None, "bytes")
+    return f"{float(shown.value):.3g} {shown.unit}"
+
+
+def _sizes(points: Sequence[tuple[float, Rings]]) -> str:
+    last, known = max(points)
+    of_rings, of_ways = (_size(one) for one in (known.ring_bytes, known.way_bytes))
+    return f"With {last:g}: rings take {of_rings}, the DDIO ways hold {of_ways}."
 
 
 def _everywhere(curves: Sequence[list[tuple[float, Rings]]]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from skipline.report import best_range, curve_words, differences
+from skipline.report import best_range, curve_words, differences, losses
 from skipline.report import sweep_figures as figures
 from skipline.report.curves import Along, Curve
 from skipline.report.document import card
@@ -41,14 +41,18 @@ def statements(
         elif len(curve.points) > 1:
             by_model = why_alike == "model"
             unchanged.append(_unchanged(curve, best[curve.name], along, by_model=by_model))
-    lost = curve_words.nothing([curve for curve in curves if curve.is_nothing])
+    nothing = [curve for curve in curves if curve.is_nothing]
+    lost: list[str] = []
+    if along is not None and along.loss is not None:
+        nothing = [curve for curve in nothing if curve.name not in curve_words.LOSSES]
+        lost = [losses.statement(along.loss, along.x)]
     most = max(_MOST_TOLD + 1 - len(_varied(found)), 1)
     if along is not None and along.by is None and changed:
         first = [best_range.sentence([curve for curve, _ in changed], along)]
     else:
         of_all = _best_of_all(found, [curve for curve, _ in changed])
         first = of_all or [_best_of(found, curve, best) for curve, best in changed[:most]]
-    told = [*first, *unchanged[:most], *lost]
+    told = [*first, *lost, *unchanged[:most], *curve_words.nothing(nothing)]
     return told or [f"{len(found.frame):,} points of {', '.join(found.axes)}."]
 
 
@@ -88,7 +92,9 @@ def _unchanged(curve: Curve, value: float, along: Along | None, *, by_model: boo
         return f"{name}: the same at all values of {setting}, within the intervals."
     if by_model:
         return f"{name}: {_ends(curve)} everywhere; the model cannot tell these apart."
-    return f"{name}: {_text(value, curve.unit)} at all points, within the intervals."
+    ends, one = _ends(curve), _text(value, curve.unit)
+    everywhere = ends if " to " in ends and _differ(curve) else f"{one} at all points"
+    return f"{name}: {everywhere}, within the intervals."
 
 
 def _ends(curve: Curve) -> str:
@@ -98,12 +104,17 @@ def _ends(curve: Curve) -> str:
     return f"{figures.number(min(values))} to {figures.number(max(values))} {unit}".strip()
 
 
+def _differ(curve: Curve) -> bool:
+    """Return whether the numbers of a metric look different, where its first digits are shown."""
+    return len({_text(point.value, curve.unit) for point in curve.points}) > 1
+
+
 def _text(value: float, unit: str) -> str:
     shown = quantity.text(value, None, unit)
     return f"{shown.value} {shown.unit}".strip()
 
 
-def cards(found: Summary, curves: Sequence[Curve]) -> list[str]:
+def cards(found: Summary, curves: Sequence[Curve], along: Along | None = None) -> list[str]:
     """Return a tile for the best of each metric of which it is known what is better, as HTML."""
     result = []
     for curve in curves:
@@ -113,7 +124,7 @@ def cards(found: Summary, curves: Sequence[Curve]) -> list[str]:
         values: list[float] = found.frame[curve.name].drop_nulls().to_list()
         factor, _ = quantity.scale(best[curve.name], curve.unit)
         ends = [figures.number(end / factor) for end in (min(values), max(values))]
-        differs = _as_good(curve) < len(curve.points)
+        differs = differences.why_alike(curve, along) is None
         where = f"at {_keys(found, best)}" if differs else "no clear difference"
         label = metrics.label(curve.name)
         result.append(

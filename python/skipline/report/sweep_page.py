@@ -14,6 +14,7 @@ from skipline.model_error import view as model_error_view
 from skipline.report import (
     curve_words,
     curves,
+    losses,
     measured_points,
     model_bands,
     ring_rules,
@@ -91,7 +92,7 @@ def read(path: str, choice: Choice) -> Swept:
         found = summary.summarise(store, choice.sweep, choice.metrics)
         _require(path, found, choice)
         known = store.units(found.number)
-        beside = [name for name in model_bands.BESIDE if name in known]
+        beside = [name for name in (*model_bands.BESIDE, losses.METRIC) if name in known]
         names = list(dict.fromkeys([*found.metrics, *beside]))
         every = curve_points.points(store, found.number, names)
         curves = [
@@ -103,6 +104,10 @@ def read(path: str, choice: Choice) -> Swept:
         if choice.measured is not None:
             measured = measured_points.read(choice.measured, found.axes, found.metrics)
         along = _along(store, found, choice, measured) if is_curved(found) else None
+        if along is not None and every.get(losses.METRIC):
+            lost = every[losses.METRIC]
+            bands = model_bands.along(losses.METRIC, every)
+            along = along._replace(loss=Curve(losses.METRIC, known[losses.METRIC], lost, bands))
         title = choice.title or sweep_scenario.title(store, found.number)
         offered = sweep_scenario.conditions(store, found.number, found.axes)
         conditions = "\n".join(filter(None, (_missing(store, found.number), offered)))
@@ -139,7 +144,7 @@ def page(swept: Swept) -> str:
     conditions = f"{swept.conditions}. " if swept.conditions else ""
     of = f"{conditions}Sweep {found.number} of {swept.path}: {points}; simulated, {beside}."
     document.head("", swept.answer, of)
-    tiles = cards(sweep_answer.cards(found, swept.curves))
+    tiles = cards(sweep_answer.cards(found, swept.curves, swept.along))
     if swept.along is None:
         document.add(tiles)
     for one in draw(swept, front):

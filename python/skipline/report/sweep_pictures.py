@@ -61,22 +61,28 @@ def telling(swept: Swept, drawn: Drawn) -> list[Curve]:
 
 def _write_slide(swept: Swept, along: Along, drawn: Drawn, path: Path, kind: pictures.Kind) -> None:
     curve = of_slide(swept, drawn)
-    # What the setting does not change is a part of the answer to whether to set it.
-    flat = [one for one in swept.curves if differences.why_alike(one, along) is not None]
-    shown = [curve, *(one for one in flat if one is not curve)]
-    answer = "\n".join(sweep_answer.statements(swept.summary, shown, along))
+    # All metrics: what the others cost, and what stays as it is, is a part of the answer.
+    best, *others = sweep_answer.statements(swept.summary, swept.curves, along)
+    answer = "\n".join(filter(None, (best, " ".join(others))))
     words = Frame(swept.title, answer, swept.conditions, curve_words.short_key(curve, along))
     at = list(drawn.panel_names).index(curve.name)
     spec = drawn.panels[at][1]
     if along.by is None:
-        spec = {**spec, "layer": [*spec["layer"], curves.values(curve, along)]}
+        spec = {**spec, "layer": [*spec["layer"], *curves.values(curve, along)]}
     pictures.write_slide(spec, words, path, kind)
 
 
 def of_slide(swept: Swept, drawn: Drawn) -> Curve:
-    """Return the first metric that was asked for, else the one that changes most."""
+    """Return the first metric that was asked for, else the one that changes most.
+
+    Those come first of which it is known what the model may be off by.
+    """
     own = [curve for curve in swept.curves if curve.name in drawn.panel_names]
-    return own[0] if swept.choice.metrics else max(telling(swept, drawn), key=_change)
+    return own[0] if swept.choice.metrics else max(telling(swept, drawn), key=_rank)
+
+
+def _rank(curve: Curve) -> tuple[bool, float]:
+    return any(band.low is not None for band in curve.bands), _change(curve)
 
 
 def _change(curve: Curve) -> float:

@@ -13,6 +13,8 @@ from skipline.store.store import Store
 from skipline.text import toml_model
 
 _CARD, _CARDS = "nic", "devices/nic/"
+_TOLD = ("packet_bytes", "offered_gbps", "ports", "cores", "ddio_ways", "nic", "platform")
+_OF_RUN = "run."
 # A number of scenarios that receive packets.
 _RECEIVED = "rx_packets"
 
@@ -48,7 +50,8 @@ def conditions(store: Store, number: int, axes: Sequence[str]) -> str:
     offered = _offered(fixed) if receives else ""
     card = _card(keys, scenario) if receives and _CARD not in axes else ""
     of_box = (_machine(fixed, card, scenario), _ways(fixed))
-    parts = [offered, _served(fixed, axes) if receives else _cores(fixed), _series(of_box)]
+    served = _served(fixed, axes) if receives else _cores(fixed)
+    parts = [offered, served, _series(of_box), _changed(store, number, axes)]
     whole = "; ".join(filter(None, parts))
     return whole[:1].upper() + whole[1:] if offered else whole
 
@@ -66,6 +69,17 @@ def choices(store: Store, number: int) -> list[str]:
         return knobs.keys(json.loads(_core.check_scenario(scenario, _settings(store, number))))
     except InputError:
         return []
+
+
+def _changed(store: Store, number: int, axes: Sequence[str]) -> str:
+    """Return the settings of all points that no other word tells; how long runs are is none."""
+    told = {*axes, *_TOLD}
+    changed = [
+        f"{key} = {value}"
+        for key, value in _settings(store, number)
+        if key not in told and not key.startswith(_OF_RUN)
+    ]
+    return ", ".join(changed)
 
 
 def _machine(fixed: dict[str, Any], card: str, scenario: str) -> str:
@@ -88,8 +102,9 @@ def _name(folder: str, value: str, scenario: str) -> str:
 
 def _offered(fixed: dict[str, Any]) -> str:
     size, rate, ports = (fixed.get(name) for name in ("packet_bytes", "offered_gbps", "ports"))
-    packets = f"packets of {size:g} B" if size else ""
-    told = f"{rate:g} Gbit/s{f' of {packets}' if packets else ''} offered" if rate else packets
+    packets = f"{size:g} B packets" if size else ""
+    of = f" of {packets}" if packets else " offered"
+    told = f"{rate:g} Gbit/s{of}" if rate else packets
     return f"{told} at each of {ports} ports" if told and ports and ports > 1 else told
 
 

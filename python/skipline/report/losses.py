@@ -1,0 +1,46 @@
+"""Values of a setting that lose packets: whatever else they are best for, nobody wants them."""
+
+from collections.abc import Sequence
+
+from skipline.report import differences
+from skipline.report.curves import Curve
+from skipline.store.curves import CurvePoint, curve_name
+
+# The share of packets that arrived.
+METRIC = "rx_loss_rate"
+# More values are counted, not named.
+_MOST_NAMED = 4
+
+
+def _is_free(point: CurvePoint) -> bool:
+    """Return whether no seed has lost a packet."""
+    return not any(point.singles or (point.value,))
+
+
+def acceptable(loss: Curve | None, x: str) -> set[object] | None:
+    """Return the values that lose nothing, else those that lose least; None if all are alike."""
+    if loss is None or all(_is_free(point) for point in loss.points):
+        return None
+    free = {point.axes[x] for point in loss.points if _is_free(point)}
+    return free or {one.point.axes[x] for one in differences.as_good(loss)}
+
+
+def statement(loss: Curve, x: str) -> str:
+    """Say at which values packets are lost, and how many."""
+    lossy = [point for point in loss.points if not _is_free(point)]
+    if not lossy:
+        return "Nothing is lost at any point."
+    if len(lossy) == len(loss.points):
+        return f"Packets are lost at all points: {_shares(lossy)} of those that arrive."
+    names = [curve_name(point.axes[x]) for point in lossy]
+    at = ", ".join(names) if len(names) <= _MOST_NAMED else f"{len(names)} points"
+    return f"Packets are lost with {at}: {_shares(lossy)} of those that arrive; else none."
+
+
+def _shares(lossy: Sequence[CurvePoint]) -> str:
+    low, high = (f"{end:.2g}" for end in _ends([point.value for point in lossy]))
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    return min(values), max(values)
