@@ -115,6 +115,11 @@ def test_what_loses_packets_is_no_advice_however_good_it_is_otherwise() -> None:
     choice = Along("rx_descriptors", is_choice=True, loss=one_drops)
     told = best_range.sentence([writes], choice)
     assert "choose 512, best for DRAM writes. With 1024: DRAM writes 7.4 GB/s higher." in told
+    assert "tried" not in told
+    assert best_range.sentence([], choice) == (
+        "Receive descriptors per queue: choose 512 to 1024; the others lose more packets. Bursts "
+        "of more than 1024 packets for a queue may be lost. No larger value was tried."
+    )
     assert losses.statement(one_drops, "rx_descriptors") == (
         "Packets are lost with 256: 0.05 % of those that arrive; else none."
     )

@@ -23,13 +23,17 @@ def sentence(curves: Sequence[Curve], along: Along) -> str:
     neither intervals nor the model's own error tell them apart.
     """
     wanted = losses.acceptable(along.loss, along.x) if along.is_choice else None
+    tried = _values([*curves, *filter(None, [along.loss])], along)
+    order = tried
     if wanted:
         curves = [_only(curve, along, wanted) for curve in curves]
-    order = _values(curves, along)
+        order = [value for value in tried if value in wanted]
     good = [{one.point.axes[along.x] for one in differences.as_good(one)} for one in curves]
     of_all = [value for value in order if all(value in own for own in good)]
     words = scenario_keys.label(along.x).words
-    if of_all:
+    if not curves:
+        told = f"{words}: choose {_range(of_all, order)}; the others lose more packets."
+    elif of_all:
         names = _series([name(curve) for curve in curves])
         values, is_one = _range(of_all, order), len(of_all) == 1
         if along.is_choice and _are_neighbours(of_all, order):
@@ -46,7 +50,7 @@ def sentence(curves: Sequence[Curve], along: Along) -> str:
         told = f"{words}: no value is best for all; best is {', but '.join(parts)}."
     ends = [end for end in dict.fromkeys((order[0], order[-1])) if end not in of_all]
     costs = [_cost(curves, along, good, end) for end in ends]
-    return " ".join([told, *filter(None, costs), *_beyond(along, of_all, order)])
+    return " ".join([told, *filter(None, costs), *_beyond(along, of_all, tried)])
 
 
 def _only(curve: Curve, along: Along, wanted: Collection[object]) -> Curve:

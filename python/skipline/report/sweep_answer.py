@@ -47,7 +47,8 @@ def statements(
         nothing = [curve for curve in nothing if curve.name not in curve_words.LOSSES]
         lost = [losses.statement(along.loss, along.x)]
     most = max(_MOST_TOLD + 1 - len(_varied(found)), 1)
-    if along is not None and along.by is None and changed:
+    loses = along is not None and along.is_choice and losses.acceptable(along.loss, along.x)
+    if along is not None and along.by is None and (changed or loses):
         first = [best_range.sentence([curve for curve, _ in changed], along)]
     else:
         of_all = _best_of_all(found, [curve for curve, _ in changed])
