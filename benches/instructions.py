@@ -53,7 +53,7 @@ PARTS = [
 
 
 def main() -> None:
-    """Print the table of all scenarios."""
+    """Print the table of all scenarios, and what a sample of lines would leave of it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON, too")
     arguments = parser.parse_args()
@@ -65,6 +65,8 @@ def main() -> None:
         parts = {part: counts[part] for part in names()}
         results["scenarios"][name] = {"parts": parts, "dram_transfers": transfers}
     print(performance.instructions(results))
+    print()
+    print(performance.sampled(results))
     if arguments.json:
         arguments.json.write_text(json.dumps(results), encoding="utf-8")
 

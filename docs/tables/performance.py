@@ -10,6 +10,12 @@ from kept_results import REPOSITORY, Kept, read
 from page_blocks import table
 
 _MINUTE_S = 60
+# How the names of the parts begin that belong to packets: a sample of lines leaves them.
+_OF_PACKETS = ("devices", "software", "schedule", "libraries")
+_DRAM = "DRAM"
+# Lines of which one is looked up.
+_SAMPLED = (4, 8, 16)
+_SHOWN = 8
 # Times of less than this are not told apart.
 _LEAST_S = 0.5
 
@@ -50,6 +56,37 @@ def instructions(found: Kept) -> str:
     transfers = (f"{one['dram_transfers']:.2f}" for one in scenarios.values())
     rows.append(["DRAM transfers per line operation", *transfers])
     return table(["instructions per line operation", *scenarios], rows)
+
+
+def sampled(found: Kept) -> str:
+    """Return what a sample of the lines would leave at most, derived from the parts.
+
+    Nothing is in it for the sampling itself. DRAM for all lines: each is reserved one by one, since
+    bandwidth, rows and queues are shared by all of them.
+    """
+    scenarios: list[dict[str, float]] = [one["parts"] for one in found["scenarios"].values()]
+    of_packets = [
+        sum(count for part, count in parts.items() if part.startswith(_OF_PACKETS))
+        for parts in scenarios
+    ]
+    rows = []
+    for dram_for_all in (False, True):
+        dram = "DRAM for all" if dram_for_all else "DRAM too"
+        stays = [parts[_DRAM] * dram_for_all for parts in scenarios]
+        for one_in in _SAMPLED:
+            left = [
+                reserved + packets + (sum(parts.values()) - reserved - packets) / one_in
+                for parts, packets, reserved in zip(scenarios, of_packets, stays, strict=True)
+            ]
+            if one_in == _SHOWN:
+                counts = (f"{count:.0f}" for count in left)
+                rows.append([f"n = {one_in}, {dram}: instructions", *counts])
+            ratios = (
+                f"{sum(parts.values()) / count:.1f}"
+                for parts, count in zip(scenarios, left, strict=True)
+            )
+            rows.append([f"n = {one_in}, {dram}: times as fast", *ratios])
+    return table(["at most, one line in n looked up", *found["scenarios"]], rows)
 
 
 def scaling(found: Kept) -> str:

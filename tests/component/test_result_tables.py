@@ -17,6 +17,7 @@ import kept_results
 import markdown_files
 import page_blocks
 import peers
+import performance
 import scaling
 import start
 import write_tables
@@ -174,3 +175,20 @@ def test_only_the_block_of_a_table_is_replaced() -> None:
 
 def test_a_table_in_markdown_has_a_line_below_its_header() -> None:
     assert page_blocks.table(["a", "b"], [["1", ""]]) == "| a | b |\n| --- | --- |\n| 1 | |"
+
+
+def test_a_sample_of_lines_leaves_packets_and_dram_that_each_line_reserves() -> None:
+    parts = {
+        "DRAM": 40.0,
+        "tags": 40.0,
+        "devices: NIC": 10.0,
+        "software: drivers": 5.0,
+        "schedule of agents": 3.0,
+        "libraries: histograms": 2.0,
+    }
+    lines = performance.sampled({"scenarios": {"one": {"parts": parts}}}).splitlines()
+    counts = [line for line in lines if "n = 8" in line and "instructions" in line]
+    # 20 of packets, and an eighth of 80 of lines; or 40 more for DRAM, and an eighth of 40.
+    assert [count.split("|")[2].strip() for count in counts] == ["30", "65"]
+    ratios = [line for line in lines if "n = 8" in line and "times as fast" in line]
+    assert [ratio.split("|")[2].strip() for ratio in ratios] == ["3.3", "1.5"]
