@@ -6,8 +6,11 @@
 
 use units::{FlowAddresses, FlowTuple};
 
+/// Bytes of a key.
+const KEY_BYTES: usize = 40;
+
 /// The key that Microsoft publishes for verification and most drivers start with.
-const MICROSOFT_KEY: [u8; 40] = [
+const MICROSOFT_KEY: [u8; KEY_BYTES] = [
     0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0,
     0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30, 0xf2, 0x0c,
     0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
@@ -16,10 +19,17 @@ const MICROSOFT_KEY: [u8; 40] = [
 /// Most bytes that a tuple feeds to the hash: two IPv6 addresses and two ports.
 const LONGEST_INPUT_BYTES: usize = 36;
 
+/// Values of half a byte.
+const NIBBLES: usize = 16;
+
 /// The Toeplitz hash with its secret key.
+///
+/// A bit of the input adds what the key has at its position, whatever the other bits are: what half a byte
+/// adds is one of sixteen values, computed once for each position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toeplitz {
-    key: [u8; 40],
+    /// For each byte of the input, what its upper and its lower half add.
+    added: Box<[[[u32; NIBBLES]; 2]; LONGEST_INPUT_BYTES]>,
 }
 
 impl Default for Toeplitz {
@@ -32,8 +42,11 @@ impl Default for Toeplitz {
 impl Toeplitz {
     /// With a key as written to the NIC, first byte first.
     #[must_use]
-    pub fn with_key(key: [u8; 40]) -> Self {
-        Self { key }
+    pub fn with_key(key: [u8; KEY_BYTES]) -> Self {
+        let added = std::array::from_fn(|byte| {
+            std::array::from_fn(|half| std::array::from_fn(|value| added(&key, byte, half, value)))
+        });
+        Self { added: Box::new(added) }
     }
 
     /// The hash of a flow: over addresses and ports if it has ports, else over addresses only.
@@ -62,22 +75,23 @@ impl Toeplitz {
         self.hash(&input[..len])
     }
 
-    /// Each set bit of the input adds the 32 key bits that start at that bit's position.
     fn hash(&self, input: &[u8]) -> u32 {
-        let mut hash = 0;
-        // The upper half is the key window of the current bit, the lower half the bits to come.
-        let mut window = u64::from_be_bytes(std::array::from_fn(|i| self.key[i]));
-        for (position, byte) in input.iter().enumerate() {
-            for bit in (0..8).rev() {
-                if byte >> bit & 1 == 1 {
-                    hash ^= (window >> 32) as u32;
-                }
-                window <<= 1;
-            }
-            window |= u64::from(self.key.get(position + 8).copied().unwrap_or(0));
-        }
-        hash
+        let bytes = self.added.iter().zip(input);
+        bytes.fold(0, |hash, ([upper, lower], byte)| {
+            hash ^ upper[usize::from(byte >> 4)] ^ lower[usize::from(byte & 0xf)]
+        })
     }
+}
+
+/// What a half of byte `byte` of the input adds to the hash: each of its set bits adds the 32 key bits that
+/// start at that bit's position.
+fn added(key: &[u8; KEY_BYTES], byte: usize, half: usize, value: usize) -> u32 {
+    let of_key = |i: usize| key.get(byte + i).copied().unwrap_or_default();
+    let window = u64::from_be_bytes(std::array::from_fn(of_key));
+    (0..4).filter(|bit| value >> (3 - bit) & 1 == 1).fold(0, |sum, bit| {
+        let from = 4 * half + bit;
+        sum ^ (window << from >> 32) as u32
+    })
 }
 
 #[cfg(test)]
@@ -139,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_last_byte_of_the_key_reaches_the_hash_of_the_longest_input() {
-        let mut key = [0; 40];
+        let mut key = [0; KEY_BYTES];
         key[39] = 0x01;
         let hash = Toeplitz::with_key(key);
         let flow = FlowTuple {
