@@ -30,6 +30,12 @@ pub enum ExpandError {
     /// a file cannot be read or written
     #[error("{0}: {1}")]
     File(PathBuf, io::Error),
+    /// the directory has something in it, or is none
+    #[error(
+        "{0}: {1}; a machine is expanded into a directory that is empty or not there yet: \
+         remove this one, or name another"
+    )]
+    Taken(PathBuf, &'static str),
     /// no machine or failure has the name
     #[error("{0} not found: {1}")]
     Unknown(&'static str, String),
@@ -89,7 +95,8 @@ fn tables<T: serde::de::DeserializeOwned>(file: &str) -> Result<BTreeMap<String,
 /// Expands a machine or variant, with failures and loads over it, into an empty directory.
 ///
 /// # Errors
-/// If a machine or failure with the name does not exist, or the directory cannot be written.
+/// If a machine or failure with the name does not exist, the directory has something in it, or cannot be
+/// written.
 pub fn expand(machine: &str, failures: &[&str], into: &Path) -> Result<(), ExpandError> {
     let variant = tables::<Variant>("variants.toml")?.remove(machine);
     let base = variant.as_ref().map_or(machine, |variant| &variant.base);
@@ -102,6 +109,7 @@ pub fn expand(machine: &str, failures: &[&str], into: &Path) -> Result<(), Expan
     if let Some(unknown) = failures.iter().find(|name| !known.contains_key(**name)) {
         return Err(ExpandError::Unknown("failure", unknown.to_string()));
     }
+    require_room(into)?;
     let mut described: toml::Table = read(&source.join("machine.toml"))?;
     let mut registers: toml::Table = read(&source.join("registers.toml"))?;
     let tree = tree::Tree::new(into);
@@ -137,6 +145,19 @@ pub fn expand_described(machine: &str, registers: &str, into: &Path) -> Result<(
     let tree = tree::Tree::new(into);
     described.write(&tree)?;
     tree.file("registers.toml", registers)
+}
+
+/// A path that is not there yet, or an empty directory.
+fn require_room(into: &Path) -> Result<(), ExpandError> {
+    let taken = |why| Err(ExpandError::Taken(into.to_path_buf(), why));
+    match fs::read_dir(into).map(|mut entries| entries.next().is_some()) {
+        Ok(true) => taken("it is not empty"),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            taken("it is not a directory")
+        }
+        // What else is wrong comes with the first file that is written.
+        _ => Ok(()),
+    }
 }
 
 fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ExpandError> {

@@ -19,6 +19,10 @@ fn main() -> ExitCode {
             eprint!("error: {error}\n{}", known());
             ExitCode::from(2)
         }
+        Err(error @ ExpandError::Taken(..)) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE

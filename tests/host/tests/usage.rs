@@ -40,3 +40,20 @@ fn a_name_that_is_not_known_is_told_with_those_that_are_and_nothing_is_written()
         assert!(!std::path::Path::new(&directory).exists());
     }
 }
+
+#[test]
+fn a_directory_that_is_in_use_is_left_as_it_is() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("taken");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("notes.txt");
+    std::fs::write(&file, "mine").expect("a file");
+    for (path, reason) in [(&folder, "it is not empty"), (&file, "it is not a directory")] {
+        let path = path.to_str().expect("plain name");
+        let output = run(&["skylake", path]);
+        assert_eq!(output.status.code(), Some(2));
+        let expected = format!("error: {path}: {reason}; a machine is expanded into a directory");
+        assert!(said(&output).starts_with(&expected), "{}", said(&output));
+    }
+    assert_eq!(std::fs::read_dir(&folder).expect("it is there").count(), 1);
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "mine");
+}
