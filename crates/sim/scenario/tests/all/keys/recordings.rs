@@ -1,7 +1,7 @@
 //! Captures and logs of descriptors that keys name.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// A value with the paths of captures in place of PCAP, CUT, which ends within its last packet, IDLE and DAY,
@@ -28,8 +28,8 @@ fn capture(pause_us: u64) -> Vec<u8> {
     bytes
 }
 
-/// A capture; the same without its last byte; the same with a pause of 10 ms and with one of a day; logs of descriptors of 4 KiB and
-/// of 1 KiB.
+/// A capture; the same without its last byte; the same with a pause of 10 ms and with one of a day; logs of
+/// descriptors of 4 KiB and of 1 KiB.
 fn recordings() -> &'static [PathBuf; 6] {
     static WRITTEN: OnceLock<[PathBuf; 6]> = OnceLock::new();
     let write = || {
@@ -46,9 +46,12 @@ fn recordings() -> &'static [PathBuf; 6] {
             ("1k.jsonl", other),
         ];
         files.map(|(name, content)| {
-            let file = format!("skipline-keys-{}-{name}", std::process::id());
-            let path = std::env::temp_dir().join(file);
-            fs::write(&path, content).expect("the temporary folder can be written");
+            // Nothing at the end of a test program could remove them: they stay in the folder of cargo, the
+            // same ones each time, and another run of these tests finds them whole.
+            let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("keys-{name}"));
+            let whole = path.with_file_name(format!("keys-{name}.{}", std::process::id()));
+            fs::write(&whole, content).expect("the folder of cargo can be written");
+            fs::rename(&whole, &path).expect("a file can be renamed");
             path
         })
     };
