@@ -223,7 +223,7 @@ def test_scenario_and_experiment_are_told_apart(skipline: Skipline) -> None:
 
 
 def test_a_report_needs_results(skipline: Skipline, tmp_path: Path) -> None:
-    assert_refused(skipline("report", "nowhere"), "nowhere")
+    assert_refused(skipline("report", "nowhere"), "nowhere", "`skipline run --out DIR`", "a store")
     (tmp_path / "empty").mkdir()
     assert_refused(skipline("report", "empty"), "empty", "result.json", "outcome.json")
     (tmp_path / "empty" / "result.json").write_text("{}")

@@ -119,7 +119,11 @@ def _write_sweep(
 def _write(path: Path, out: Path | None) -> Path:
     """Write the report of the results at `path` and return where it is."""
     if not path.exists():
-        raise InputError(f"{path}: no such file or directory")
+        raise InputError(
+            f"{path}: no such file or directory; name a directory with results (of `skipline run "
+            "--out DIR` or `skipline experiment run ID --out DIR`), a file in it, or a store (of "
+            "`skipline sweep`)"
+        )
     from skipline.experiment.files import REPORT_FILE
 
     directory = path if path.is_dir() else path.parent
