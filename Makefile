@@ -414,7 +414,7 @@ $(STAMPS)/module-to-test: $(STAMPS)/packages $(CORE_SOURCES)
 	@$(need_compilers)
 	echo "building the simulator with checks"
 	rm -f $(STAMPS)/module $(STAMPS)/module-to-run
-	maturin develop --uv --profile dev --locked --quiet
+	maturin develop --uv --profile dev --features tests --locked --quiet
 	touch $@
 
 # Cross-linking with zig keeps the wheel free of this machine's glibc version.

@@ -59,7 +59,7 @@ def _by_maturin(root: Path, folder: Path) -> Path:
 
 def _needed(root: Path) -> list[str]:
     """Return the folders of the crates of this workspace on which the module depends."""
-    command = ["cargo", "metadata", "--locked", "--format-version", "1"]
+    command = ["cargo", "metadata", "--locked", "--all-features", "--format-version", "1"]
     done = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
     metadata = json.loads(done.stdout)
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}

@@ -52,8 +52,8 @@ def released(_: Path) -> Path:
 
 def of_the_tests(directory: Path) -> Path:
     """A wheel for this machine of what is built for tests anyway."""
-    options = ("--profile", "dev", "--locked", "--compatibility", "linux", "--out", directory)
-    run(sys.executable, "-m", "maturin", "build", *options)
+    options = ("--profile", "dev", "--features", "tests", "--locked", "--compatibility", "linux")
+    run(sys.executable, "-m", "maturin", "build", *options, "--out", directory)
     (wheel,) = directory.glob("skipline-*.whl")
     return wheel
 
