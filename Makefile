@@ -379,17 +379,18 @@ $(STAMPS)/module: $(STAMPS)/run-packages $(CORE_SOURCES)
 	maturin develop --uv --release --locked
 	touch $@ $(STAMPS)/module-to-test $(STAMPS)/module-to-run
 
-# The profile `quick` leaves out optimisation at link time, which takes longest. Crates that do not need
-# Python are compiled while packages are installed. `maturin develop` adds the
-# group of developers' tools by itself.
+# The profile `quick` leaves out optimisation at link time, which takes longest. With maturin there, all is
+# compiled while the other packages are installed. Without a group, `maturin develop` adds that of
+# developers' tools by itself.
 $(STAMPS)/module-to-run: pyproject.toml uv.lock $(CORE_SOURCES) | $(STAMPS)/venv
 	@$(need_compilers)
+	uv sync --locked --inexact --no-install-project --only-group build --quiet
 	$(MAKE) --no-print-directory $(STAMPS)/run-packages & packages=$$!
 	echo "building the simulator (two minutes the first time)"
-	cargo build --profile quick --locked --quiet -p scenario -p dsa-client -p shared-features
+	maturin develop --skip-install --profile quick --locked --quiet
 	wait $$packages
 	rm -f $(STAMPS)/module
-	maturin develop --uv --profile quick --locked --quiet
+	maturin develop --uv --group build --profile quick --locked --quiet
 	touch $@
 
 # Everything that tests need. To compile and to install need different things: both happen at once.
