@@ -2,9 +2,9 @@
 
     python packaging/release.py DIST [--target TRIPLE ...]
 
-Each time the sources that git knows are copied, the source distribution is made of them, and the
-wheels are made of that, without a network where the system can take it away. What is identical goes
-to DIST; a difference is listed, and nothing is given away.
+Each time the sources that git knows are copied, the explorer's page is built of them, the source
+distribution is made of both, and the wheels are made of that, without a network where the system
+can take it away. What is identical goes to DIST; a difference is listed, and nothing is given away.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import bill_of_materials
@@ -33,6 +33,7 @@ _MOST_SHOWN = 20
 def build(folder: Path, targets: Sequence[str]) -> Path:
     """Build everything of the sources in a folder, and return where the artefacts are."""
     tree, out = folder / "skipline", folder / "dist"
+    _build_page(tree)
     archive = source_distribution.write(tree, out)
     with tarfile.open(archive) as tar:
         tar.extraction_filter = getattr(tarfile, "data_filter", None)
@@ -58,20 +59,35 @@ def _copy(sources: Path, tree: Path) -> None:
             shutil.copy2(sources / name, target)
 
 
+def _build_page(tree: Path) -> None:
+    """Build the explorer's page, which the source distribution has in it as it is served."""
+    target = tree.parent / "target-of-page"
+    target.mkdir()
+    # Programs that build, and are not in what they build: once for both.
+    tools = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "web-tools"
+    tools.mkdir(parents=True, exist_ok=True)
+    (target / tools.name).symlink_to(tools.resolve())
+    home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    environment = _naming({tree: "skipline", home: "cargo"}, target)
+    command = [sys.executable, str(tree / "packaging" / "web_page.py")]
+    subprocess.run(command, cwd=tree, check=True, env=environment)
+
+
 def _build_wheel(unpacked: Path, target: str, out: Path) -> None:
     command = [
         *_without_network(),
         *(sys.executable, "-m", "maturin", "build", "--release", "--locked", "--offline", "--zig"),
         *("--target", target, "--compatibility", _COMPATIBILITY, "--out", str(out)),
     ]
-    # The module names no folder of this machine: neither that of the sources nor that of cargo.
-    flags = [*os.environ.get("RUSTFLAGS", "").split(), f"--remap-path-prefix={unpacked}=skipline"]
-    environment = {
-        **os.environ,
-        "CARGO_TARGET_DIR": str(unpacked.parent / "target"),
-        "RUSTFLAGS": " ".join(flags),
-    }
+    environment = _naming({unpacked: "skipline"}, unpacked.parent / "target")
     subprocess.run(command, cwd=unpacked, check=True, env=environment)
+
+
+def _naming(folders: Mapping[Path, str], target: Path) -> dict[str, str]:
+    """Return an environment in which what is compiled names no folder of this machine."""
+    flags = os.environ.get("RUSTFLAGS", "").split()
+    flags += [f"--remap-path-prefix={folder}={name}" for folder, name in folders.items()]
+    return {**os.environ, "CARGO_TARGET_DIR": str(target), "RUSTFLAGS": " ".join(flags)}
 
 
 def _without_network() -> list[str]:

@@ -12,6 +12,7 @@ from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.ui import WebDriverWait
 
 from browser_window import DESK, show
+from flow.explorer_page import one_file
 
 exceptions = pytest.importorskip("mkdocs.exceptions", reason="make docs-tools installs MkDocs")
 build_site = pytest.importorskip("build_site")
@@ -66,6 +67,11 @@ def test_every_page_is_found_by_search(staged: Path, html: Path) -> None:
     pages = (str(page.relative_to(staged)) for page in staged.rglob("*.md"))
     expected = {page.replace("README", "index").replace(".md", ".html") for page in pages}
     assert expected <= found
+
+
+def test_the_explorers_page_is_beside_the_pages(html: Path) -> None:
+    built = one_file()
+    assert (html / "explorer" / built.name).read_bytes() == built.read_bytes()
 
 
 def test_search_works_from_the_disk(html: Path, browser: webdriver.Chrome) -> None:

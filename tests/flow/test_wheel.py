@@ -18,6 +18,7 @@ from command_line import L2FWD, REPOSITORY, SHORT
 
 # Beside pip: what a first answer may take.
 MOST_BYTES = 50 << 20
+PAGE = Path("skipline", "explorer", "page")
 QUICKER = ("LTO=off", "CODEGEN_UNITS=16", "DEBUG=false")
 
 
@@ -47,6 +48,7 @@ def released(_: Path) -> Path:
     stamp.unlink()
     (wheel,) = (REPOSITORY / "dist").glob("skipline-*.whl")
     assert "manylinux_2_28" in wheel.name
+    assert (REPOSITORY / "python" / PAGE / "index.html").is_file()
     return wheel
 
 
@@ -91,6 +93,15 @@ def test_the_wheel_writes_the_page_of_a_run(installed: Path, tmp_path: Path) -> 
     run(installed, "run", L2FWD, *SHORT, "--out", "out", cwd=tmp_path)
     run(installed, "report", "out", cwd=tmp_path)
     assert "</html>" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_the_wheel_has_the_explorers_page_as_it_is_built(installed: Path) -> None:
+    (packages,) = (installed.parent.parent / "lib").glob("python*/site-packages")
+    built, there = (
+        {path.name: path.read_bytes() for path in (folder / PAGE).glob("*")}
+        for folder in (REPOSITORY / "python", packages)
+    )
+    assert there == built
 
 
 def test_the_wheel_alone_is_small(installed: Path) -> None:
