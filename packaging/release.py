@@ -39,11 +39,13 @@ def build(folder: Path, targets: Sequence[str]) -> Path:
         tar.extraction_filter = getattr(tarfile, "data_filter", None)
         tar.extractall(folder / "unpacked")
     (unpacked,) = (folder / "unpacked").iterdir()
+    # maturin takes a list of parts from the sources alone.
+    parts = unpacked / f"{unpacked.name}.cdx.json"
+    parts.write_text(bill_of_materials.bill(tree), encoding="utf-8")
     for target in targets:
-        _build_wheel(unpacked, target, out)
+        _build_wheel(unpacked, target, parts, out)
+    shutil.copy(parts, out)
     shutil.copy(tree / "THIRD-PARTY.txt", out)
-    name = archive.name.removesuffix(".tar.gz")
-    (out / f"{name}.cdx.json").write_text(bill_of_materials.bill(tree), encoding="utf-8")
     return out
 
 
@@ -73,11 +75,12 @@ def _build_page(tree: Path) -> None:
     subprocess.run(command, cwd=tree, check=True, env=environment)
 
 
-def _build_wheel(unpacked: Path, target: str, out: Path) -> None:
+def _build_wheel(unpacked: Path, target: str, parts: Path, out: Path) -> None:
     command = [
         *_without_network(),
         *(sys.executable, "-m", "maturin", "build", "--release", "--locked", "--offline", "--zig"),
         *("--target", target, "--compatibility", _COMPATIBILITY, "--out", str(out)),
+        *("--sbom-include", str(parts)),
     ]
     environment = _naming({unpacked: "skipline"}, unpacked.parent / "target")
     subprocess.run(command, cwd=unpacked, check=True, env=environment)

@@ -104,9 +104,12 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_release_has_wheels_that_are_audited(released: Path) -> None:
     names = {path.name.split("-")[-1] for path in released.glob("*.whl")}
     assert names == {"manylinux_2_28_x86_64.whl", "manylinux_2_28_aarch64.whl"}
+    (parts,) = released.glob("*.cdx.json")
     for wheel in released.glob("*.whl"):
         with zipfile.ZipFile(wheel) as unpacked:
             assert b"<script" in unpacked.read("skipline/explorer/page/index.html")
+            lists = [name for name in unpacked.namelist() if "/sboms/" in name]
+            assert [unpacked.read(name) for name in lists] == [parts.read_bytes()]
     assert (released / "SHA256SUMS").is_file()
     command("sha256sum", "--check", "SHA256SUMS", cwd=released)
 
