@@ -56,12 +56,15 @@ def main() -> None:
     """Print the table of all scenarios, and what a sample of lines would leave of it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON, too")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of all scenarios"
+    )
     arguments = parser.parse_args()
     build = ["cargo", "build", "--release", "--locked", "-q", "-p", "scenario"]
     subprocess.run([*build, "--example", "warm"], cwd=ROOT, check=True)
     results: dict[str, Any] = {"command": "make bench-instructions", "scenarios": {}}
-    for name, scenario in SCENARIOS.items():
-        counts, transfers = per_operation(*scenario)
+    for name, (scenario, work, keys) in SCENARIOS.items():
+        counts, transfers = per_operation(scenario, work, [*keys, *arguments.set])
         parts = {part: counts[part] for part in names()}
         results["scenarios"][name] = {"parts": parts, "dram_transfers": transfers}
     print(performance.instructions(results))
