@@ -114,7 +114,9 @@ def test_what_loses_packets_is_no_advice_however_good_it_is_otherwise() -> None:
     one_drops = losing((0.06, 0.05, 0.04), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     choice = Along("rx_descriptors", is_choice=True, loss=one_drops)
     told = best_range.sentence([writes], choice)
+    # What is better where packets are lost is no cost of what is chosen.
     assert "choose 512, best for DRAM writes. With 1024: DRAM writes 7.4 GB/s higher." in told
+    assert "With 256" not in told
     assert "tried" not in told
     assert best_range.sentence([], choice) == (
         "Receive descriptors per queue: choose 512 to 1024; the others lose more packets. Bursts "
@@ -135,6 +137,11 @@ def test_where_all_values_lose_those_that_lose_least_are_left() -> None:
     assert losses.statement(every, "rx_descriptors") == (
         "Packets are lost at all points: 11 to 31 % of those that arrive."
     )
+    # What is given up is told of values that lose more, too; a little more is no reason.
+    little = losing((14.0, 14.1), (14.6, 14.7), (31.0, 31.2))
+    told = best_range.sentence([writes], Along("rx_descriptors", is_choice=True, loss=little))
+    assert "choose 256, best for DRAM writes. With 1024: DRAM writes 7.9 GB/s higher." in told
+    assert losses.acceptable(losing((14.0,), (14.6,), (15.0,)), "rx_descriptors") is None
     none = losing((0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
     assert losses.statement(none, "rx_descriptors") == "Nothing is lost at any point."
     assert losses.acceptable(none, "rx_descriptors") is None

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from skipline.report import differences, losses
 from skipline.report import sweep_figures as figures
 from skipline.report.curves import Along, Curve
+from skipline.report.differences import Known
 from skipline.scenarios import metrics, scenario_keys
 from skipline.scenarios.scenario_keys import Label
 from skipline.store import summary
@@ -24,7 +25,7 @@ def sentence(curves: Sequence[Curve], along: Along) -> str:
     """
     wanted = losses.acceptable(along.loss, along.x) if along.is_choice else None
     tried = _values([*curves, *filter(None, [along.loss])], along)
-    order = tried
+    order, every = tried, curves
     if wanted:
         curves = [_only(curve, along, wanted) for curve in curves]
         order = [value for value in tried if value in wanted]
@@ -48,9 +49,16 @@ def sentence(curves: Sequence[Curve], along: Along) -> str:
             sides.setdefault(side, []).append(name(curve))
         parts = [f"{side} for {_series(own)}" for side, own in sides.items()]
         told = f"{words}: no value is best for all; best is {', but '.join(parts)}."
-    ends = [end for end in dict.fromkeys((order[0], order[-1])) if end not in of_all]
-    costs = [_cost(curves, along, good, end) for end in ends]
+    ends = [end for end in dict.fromkeys((tried[0], tried[-1])) if end not in of_all]
+    costs = [_cost(every, curves, along, end) for end in ends]
     return " ".join([told, *filter(None, costs), *_beyond(along, of_all, tried)])
+
+
+def _is_worse(end: Known, best: Known, metric: str) -> bool:
+    """Return whether an end is told apart from the best, and on the worse side of it."""
+    if differences.by_intervals(end, best) or differences.by_model(end, best):
+        return False
+    return (end.point.value < best.point.value) is bool(summary.more_is_better(metric))
 
 
 def _only(curve: Curve, along: Along, wanted: Collection[object]) -> Curve:
@@ -72,16 +80,19 @@ def _beyond(along: Along, of_all: Sequence[object], order: Sequence[object]) -> 
         yield "No smaller value was tried."
 
 
-def _cost(curves: Sequence[Curve], along: Along, good: Sequence[set[object]], end: object) -> str:
-    """Say how much worse the metrics are at an end of the setting than where they are best."""
+def _cost(every: Sequence[Curve], wanted: Sequence[Curve], along: Along, end: object) -> str:
+    """Say how much worse the metrics are at an end of the setting than where they are best.
+
+    The best are of the curves with values that are wanted; the end may be none of them.
+    """
     parts = []
-    for curve, own in zip(curves, good, strict=True):
-        at_end = [one.value for one in curve.points if one.axes[along.x] == end]
-        if end in own or not at_end:
+    for curve, own in zip(every, wanted, strict=True):
+        known = [one for one in differences.known(curve) if one.point.axes[along.x] == end]
+        best_of_own = differences.best(curve.name, differences.known(own))
+        if not known or not _is_worse(known[0], best_of_own, curve.name):
             continue
         factor, unit = curve.scale
-        best = differences.best(curve.name, differences.known(curve)).point.value
-        difference = abs(at_end[0] - best) / factor
+        difference = abs(known[0].point.value - best_of_own.point.value) / factor
         worse = "lower" if summary.more_is_better(curve.name) else "higher"
         shown = f"{_text(difference)} {'pp' if unit == '%' else unit}".strip()
         parts.append(f"{name(curve)} {shown} {worse}")

@@ -10,6 +10,8 @@ from skipline.store.curves import CurvePoint, curve_name
 METRIC = "rx_loss_rate"
 # More values are counted, not named.
 _MOST_NAMED = 4
+# Where all lose, nobody chooses by a tenth of that.
+_ABOUT = 1.1
 
 
 def _is_free(point: CurvePoint) -> bool:
@@ -18,11 +20,17 @@ def _is_free(point: CurvePoint) -> bool:
 
 
 def acceptable(loss: Curve | None, x: str) -> set[object] | None:
-    """Return the values that lose nothing, else those that lose least; None if all are alike."""
-    if loss is None or all(_is_free(point) for point in loss.points):
+    """Return the values that lose nothing, else those that lose about least; None if all do so."""
+    if loss is None:
         return None
-    free = {point.axes[x] for point in loss.points if _is_free(point)}
-    return free or {one.point.axes[x] for one in differences.as_good(loss)}
+    chosen = [point for point in loss.points if _is_free(point)]
+    if not chosen:
+        least = min(point.value for point in loss.points)
+        alike = [one.point for one in differences.as_good(loss)]
+        about = [point for point in loss.points if point.value <= _ABOUT * least]
+        chosen = [*alike, *about]
+    values = {point.axes[x] for point in chosen}
+    return None if len(values) == len(loss.points) else values
 
 
 def statement(loss: Curve, x: str) -> str:
