@@ -141,7 +141,10 @@ def test_where_all_values_lose_those_that_lose_least_are_left() -> None:
     little = losing((14.0, 14.1), (14.6, 14.7), (31.0, 31.2))
     told = best_range.sentence([writes], Along("rx_descriptors", is_choice=True, loss=little))
     assert "choose 256, best for DRAM writes. With 1024: DRAM writes 7.9 GB/s higher." in told
-    assert losses.acceptable(losing((14.0,), (14.6,), (15.0,)), "rx_descriptors") is None
+    alike = losing((14.0,), (14.6,), (15.0,))
+    assert losses.acceptable(alike, "rx_descriptors") is None
+    assert losses.statement(alike, "rx_descriptors").endswith("This setting does not change that.")
+    assert "Bursts" not in told
     none = losing((0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
     assert losses.statement(none, "rx_descriptors") == "Nothing is lost at any point."
     assert losses.acceptable(none, "rx_descriptors") is None

@@ -71,7 +71,8 @@ def _beyond(along: Along, of_all: Sequence[object], order: Sequence[object]) -> 
     """Yield what advice to choose these values leaves open."""
     if not along.is_choice or not of_all or len(of_all) == len(order):
         return
-    if along.x.endswith(_RING) and _is_ordered(order):
+    # Where packets are lost whatever is chosen, rings are not the reason.
+    if along.x.endswith(_RING) and _is_ordered(order) and not losses.lost_anyway(along.loss):
         packets = f"{_shown(of_all[-1])} packets"
         yield f"Bursts of more than {packets} for a queue may be lost."
     if _is_ordered(order) and order[-1] in of_all:

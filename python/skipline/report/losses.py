@@ -33,13 +33,19 @@ def acceptable(loss: Curve | None, x: str) -> set[object] | None:
     return None if len(values) == len(loss.points) else values
 
 
+def lost_anyway(loss: Curve | None) -> bool:
+    """Return whether packets are lost at all points."""
+    return loss is not None and not any(_is_free(point) for point in loss.points)
+
+
 def statement(loss: Curve, x: str) -> str:
     """Say at which values packets are lost, and how many."""
     lossy = [point for point in loss.points if not _is_free(point)]
     if not lossy:
         return "Nothing is lost at any point."
-    if len(lossy) == len(loss.points):
-        return f"Packets are lost at all points: {_shares(lossy)} of those that arrive."
+    if lost_anyway(loss):
+        told = f"Packets are lost at all points: {_shares(lossy)} of those that arrive."
+        return told if acceptable(loss, x) else f"{told} This setting does not change that."
     names = [curve_name(point.axes[x]) for point in lossy]
     at = ", ".join(names) if len(names) <= _MOST_NAMED else f"{len(names)} points"
     return f"Packets are lost with {at}: {_shares(lossy)} of those that arrive; else none."
