@@ -114,7 +114,7 @@ def test_what_loses_packets_is_no_advice_however_good_it_is_otherwise() -> None:
     one_drops = losing((0.06, 0.05, 0.04), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     choice = Along("rx_descriptors", is_choice=True, loss=one_drops)
     told = best_range.sentence([writes], choice)
-    # What is better where packets are lost is no cost of what is chosen.
+    # A lower number where packets are lost is no cost of the advice.
     assert "choose 512, best for DRAM writes. With 1024: DRAM writes 7.4 GB/s higher." in told
     assert "With 256" not in told
     assert "tried" not in told
@@ -125,6 +125,9 @@ def test_what_loses_packets_is_no_advice_however_good_it_is_otherwise() -> None:
     assert losses.statement(one_drops, "rx_descriptors") == (
         "Packets are lost with 256: 0.05 % of those that arrive; else none."
     )
+    # A metric that has no value but where packets are lost is left out.
+    alone = writes._replace(points=writes.points[:1], bands=writes.bands[:1])
+    assert "choose 512 to 1024; the others" in best_range.sentence([alone], choice)
     # The null model: without the losses the smallest ring wins.
     assert "choose 256" in best_range.sentence([writes], choice._replace(loss=None))
 
@@ -137,7 +140,7 @@ def test_where_all_values_lose_those_that_lose_least_are_left() -> None:
     assert losses.statement(every, "rx_descriptors") == (
         "Packets are lost at all points: 11 to 31 % of those that arrive."
     )
-    # What is given up is told of values that lose more, too; a little more is no reason.
+    # A little more loss rules no value out; the cost of a value that loses more is told.
     little = losing((14.0, 14.1), (14.6, 14.7), (31.0, 31.2))
     told = best_range.sentence([writes], Along("rx_descriptors", is_choice=True, loss=little))
     assert "choose 256, best for DRAM writes. With 1024: DRAM writes 7.9 GB/s higher." in told

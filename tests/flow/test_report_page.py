@@ -191,7 +191,7 @@ def test_a_slide_is_one_wide_figure_with_a_title_of_one_s_own(along_one: Path) -
     picture = (folder / "slide.png").read_bytes()
     assert struct.unpack(">II", picture[16:24]) == (2560, 1440)
     slide = " ".join(TEXTS.findall((folder / "slide.svg").read_text()))
-    # What loses packets is no advice; of the metrics one is drawn, and all are told.
+    # Values that lose packets are no advice; one metric is drawn, and all are told.
     advice = ("choose 512", "hit the cache and DRAM writes", "Packets are lost with 128")
     for told in ("Rings of the new box", *advice, "99.3 Gbit/s", "mean of 2 seeds"):
         assert told in slide, slide

@@ -16,7 +16,7 @@ declare global {
 
 window.skipline = { timings, configs, runs, drawn, set, commandLine };
 
-// What takes longest begins first: the module is unpacked and compiled beside the first drawing of the page.
+// The slowest step begins first: the module is unpacked and compiled beside the first drawing of the page.
 const loading = NativeEngine.find() ?? BrowserEngine.load();
 
 const place = document.getElementById("app");

@@ -27,7 +27,10 @@ def sentence(curves: Sequence[Curve], along: Along) -> str:
     tried = _values([*curves, *filter(None, [along.loss])], along)
     order, every = tried, curves
     if wanted:
-        curves = [_only(curve, along, wanted) for curve in curves]
+        # A metric may have no value at any of these.
+        both = [(curve, _only(curve, along, wanted)) for curve in curves]
+        every = [curve for curve, own in both if own.points]
+        curves = [own for _, own in both if own.points]
         order = [value for value in tried if value in wanted]
     good = [{one.point.axes[along.x] for one in differences.as_good(one)} for one in curves]
     of_all = [value for value in order if all(value in own for own in good)]
@@ -35,7 +38,7 @@ def sentence(curves: Sequence[Curve], along: Along) -> str:
     if not curves:
         told = f"{words}: choose {_range(of_all, order)}; the others lose more packets."
     elif of_all:
-        names = _series([name(curve) for curve in curves])
+        names = series([name(curve) for curve in curves])
         values, is_one = _range(of_all, order), len(of_all) == 1
         if along.is_choice and _are_neighbours(of_all, order):
             best = f"choose {values}, {'best' if is_one else 'as good as any'}"
@@ -47,7 +50,7 @@ def sentence(curves: Sequence[Curve], along: Along) -> str:
         for curve, own in zip(curves, good, strict=True):
             side = _range([value for value in order if value in own], order)
             sides.setdefault(side, []).append(name(curve))
-        parts = [f"{side} for {_series(own)}" for side, own in sides.items()]
+        parts = [f"{side} for {series(own)}" for side, own in sides.items()]
         told = f"{words}: no value is best for all; best is {', but '.join(parts)}."
     ends = [end for end in dict.fromkeys((tried[0], tried[-1])) if end not in of_all]
     costs = [_cost(every, curves, along, end) for end in ends]
@@ -112,7 +115,7 @@ def _range(chosen: Sequence[object], order: Sequence[object]) -> str:
     texts = [_shown(one) for one in chosen]
     if _are_neighbours(chosen, order) and _is_ordered(order) and texts[1:]:
         return f"{texts[0]} to {texts[-1]}"
-    return _series(texts)
+    return series(texts)
 
 
 def _are_neighbours(chosen: Sequence[object], order: Sequence[object]) -> bool:
@@ -138,5 +141,6 @@ def _text(difference: float) -> str:
     return f"{difference:,.0f}" if difference >= _WHOLE else f"{difference:.2g}"
 
 
-def _series(names: Sequence[str]) -> str:
+def series(names: Sequence[str]) -> str:
+    """Write names as a sentence lists them."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -137,7 +137,7 @@ def values(curve: Curve, along: Along) -> list[dict[str, Any]]:
         mark = {"type": "text", "dy": -12, "dx": {"left": -6, "right": 6}.get(align, 0)}
         mark |= {"align": align, "fontWeight": "bold"}
         data = {"values": [{**one, "text": _short(one["value"])}]}
-        # What lies below is covered by the letters' own edge.
+        # An edge around the letters covers marks below them.
         layers += [
             {"data": data, "mark": {**mark, **look}, "encoding": encoding}
             for look in ({"stroke": PAPER, "strokeWidth": 4}, {"color": INK})

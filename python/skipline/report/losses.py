@@ -10,7 +10,7 @@ from skipline.store.curves import CurvePoint, curve_name
 METRIC = "rx_loss_rate"
 # More values are counted, not named.
 _MOST_NAMED = 4
-# Where all lose, nobody chooses by a tenth of that.
+# Where all points lose packets, a share up to so many times the least rules no value out.
 _ABOUT = 1.1
 
 
@@ -46,15 +46,12 @@ def statement(loss: Curve, x: str) -> str:
     if lost_anyway(loss):
         told = f"Packets are lost at all points: {_shares(lossy)} of those that arrive."
         return told if acceptable(loss, x) else f"{told} This setting does not change that."
-    names = [curve_name(point.axes[x]) for point in lossy]
+    names = list(dict.fromkeys(curve_name(point.axes[x]) for point in lossy))
     at = ", ".join(names) if len(names) <= _MOST_NAMED else f"{len(names)} points"
     return f"Packets are lost with {at}: {_shares(lossy)} of those that arrive; else none."
 
 
 def _shares(lossy: Sequence[CurvePoint]) -> str:
-    low, high = (f"{end:.2g}" for end in _ends([point.value for point in lossy]))
+    values = [point.value for point in lossy]
+    low, high = (f"{end:.2g}" for end in (min(values), max(values)))
     return f"{low} %" if low == high else f"{low} to {high} %"
-
-
-def _ends(values: Sequence[float]) -> tuple[float, float]:
-    return min(values), max(values)

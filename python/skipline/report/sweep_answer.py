@@ -67,7 +67,7 @@ def _best_of_all(found: Summary, changed: Sequence[Curve]) -> list[str]:
         return []
     for row in found.frame.iter_rows(named=True):
         if tuple(row[axis] for axis in found.axes) in of_all:
-            names = _series([best_range.name(curve) for curve in changed])
+            names = best_range.series([best_range.name(curve) for curve in changed])
             others = len(of_all) - 1
             more = f" ({others} other combination{'s are' if others > 1 else ' is'} as good)"
             settings = _settings(found, row)
@@ -140,11 +140,7 @@ def cards(found: Summary, curves: Sequence[Curve], along: Along | None = None) -
 
 def _settings(found: Summary, row: dict[str, Any]) -> str:
     settings = [_setting(axis, row[axis]) for axis in _varied(found)]
-    return _series(settings)
-
-
-def _series(parts: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    return best_range.series(settings)
 
 
 def _varied(found: Summary) -> list[str]:

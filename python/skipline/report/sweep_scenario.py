@@ -37,14 +37,9 @@ def conditions(store: Store, number: int, axes: Sequence[str]) -> str:
 
     It is empty where the scenario is no longer there.
     """
-    row = store.connection.row("SELECT scenario FROM sweeps WHERE sweep = ?", [number])
-    scenario = row[0] if row else None
-    if not scenario or not resources.exists(scenario):
+    if (found := _resolved(store, number)) is None:
         return ""
-    try:
-        keys = json.loads(_core.check_scenario(scenario, _settings(store, number)))
-    except InputError:
-        return ""
+    scenario, keys = found
     fixed = {name: value for name, value in keys.items() if name not in axes}
     receives = _RECEIVED in store.units(number)
     offered = _offered(fixed) if receives else ""
@@ -61,14 +56,20 @@ def choices(store: Store, number: int) -> list[str]:
 
     There are none where the scenario is no longer there.
     """
+    found = _resolved(store, number)
+    return knobs.keys(found[1]) if found else []
+
+
+def _resolved(store: Store, number: int) -> tuple[str, dict[str, Any]] | None:
+    """Return the scenario of a sweep and its keys at the first point; None if it is gone."""
     row = store.connection.row("SELECT scenario FROM sweeps WHERE sweep = ?", [number])
     scenario = row[0] if row else None
     if not scenario or not resources.exists(scenario):
-        return []
+        return None
     try:
-        return knobs.keys(json.loads(_core.check_scenario(scenario, _settings(store, number))))
+        return scenario, json.loads(_core.check_scenario(scenario, _settings(store, number)))
     except InputError:
-        return []
+        return None
 
 
 def _changed(store: Store, number: int, axes: Sequence[str]) -> str:

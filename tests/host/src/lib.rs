@@ -155,7 +155,7 @@ fn require_room(into: &Path) -> Result<(), ExpandError> {
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
             taken("it is not a directory")
         }
-        // What else is wrong comes with the first file that is written.
+        // Other errors come with the first file that is written.
         _ => Ok(()),
     }
 }

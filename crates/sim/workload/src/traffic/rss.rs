@@ -83,7 +83,7 @@ impl Toeplitz {
     }
 }
 
-/// What a half of byte `byte` of the input adds to the hash: each of its set bits adds the 32 key bits that
+/// The addition of one half of byte `byte` of the input to the hash: each of its set bits adds the 32 key bits that
 /// start at that bit's position.
 fn added(key: &[u8; KEY_BYTES], byte: usize, half: usize, value: usize) -> u32 {
     let of_key = |i: usize| key.get(byte + i).copied().unwrap_or_default();
