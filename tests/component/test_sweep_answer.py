@@ -117,6 +117,9 @@ def test_what_loses_packets_is_no_advice_however_good_it_is_otherwise() -> None:
     # A lower number where packets are lost is no cost of the advice.
     assert "choose 512, best for DRAM writes. With 1024: DRAM writes 7.4 GB/s higher." in told
     assert "With 256" not in told
+    assert losses.statement(one_drops, "rx_descriptors", "cores") == (
+        "Packets are lost at 1 of 3 points: 0.05 % of those that arrive."
+    )
     assert "tried" not in told
     assert best_range.sentence([], choice) == (
         "Receive descriptors per queue: choose 512 to 1024; the others lose more packets. Bursts "

@@ -38,11 +38,14 @@ def lost_anyway(loss: Curve | None) -> bool:
     return loss is not None and not any(_is_free(point) for point in loss.points)
 
 
-def statement(loss: Curve, x: str) -> str:
-    """Say at which values packets are lost, and how many."""
+def statement(loss: Curve, x: str, by: str | None = None) -> str:
+    """Say at which values packets are lost, and how many; of several curves at how many points."""
     lossy = [point for point in loss.points if not _is_free(point)]
     if not lossy:
         return "Nothing is lost at any point."
+    if by is not None:
+        at = f"{len(lossy)} of {len(loss.points)} points"
+        return f"Packets are lost at {at}: {_shares(lossy)} of those that arrive."
     if lost_anyway(loss):
         told = f"Packets are lost at all points: {_shares(lossy)} of those that arrive."
         return told if acceptable(loss, x) else f"{told} This setting does not change that."

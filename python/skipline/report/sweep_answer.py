@@ -45,7 +45,7 @@ def statements(
     lost: list[str] = []
     if along is not None and along.loss is not None:
         nothing = [curve for curve in nothing if curve.name not in curve_words.LOSSES]
-        lost = [losses.statement(along.loss, along.x)]
+        lost = [losses.statement(along.loss, along.x, along.by)]
     most = max(_MOST_TOLD + 1 - len(_varied(found)), 1)
     loses = along is not None and along.is_choice and losses.acceptable(along.loss, along.x)
     if along is not None and along.by is None and (changed or loses):
