@@ -131,13 +131,11 @@ def moves(browser: Browser) -> tuple[list[float], list[float]]:
 
 def share(browser: Browser) -> float:
     """Return the speed of a run in the page over that of the native engine right after it."""
-    count = len(times(browser)["settled"])
+    # The effect of the change is at once: the state is no longer that of the run before.
     browser.execute_script(
         "const {configs} = window.skipline; configs.a.value = {...configs.a.value}"
     )
-    wait(browser, "return window.skipline.timings.settled.length > arguments[0]", count)
-    # The time that was noted may be of the run before.
-    wait(browser, "return window.skipline.runs.a.value.text")
+    settle(browser)
     config, text = browser.execute_script(
         "const {configs, runs} = window.skipline; return [configs.a.value, runs.a.value.text]"
     )

@@ -1,5 +1,7 @@
 """`skipline run`: one scenario, printed and optionally stored."""
 
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,7 +56,7 @@ def execute(request: Request, output: str) -> None:
             trace_descriptor=request.trace_descriptor,
             miss_kinds=request.explain,
             # Bad input leaves no directory behind, and a bad directory costs no simulation.
-            resolved=request.prepare,
+            resolved=lambda: _begin(request, output),
             perfetto_window=None if request.timeline is None else request.timeline.window,
             perfetto=None if timeline is None else timeline.take,
         )
@@ -69,6 +71,19 @@ def execute(request: Request, output: str) -> None:
     _print(request, text, output)
     if request.out is not None:
         terminal.note(f"wrote {request.out / RESULT_FILE}")
+
+
+def _begin(request: Request, output: str) -> None:
+    request.prepare()
+    if output != "json":
+        threading.Thread(target=_load_views).start()
+
+
+def _load_views() -> None:
+    """Load what shows a result beside the simulation: that takes as long as a short one."""
+    # What cannot be loaded is told where it is needed.
+    with suppress(Exception):
+        from skipline.runs import descriptor_replay_view, result_view, story_view  # noqa: F401
 
 
 def _execute_repeats(request: Request, repeats: int, output: str) -> None:
