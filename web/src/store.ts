@@ -172,6 +172,11 @@ export const view = computed<View>(() => ({
   ...(wantedMetric.value ? { metric: wantedMetric.value } : {}),
 }));
 
+/** The state of a run whose scenario is good: a refusal and a result before it are over. */
+function withChecked({ refusal: _, text: __, ...kept }: RunState, checked: Checked): RunState {
+  return { ...kept, checked };
+}
+
 /** Follows the run of one side in its signal. */
 function follow(side: Side, config: Config): () => void {
   const run = runs[side];
@@ -179,14 +184,16 @@ function follow(side: Side, config: Config): () => void {
   if (side === "a") timings.requested = performance.now();
   run.value = { ...before, state: "running", trail: [] };
   let begun = false;
+  let checked: Checked | undefined;
   const listener = (event: RunEvent) => {
-    const now = run.peek();
     if (event.kind === "checked") {
-      const { refusal: _, text: __, ...kept } = now;
-      run.value = { ...kept, checked: event.checked, state: "running" };
+      // Drawn with the first numbers, which a drawing before them would delay.
+      checked = event.checked;
       return;
     }
     const { step } = event;
+    const now = checked ? withChecked(run.peek(), checked) : run.peek();
+    checked = undefined;
     if (step.state === "refused") {
       run.value = { ...now, state: "refused", refusal: step.error };
     } else if (step.state === "under_way") {

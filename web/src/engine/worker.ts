@@ -21,7 +21,7 @@ const PROGRESS_MS = 100;
 const scope = self as unknown as DedicatedWorkerGlobalScope;
 let engine: BrowserEngine | undefined;
 let current = 0;
-/** When the last step was reported. */
+/** When the last step was reported, or the run began. */
 let posted = 0;
 /** The request that is to be started: while a slider moves, only the last of those that have come. */
 let pending: { run: number; request: string } | undefined;
@@ -66,6 +66,7 @@ function begin({ run, request }: { run: number; request: string }): void {
     const text = engine?.start(request) ?? "";
     const refused = text.startsWith('{"state":"refused"');
     post({ kind: refused ? "step" : "checked", run, text });
+    posted = performance.now();
     current = refused ? 0 : run;
     if (!refused) schedule();
   });

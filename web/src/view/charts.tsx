@@ -1,7 +1,7 @@
 // Curves with intervals: over the run, and along a knob with published measurements under it.
 import * as Plot from "@observablehq/plot";
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { presetFor, type Side } from "../model/config";
 import { csv, downloadText } from "../model/exports";
 import { KNOBS, knobOf } from "../model/knobs";
@@ -27,6 +27,8 @@ function Drawing(props: { id: string; label: string; make: (width: number) => SV
     const drawing = props.make(width);
     // The drawing has one label; those that Plot gives to its groups are of no kind that may have one.
     drawing.querySelectorAll("g[aria-label]").forEach((group) => group.removeAttribute("aria-label"));
+    // The page has the rules of Plot's own style. A style that comes or goes costs those of every element.
+    drawing.querySelectorAll("style").forEach((style) => style.remove());
     drawing.setAttribute("role", "img");
     drawing.setAttribute("aria-label", props.label);
     place.current.replaceChildren(drawing);
@@ -123,11 +125,13 @@ export function KnobCurve(): JSX.Element {
   const failed = all.find(({ refused }) => refused)?.refused;
   const now = drawn.a.value.result && quantity(drawn.a.value.result, name);
   const { unit, scale } = shownUnit(now);
-  const measured = scenario && measurements.value ? measurements.value.points(scenario, key, name) : [];
+  const table = measurements.value;
+  const measured = useMemo(() => (scenario && table ? table.points(scenario, key, name) : []), [scenario, table, key, name]);
   const logarithmic = knob?.form === "powers" || presetFor(config)?.curve.key === "rx_descriptors";
-  const here = Number(config.settings[key] ?? valueAt(parts.a.checked.value?.scenario, key));
+  // Of what is drawn, not of what the sliders say: to draw the curve anew delays the first numbers of a move.
+  const here = Number(valueAt(scenario, key));
   const b = configs.b.value && drawn.b.value.result;
-  const hereB = b ? Number(valueAt(parts.b.checked.value?.scenario, key)) : Number.NaN;
+  const hereB = b ? Number(valueAt(b.scenario, key)) : Number.NaN;
   const foundB = b ? quantity(b, name) : undefined;
   const make = (width: number) =>
     Plot.plot({
@@ -182,7 +186,7 @@ export function KnobCurve(): JSX.Element {
         </>
       }
     >
-      <Drawing id="curve-plot" label={label} make={make} of={[simulated, name, measured, now, here, foundB, hereB]} />
+      <Drawing id="curve-plot" label={label} make={make} of={[simulated, key, name, measured, drawn.a.value.result, b]} />
       <p class="note key-line">
         <span class="key-mark simulated" /> simulated, with its interval ({all.filter(({ done }) => done).length} of {wanted} points){" "}
         {measured.length > 0 ? (

@@ -59,11 +59,12 @@ export function useKnobRuns(): { points: Record<Side, KnobPoints>; values: numbe
   const values = useMemo(() => valuesAlong(both.a, key), [questions.a]);
   useEffect(() => {
     const now = known.current;
-    for (const side of ["a", "b"] as const) {
-      if (now[side].question !== questions[side]) now[side] = { question: questions[side], points: new Map() };
-    }
     const publish = () => show({ a: new Map(now.a.points), b: new Map(now.b.points) });
-    publish();
+    for (const side of ["a", "b"] as const) {
+      if (now[side].question === questions[side]) continue;
+      now[side] = { question: questions[side], points: new Map() };
+      publish();
+    }
     if (!settled || !connected) return;
     let stop: (() => void) | undefined;
     const note = (side: Side, value: number, point: KnobPoint) => {
