@@ -32,7 +32,7 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
   $(shell find crates tests/features platforms devices software testbeds experiments examples -type f -not -path '*/target/*' 2>/dev/null)
 # What the explorer's page is made of.
 WEB_SOURCES := $(CORE_SOURCES) docs/reference/glossary.md packaging/web_page.py \
-  $(shell find web -type f -not -path '*/node_modules/*' -not -path 'web/build/*' -not -path '*/generated/*' 2>/dev/null)
+  $(shell find web -type f -not -path '*/node_modules/*' -not -path 'web/build/*' -not -path 'web/pictures/*' -not -path '*/generated/*' 2>/dev/null)
 WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
   $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 

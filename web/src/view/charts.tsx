@@ -65,8 +65,9 @@ export function Trail(): JSX.Element {
   const make = (width: number) =>
     Plot.plot({
       width,
-      height: 220,
+      height: 228,
       marginLeft: 52,
+      marginBottom: 40,
       style: PLOT_STYLE,
       x: { label: "simulated time, ms", grid: false },
       y: { label: `${labelOf(name)}, ${unit}`, grid: true, nice: true, zero: false, ticks: 5 },
@@ -136,8 +137,9 @@ export function KnobCurve(): JSX.Element {
   const make = (width: number) =>
     Plot.plot({
       width,
-      height: 300,
+      height: 308,
       marginLeft: 52,
+      marginBottom: 40,
       style: PLOT_STYLE,
       x: {
         type: logarithmic ? "log" : "linear",
@@ -191,8 +193,8 @@ export function KnobCurve(): JSX.Element {
         <span class="key-mark simulated" /> simulated, with its interval ({all.filter(({ done }) => done).length} of {wanted} points){" "}
         {measured.length > 0 ? (
           <>
-            <span class="key-mark measured" /> <Mark basis="measured" /> mean and standard deviation: {measurements.value?.source}; {measured.filter(({ fitted }) => fitted).length} of these{" "}
-            {measured.length} points chose parameters of the model (<Mark basis="fitted" />), the others it <Mark basis="predicted" />
+            <span class="key-mark measured" /> <Mark basis="measured" /> mean and standard deviation: {measurements.value?.source};{" "}
+            <Chosen fitted={measured.filter(({ fitted }) => fitted).length} all={measured.length} />
           </>
         ) : measurements.value ? (
           <>Nothing was measured with these settings: the table is of {measurements.value.source}.</>
@@ -202,6 +204,17 @@ export function KnobCurve(): JSX.Element {
       </p>
       {failed && <p class="note">Some values cannot be: {failed}</p>}
     </Card>
+  );
+}
+
+/** How many of the measured points chose parameters of the model. */
+function Chosen({ fitted, all }: { fitted: number; all: number }): JSX.Element {
+  if (fitted === 0) return <>no parameter of the model was chosen on these points (<Mark basis="predicted" />)</>;
+  if (fitted === all) return <>parameters of the model were chosen on all of them (<Mark basis="fitted" />)</>;
+  return (
+    <>
+      parameters of the model were chosen on {fitted} of these {all} points (<Mark basis="fitted" />), the others it <Mark basis="predicted" />
+    </>
   );
 }
 
