@@ -45,6 +45,11 @@ GROUPS = {
         purpose="the page tests",
         programs="chromium chromedriver",
     ),
+    "firefox": Group(
+        packages="firefox-esr",
+        purpose="tests of the explorer's page in a second browser",
+        programs="firefox-esr",
+    ),
     # Programs that the tests run on a DSA in software, those that judge digests, and libraries that
     # are preloaded beside ours.
     "dsa": Group(
