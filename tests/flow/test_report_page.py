@@ -105,6 +105,7 @@ def test_a_sweep_draws_its_points_heat_maps_and_front(
     text = browser.find_element(By.TAG_NAME, "body").text
     for promised in ("Best trade-offs (Pareto front)", "skipline run", "Points that failed"):
         assert promised in text
+    assert "packets lost, %" in text
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +135,12 @@ def test_a_sweep_over_one_setting_is_a_curve_for_each_metric(
         "over 2 seeds",
         "Pale band: what the model itself may be off by",
         "Rings fit the DDIO ways at all points.",
+        "The points",
+        "packets lost, %",
     ):
         assert promised in text, text
+    # What is best is said above, by intervals; a table by means would say something else.
+    assert "Best trade-offs" not in text
     assert "server.csv" in text and "All points" not in text
 
 

@@ -4,7 +4,7 @@ Over one or two settings it draws the curves that everybody expects; lines over 
 maps and the front are for more.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -28,6 +28,7 @@ from skipline.report.measured_points import Measured
 from skipline.scenarios import metrics, scenario_keys
 from skipline.store import curves as curve_points
 from skipline.store import summary
+from skipline.store.curves import CurvePoint
 from skipline.store.store import Store
 from skipline.store.summary import Summary
 from skipline.text.nearest import did_you_mean
@@ -68,7 +69,7 @@ class Swept(NamedTuple):
     """A sweep of a store as its figures need it: one row a point, its metrics as curves.
 
     `conditions` are what is offered, and what serves it; `along` is what curves share, None of a
-    sweep that is not drawn so.
+    sweep that is not drawn so. `lost` has the share of packets that each point loses, where known.
     """
 
     path: str
@@ -79,6 +80,7 @@ class Swept(NamedTuple):
     title: str
     conditions: str
     along: Along | None
+    lost: Sequence[CurvePoint] = ()
 
     @property
     def answer(self) -> str:
@@ -104,14 +106,14 @@ def read(path: str, choice: Choice) -> Swept:
         if choice.measured is not None:
             measured = measured_points.read(choice.measured, found.axes, found.metrics)
         along = _along(store, found, choice, measured) if is_curved(found) else None
-        if along is not None and every.get(losses.METRIC):
-            lost = every[losses.METRIC]
+        lost = every.get(losses.METRIC, [])
+        if along is not None and lost:
             bands = model_bands.along(losses.METRIC, every)
             along = along._replace(loss=Curve(losses.METRIC, known[losses.METRIC], lost, bands))
         title = choice.title or sweep_scenario.title(store, found.number)
         offered = sweep_scenario.conditions(store, found.number, found.axes)
         conditions = "\n".join(filter(None, (_missing(store, found.number), offered)))
-    return Swept(path, choice, found, curves, measured, title, conditions, along)
+    return Swept(path, choice, found, curves, measured, title, conditions, along, lost)
 
 
 def _missing(store: Store, number: int) -> str:
@@ -151,7 +153,7 @@ def page(swept: Swept) -> str:
         document.figure(one.panels, one.caption, one.key, columns=3)
     if swept.along is not None:
         document.add(tiles)
-    _add_front(document, found, front)
+    _add_points(document, swept, front)
     _add_failed(document, found)
     document.add(f"<p>{escape(model_error_view.general(found.metrics))}</p>")
     return document.render()
@@ -250,32 +252,52 @@ def _two_axes(found: Summary, choice: Choice) -> tuple[str, str] | None:
     return None if x is None or y is None or x == y else (x, y)
 
 
-def _add_front(document: Document, found: Summary, front: list[bool]) -> None:
+def _add_points(document: Document, swept: Swept, front: list[bool]) -> None:
+    """List all points of a sweep drawn as curves, which say what is best, else the front."""
+    found = swept.summary
     known = [name for name in found.metrics if summary.more_is_better(name) is not None]
-    rows = found.frame.filter(pl.Series(front))
-    if not known or not len(rows):
+    is_ranked = swept.along is None and bool(known)
+    rows = found.frame.filter(pl.Series(front)) if is_ranked else found.frame
+    if not len(rows):
         return
-    if len(known) < _TWO:
+    caption = "Means over the seeds; the command gives the first of them."
+    if not is_ranked:
+        document.heading("The points")
+    elif len(known) < _TWO:
         document.heading("Best configuration")
     else:
         document.heading(
             "Best trade-offs (Pareto front)",
             f"No other point is at least as good in all of {', '.join(known)} and better in one.",
         )
-    header = [*found.axes, *(figures.title(found, name) for name in found.metrics), "command"]
+        caption += " Means are compared: intervals may not tell a point from one that is missing."
+    _add_rows(document, swept, rows, caption)
+
+
+def _add_rows(document: Document, swept: Swept, rows: pl.DataFrame, caption: str) -> None:
+    found = swept.summary
+    lost = {_settings_of(found, point.axes): point.value for point in swept.lost}
+    header = [*found.axes, *(figures.title(found, name) for name in found.metrics)]
+    losses_are_apart = bool(lost) and losses.METRIC not in found.metrics
+    header += ["packets lost, %"] if losses_are_apart else []
     body = [
         [
             *(row[axis] for axis in found.axes),
             *(figures.number(row[name]) for name in found.metrics),
+            *([figures.number(lost.get(_settings_of(found, row)))] if losses_are_apart else []),
             Markup(f'<code style="white-space:nowrap">{escape(row["command"])}</code>'),
         ]
         for row in rows.head(_MOST_ROWS).iter_rows(named=True)
     ]
     more = len(rows) - len(body)
     rest = f" {more:,} more: skipline store export." if more > 0 else ""
-    numeric = range(len(header) - 1)
-    caption = f"Means over the seeds; the command gives the first of them.{rest}"
-    document.add(document.table(header, body, caption, list(numeric)))
+    document.add(
+        document.table([*header, "command"], body, f"{caption}{rest}", list(range(len(header))))
+    )
+
+
+def _settings_of(found: Summary, values: Mapping[str, object]) -> tuple[object, ...]:
+    return tuple(values[axis] for axis in found.axes)
 
 
 def _add_failed(document: Document, found: Summary) -> None:
