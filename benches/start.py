@@ -1,6 +1,7 @@
-"""How long commands take that do nothing: start of Python, refusals, help, completions.
+"""How long commands take that do nothing, and small runs.
 
-Medians of rounds in which each command runs once, with Python's bytecode kept.
+Those that do nothing: start of Python, refusals, help, completions. Medians of rounds in which each
+command runs once, with Python's bytecode kept.
 """
 
 import argparse
@@ -31,6 +32,15 @@ COMMANDS = [
 ]
 COMPLETED = ["skipline experiment run ", f"skipline run {L2FWD} --set rx"]
 TAB = "[tab]"
+# Small ones whose result is settled.
+RUNS = [
+    "skipline run examples/forward-25g.toml --set run.batch_packets=2048",
+    "skipline run examples/offload-copy.toml --set run.batch_packets=256",
+    "skipline run examples/offload-copy.toml",
+    "skipline run examples/forward-25g.toml",
+    f"skipline run {L2FWD} --set rx_descriptors=256",
+    f"skipline run {L2FWD}",
+]
 
 
 def main() -> None:
@@ -38,7 +48,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON, too")
     arguments = parser.parse_args()
-    results = {"command": "python benches/start.py", "rounds": ROUNDS, "medians_ms": medians_ms()}
+    results = {
+        "command": "python benches/start.py",
+        "rounds": ROUNDS,
+        "medians_ms": medians_ms(),
+        "runs": {name: run_ms(name) for name in RUNS},
+    }
     print(performance.start(results))
     if arguments.json:
         arguments.json.write_text(json.dumps(results), encoding="utf-8")
@@ -56,6 +71,25 @@ def medians_ms() -> dict[str, float]:
         for name, seconds in times.items():
             seconds.append(once(name))
     return {name: 1000 * statistics.median(seconds) for name, seconds in times.items()}
+
+
+def run_ms(name: str) -> dict[str, list[float]]:
+    """Return the ms that a run takes from outside, and its simulation: median, least, most."""
+    outside = [1000 * once(name) for _ in range(ROUNDS)]
+    inside = []
+    for _ in range(ROUNDS):
+        command = [sys.executable, "-m", *name.split(" "), "--format", "json"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+        result = json.loads(done.stdout)
+        if not result["settled"]:
+            raise SystemExit(f"{name}: has not settled")
+        inside.append(1000 * result["wall_s"])
+    return {"outside": spread(outside), "simulation": spread(inside)}
+
+
+def spread(values: list[float]) -> list[float]:
+    """Return median, least and most."""
+    return [statistics.median(values), min(values), max(values)]
 
 
 def once(name: str) -> float:

@@ -103,9 +103,14 @@ def scaling(found: Kept) -> str:
 
 
 def start(found: Kept) -> str:
-    """Return how long commands take that do nothing."""
+    """Return how long commands take that do nothing, and small runs."""
     rows = [[f"`{command}`", f"{ms:.0f}"] for command, ms in found["medians_ms"].items()]
-    return table(["command", "ms"], rows)
+    runs = [
+        [f"`{command}`", *(_spread(times[part], "{:.0f}") for part in ("outside", "simulation"))]
+        for command, times in found["runs"].items()
+    ]
+    of_runs = table(["small run, settled", "ms from the shell", "of it simulation"], runs)
+    return f"{table(['command', 'ms'], rows)}\n\n{of_runs}"
 
 
 def durations(found: Kept) -> str:

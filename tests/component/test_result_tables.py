@@ -134,7 +134,8 @@ def test_benchmarks_are_of_the_members_that_are_measured_now() -> None:
     found = kept_results.read("peers")["simulators"]
     assert [(one["name"], one["models"]) for one in found] == peers.SIMULATORS
     assert all(list(one["rates"]) == list(STANDARD_TRACES) for one in found)
-    assert list(kept_results.read("start")["medians_ms"]) == start.names()
+    started = kept_results.read("start")
+    assert (list(started["medians_ms"]), list(started["runs"])) == (start.names(), start.RUNS)
     commands = [command.text for command in durations.COMMANDS]
     assert list(kept_results.read("durations")["seconds"]) == commands
 
