@@ -1,5 +1,6 @@
 """`skipline run`: one scenario, printed and optionally stored."""
 
+import importlib
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +13,13 @@ from skipline.scenarios.settings import parse_settings
 from skipline.text import foreign, terminal
 
 RESULT_FILE = "result.json"
+# What a result is read and shown by; none of it is needed for refusals and JSON.
+_SHOWING = (
+    "msgspec",
+    "rich.table",
+    "skipline.text.layout",
+    *(f"skipline.runs.{name}" for name in ("descriptor_replay_view", "result_view", "story_view")),
+)
 
 
 @dataclass(frozen=True)
@@ -80,10 +88,11 @@ def _begin(request: Request, output: str) -> None:
 
 
 def _load_views() -> None:
-    """Load what shows a result beside the simulation: that takes as long as a short one."""
+    """Load beside the simulation what shows a result: that takes as long as a short one."""
     # What cannot be loaded is told where it is needed.
     with suppress(Exception):
-        from skipline.runs import descriptor_replay_view, result_view, story_view  # noqa: F401
+        for name in _SHOWING:
+            importlib.import_module(name)
 
 
 def _execute_repeats(request: Request, repeats: int, output: str) -> None:
