@@ -47,6 +47,8 @@ def main(arguments: Sequence[str]) -> int:
         module = _module()
         script = WEB / "scripts" / "build.mjs"
         _run(["node", str(script), str(bindgen), str(module), str(PAGE)], WEB, environment)
+        # Types last: those of the module are written by the build.
+        _run(["npm", "run", "--silent", "check"], WEB, environment)
     except MissingToolError as error:
         print(f"error: the explorer's page cannot be built: {error}", file=sys.stderr)
         return 1

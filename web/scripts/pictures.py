@@ -1,4 +1,4 @@
-"""Takes the pictures of the explorer's page in web/pictures, which are kept to compare a change with.
+"""Takes the pictures of the explorer's page in web/pictures, by which one sees what a change did.
 
     python web/scripts/pictures.py [FOLDER]
 

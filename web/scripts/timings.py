@@ -109,6 +109,8 @@ def loaded(browser: Browser) -> float:
     """Open the page; return when its first numbers were seen, in ms after the navigation."""
     browser.get("about:blank")
     browser.get(PAGE.as_uri())
+    # Noted two frames later: what is counted from then on is of moves.
+    wait(browser, "return window.skipline?.timings.settled.length > 0")
     settle(browser)
     return times(browser)["first"][0]
 

@@ -172,15 +172,16 @@ export const view = computed<View>(() => ({
   ...(wantedMetric.value ? { metric: wantedMetric.value } : {}),
 }));
 
-/** The state of a run whose scenario is good: a refusal and a result before it are over. */
-function withChecked({ refusal: _, text: __, ...kept }: RunState, checked: Checked): RunState {
+/** The state of a run whose scenario is good: a refusal before it is over. */
+function withChecked({ refusal: _, ...kept }: RunState, checked: Checked): RunState {
   return { ...kept, checked };
 }
 
 /** Follows the run of one side in its signal. */
 function follow(side: Side, config: Config): () => void {
   const run = runs[side];
-  const before = run.peek();
+  // The exact text is that of another configuration; numbers stay until there are others.
+  const { text: _, ...before } = run.peek();
   if (side === "a") timings.requested = performance.now();
   run.value = { ...before, state: "running", trail: [] };
   let begun = false;
@@ -232,6 +233,9 @@ function note(side: Side, what: "firstBatch" | "settled"): void {
 
 const LINK_PAUSE_MS = 150;
 
+/** The experiment whose measurements stand under the curve. */
+const experiment = computed(() => presetFor(configs.a.value)?.experiment);
+
 /** Connects the engine: runs follow the configurations from now on. */
 export async function connect(connected: Engine): Promise<void> {
   engine.value = connected;
@@ -248,7 +252,7 @@ export async function connect(connected: Engine): Promise<void> {
     return untracked(() => follow("b", config));
   });
   effect(() => {
-    const path = presetFor(configs.a.value)?.experiment;
+    const path = experiment.value;
     measurements.value = undefined;
     if (!path) return;
     let current = true;

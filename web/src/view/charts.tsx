@@ -194,7 +194,7 @@ export function KnobCurve(): JSX.Element {
         {measured.length > 0 ? (
           <>
             <span class="key-mark measured" /> <Mark basis="measured" /> mean and standard deviation: {measurements.value?.source};{" "}
-            <Chosen fitted={measured.filter(({ fitted }) => fitted).length} all={measured.length} />
+            <FittedPoints fitted={measured.filter(({ fitted }) => fitted).length} all={measured.length} />
           </>
         ) : measurements.value ? (
           <>Nothing was measured with these settings: the table is of {measurements.value.source}.</>
@@ -208,7 +208,7 @@ export function KnobCurve(): JSX.Element {
 }
 
 /** How many of the measured points chose parameters of the model. */
-function Chosen({ fitted, all }: { fitted: number; all: number }): JSX.Element {
+function FittedPoints({ fitted, all }: { fitted: number; all: number }): JSX.Element {
   if (fitted === 0) return <>no parameter of the model was chosen on these points (<Mark basis="predicted" />)</>;
   if (fitted === all) return <>parameters of the model were chosen on all of them (<Mark basis="fitted" />)</>;
   return (
