@@ -253,7 +253,7 @@ def _two_axes(found: Summary, choice: Choice) -> tuple[str, str] | None:
 
 
 def _add_points(document: Document, swept: Swept, front: list[bool]) -> None:
-    """List all points of a sweep drawn as curves, which say what is best, else the front."""
+    """List the front, but all points where curves say what is best, or nothing is."""
     found = swept.summary
     known = [name for name in found.metrics if summary.more_is_better(name) is not None]
     is_ranked = swept.along is None and bool(known)
@@ -278,6 +278,8 @@ def _add_rows(document: Document, swept: Swept, rows: pl.DataFrame, caption: str
     found = swept.summary
     lost = {_settings_of(found, point.axes): point.value for point in swept.lost}
     header = [*found.axes, *(figures.title(found, name) for name in found.metrics)]
+    # A sweep that is drawn as curves has few points, and no figure has their commands.
+    shown = rows if swept.along is not None else rows.head(_MOST_ROWS)
     losses_are_apart = bool(lost) and losses.METRIC not in found.metrics
     header += ["packets lost, %"] if losses_are_apart else []
     body = [
@@ -287,7 +289,7 @@ def _add_rows(document: Document, swept: Swept, rows: pl.DataFrame, caption: str
             *([figures.number(lost.get(_settings_of(found, row)))] if losses_are_apart else []),
             Markup(f'<code style="white-space:nowrap">{escape(row["command"])}</code>'),
         ]
-        for row in rows.head(_MOST_ROWS).iter_rows(named=True)
+        for row in shown.iter_rows(named=True)
     ]
     more = len(rows) - len(body)
     rest = f" {more:,} more: skipline store export." if more > 0 else ""
@@ -296,8 +298,9 @@ def _add_rows(document: Document, swept: Swept, rows: pl.DataFrame, caption: str
     )
 
 
-def _settings_of(found: Summary, values: Mapping[str, object]) -> tuple[object, ...]:
-    return tuple(values[axis] for axis in found.axes)
+def _settings_of(found: Summary, values: Mapping[str, object]) -> tuple[str, ...]:
+    """Return what a point is found by: numbers beside texts are texts in a frame."""
+    return tuple(curve_points.curve_name(values[axis]) for axis in found.axes)
 
 
 def _add_failed(document: Document, found: Summary) -> None:
