@@ -109,7 +109,8 @@ def start(found: Kept) -> str:
         [f"`{command}`", *(_spread(times[part], "{:.0f}") for part in ("outside", "simulation"))]
         for command, times in found["runs"].items()
     ]
-    of_runs = table(["small run, settled", "ms from the shell", "of it simulation"], runs)
+    header = ["small run, settled", "ms from the shell", "ms of simulation, with JSON"]
+    of_runs = table(header, runs)
     return f"{table(['command', 'ms'], rows)}\n\n{of_runs}"
 
 

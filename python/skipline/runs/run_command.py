@@ -14,7 +14,7 @@ from skipline.text import foreign, terminal
 
 RESULT_FILE = "result.json"
 # What a result is read and shown by; none of it is needed for refusals and JSON.
-_SHOWING = (
+SHOWING = (
     "msgspec",
     "rich.table",
     "skipline.text.layout",
@@ -84,14 +84,16 @@ def execute(request: Request, output: str) -> None:
 def _begin(request: Request, output: str) -> None:
     request.prepare()
     if output != "json":
-        threading.Thread(target=_load_views).start()
+        # Without a thread it is loaded later.
+        with suppress(RuntimeError):
+            threading.Thread(target=_load_views).start()
 
 
 def _load_views() -> None:
     """Load beside the simulation what shows a result: that takes as long as a short one."""
     # What cannot be loaded is told where it is needed.
     with suppress(Exception):
-        for name in _SHOWING:
+        for name in SHOWING:
             importlib.import_module(name)
 
 
