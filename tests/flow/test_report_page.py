@@ -403,6 +403,9 @@ def test_dark_mode_follows_the_system_and_the_switch_and_is_remembered(
 
     try:
         prefer("light")
+        # The explorer's page remembers its theme in the same place.
+        show(browser, evidence, DESK)
+        browser.execute_script("localStorage.clear()")
         opened(browser, evidence, DESK)
         light = paper_and_line(browser)
         prefer("dark")

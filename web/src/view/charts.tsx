@@ -73,8 +73,8 @@ export function Trail(): JSX.Element {
       y: { label: `${labelOf(name)}, ${unit}`, grid: true, nice: true, zero: false, ticks: 5 },
       color: { domain: ["A", "B"], range: SIDES.map(({ colour }) => colour) },
       marks: [
-        Plot.areaY(points, { x: "ms", y1: "low", y2: "high", fill: "side", fillOpacity: 0.18 }),
-        Plot.lineY(points, { x: "ms", y: "value", stroke: "side", strokeWidth: 2 }),
+        Plot.areaY(points, { x: "ms", y1: "low", y2: "high", z: "side", fill: "side", fillOpacity: 0.18 }),
+        Plot.lineY(points, { x: "ms", y: "value", z: "side", stroke: "side", strokeWidth: 2 }),
         Plot.dot(points, { x: "ms", y: "value", fill: "side", r: 2.5 }),
       ],
     });
