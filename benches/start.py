@@ -34,6 +34,8 @@ COMPLETED = ["skipline experiment run ", f"skipline run {L2FWD} --set rx"]
 TAB = "[tab]"
 # Small ones whose result is settled.
 RUNS = [
+    "skipline run examples/prefetch-distance.toml --set run.batch_packets=2048",
+    "skipline run examples/offload-copy.toml --set run.batch_packets=256 --format json",
     "skipline run examples/forward-25g.toml --set run.batch_packets=2048",
     "skipline run examples/offload-copy.toml --set run.batch_packets=256",
     "skipline run examples/offload-copy.toml",
@@ -78,7 +80,8 @@ def run_ms(name: str) -> dict[str, list[float]]:
     outside = [1000 * once(name) for _ in range(ROUNDS)]
     inside = []
     for _ in range(ROUNDS):
-        command = [sys.executable, "-m", *name.split(" "), "--format", "json"]
+        as_json = [] if "--format json" in name else ["--format", "json"]
+        command = [sys.executable, "-m", *name.split(" "), *as_json]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
         result = json.loads(done.stdout)
         if not result["settled"]:

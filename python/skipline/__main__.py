@@ -17,11 +17,19 @@ _IS_COMMAND = __name__ == "__main__" or sys.argv[0].rpartition("/")[2] == "skipl
 if _IS_COMMAND and getsignal(SIGINT) is not SIG_IGN:
     signal(SIGINT, lambda *_: os._exit(_INTERRUPTED))
 
-from typing import NoReturn  # noqa: E402 - as said above
+import atexit  # noqa: E402 - as said above
+import gc  # noqa: E402
+from typing import NoReturn  # noqa: E402
+
+# Modules make many objects and no garbage.
+_OBJECTS_BEFORE_A_LOOK = 10_000
 
 
 def main() -> NoReturn:
     """Start the command line."""
+    gc.set_threshold(_OBJECTS_BEFORE_A_LOOK)
+    # Python looks for garbage once more when it ends, in all that was loaded.
+    atexit.register(gc.freeze)
     try:
         from skipline import cli
     except KeyboardInterrupt:
