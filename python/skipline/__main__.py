@@ -21,14 +21,14 @@ import atexit  # noqa: E402 - as said above
 import gc  # noqa: E402
 from typing import NoReturn  # noqa: E402
 
-# Modules make many objects and no garbage.
+# Modules make many objects and no garbage; by default Python looks for some after each 700 objects.
 _OBJECTS_BEFORE_A_LOOK = 10_000
 
 
 def main() -> NoReturn:
     """Start the command line."""
     gc.set_threshold(_OBJECTS_BEFORE_A_LOOK)
-    # Python looks for garbage once more when it ends, in all that was loaded.
+    # At its end Python looks for garbage in all that was loaded, but for what is frozen.
     atexit.register(gc.freeze)
     try:
         from skipline import cli

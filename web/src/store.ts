@@ -81,7 +81,7 @@ function partsOf(run: Signal<RunState>): RunParts {
   };
 }
 
-/** Fields of the runs as signals: a view is drawn anew when a field that it reads changes, not with every step of a run. */
+/** Each property of a run's state as a signal: a component is rendered when one that it reads changes, not with each step of the run. */
 export const parts: Record<Side, RunParts> = { a: partsOf(runs.a), b: partsOf(runs.b) };
 
 /** The last results of a run, for drawings. */

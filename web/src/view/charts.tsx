@@ -213,7 +213,7 @@ function FittedPoints({ fitted, all }: { fitted: number; all: number }): JSX.Ele
   if (fitted === all) return <>parameters of the model were chosen on all of them (<Mark basis="fitted" />)</>;
   return (
     <>
-      parameters of the model were chosen on {fitted} of these {all} points (<Mark basis="fitted" />), the others it <Mark basis="predicted" />
+      parameters of the model were chosen on {fitted} of these {all} points (<Mark basis="fitted" />), the others are <Mark basis="predicted" />
     </>
   );
 }
