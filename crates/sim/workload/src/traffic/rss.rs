@@ -83,8 +83,8 @@ impl Toeplitz {
     }
 }
 
-/// The addition of one half of byte `byte` of the input to the hash: each of its set bits adds the 32 key bits that
-/// start at that bit's position.
+/// The contribution to the hash of one half of byte `byte` of the input: each of its set bits adds the 32 key
+/// bits that start at that bit's position.
 fn added(key: &[u8; KEY_BYTES], byte: usize, half: usize, value: usize) -> u32 {
     let of_key = |i: usize| key.get(byte + i).copied().unwrap_or_default();
     let window = u64::from_be_bytes(std::array::from_fn(of_key));
